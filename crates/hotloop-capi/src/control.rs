@@ -1,0 +1,107 @@
+//! Starting and stopping.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::quiet::quietly;
+use crate::text;
+
+/// Not 0 while scopes are recorded: the macros of the headers read it before they call.
+#[allow(non_upper_case_globals, reason = "a C name")]
+#[unsafe(no_mangle)]
+pub static hotloop_active: AtomicU32 = AtomicU32::new(0);
+
+/// `hotloop_config` of hotloop.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Config {
+    size: usize,
+    percentiles: c_int,
+    allocations: c_int,
+    budget: f64,
+}
+
+const DEFAULT: Config = Config { size: size_of::<Config>(), percentiles: 1, allocations: 1, budget: 0.01 };
+
+impl Config {
+    fn start(self) {
+        let budget = if self.budget >= 0.0 { self.budget.min(1.0) } else { DEFAULT.budget };
+        profiler::Config::new()
+            .percentiles(self.percentiles != 0)
+            .allocations(self.allocations != 0)
+            .budget((budget > 0.0).then_some(budget))
+            .start();
+    }
+}
+
+/// The configuration last used. Held while starting and stopping, so that [`hotloop_active`] says what is so.
+static LAST: Mutex<Config> = Mutex::new(DEFAULT);
+
+fn last() -> MutexGuard<'static, Config> {
+    LAST.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn start_with(config: Config) {
+    quietly(|| config.start());
+    hotloop_active.store(1, Relaxed);
+}
+
+/// Starts to record.
+///
+/// # Safety
+/// `config` is null or points to a `hotloop_config`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hotloop_start(config: *const Config) {
+    // SAFETY: the caller's promise.
+    let given = unsafe { config.as_ref() }.filter(|config| config.size >= DEFAULT.size);
+    let mut last = last();
+    *last = *given.unwrap_or(&DEFAULT);
+    start_with(*last);
+}
+
+/// Stops recording.
+#[unsafe(no_mangle)]
+pub extern "C" fn hotloop_stop() {
+    let _held = last();
+    hotloop_active.store(0, Relaxed);
+    quietly(profiler::stop);
+}
+
+/// Forgets what was recorded.
+#[unsafe(no_mangle)]
+pub extern "C" fn hotloop_reset() {
+    quietly(profiler::reset);
+}
+
+/// Starts with the configuration last used, or stops.
+#[unsafe(no_mangle)]
+pub extern "C" fn hotloop_set_enabled(enabled: c_int) {
+    if enabled == 0 {
+        return hotloop_stop();
+    }
+    let last = last();
+    if !profiler::is_started() {
+        start_with(*last);
+    }
+}
+
+/// Whether scopes are being recorded.
+#[unsafe(no_mangle)]
+pub extern "C" fn hotloop_is_enabled() -> c_int {
+    c_int::from(profiler::is_started())
+}
+
+/// Names this thread in reports.
+///
+/// # Safety
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hotloop_name_thread(name: *const std::ffi::c_char) {
+    quietly(|| {
+        // SAFETY: the caller's promise.
+        if let Some(name) = unsafe { text::copy(name) } {
+            profiler::name_thread(&name);
+        }
+    });
+}

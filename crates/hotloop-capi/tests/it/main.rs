@@ -1,0 +1,6 @@
+//! C and C++ programs with known truths, compiled against the headers and both libraries, and run.
+#![cfg(all(unix, not(miri)))]
+
+mod install;
+mod programs;
+mod toolchain;

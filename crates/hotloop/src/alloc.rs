@@ -1,0 +1,150 @@
+//! The counting allocator: charges each allocation to the scope and thread that make it.
+#![allow(unsafe_code, reason = "implements GlobalAlloc")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::ENABLED;
+use crate::tree::{Local, flags_now, mode, set_watch};
+
+/// Counts allocations and passes them on to another allocator.
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
+/// ```
+///
+/// Allocations are charged to the scope that is open on the allocating thread, frees to the one open on the freeing
+/// thread; a reallocation that succeeds is charged for the difference and counted apart. While the profiler is not
+/// started, a load and a branch; without the feature `enabled`, nothing.
+#[derive(Debug, Default)]
+pub struct Allocator<A = System> {
+    inner: A,
+}
+
+impl Allocator<System> {
+    /// Counts what the system's allocator does.
+    #[must_use]
+    pub const fn system() -> Self {
+        Allocator { inner: System }
+    }
+}
+
+impl<A> Allocator<A> {
+    /// Counts what `inner` does.
+    pub const fn new(inner: A) -> Self {
+        Allocator { inner }
+    }
+}
+
+// SAFETY: every call is passed on unchanged to an allocator that keeps the contract; counting neither allocates nor
+// unwinds.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        let memory = unsafe { self.inner.alloc(layout) };
+        if !memory.is_null() {
+            count_alloc(layout.size());
+        }
+        memory
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        let memory = unsafe { self.inner.alloc_zeroed(layout) };
+        if !memory.is_null() {
+            count_alloc(layout.size());
+        }
+        memory
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.inner.dealloc(memory, layout) };
+        count_free(layout.size());
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        let moved = unsafe { self.inner.realloc(memory, layout, new_size) };
+        if !moved.is_null() {
+            count_realloc(layout.size(), new_size);
+        }
+        moved
+    }
+}
+
+/// Charges an allocation to the scope this thread is in.
+#[inline(always)]
+pub fn count_alloc(bytes: usize) {
+    charge(true, |local, flags| local.charge_alloc(flags, bytes as u64));
+}
+
+/// Charges a free to the scope this thread is in.
+#[inline(always)]
+pub fn count_free(bytes: usize) {
+    charge(false, |local, flags| local.charge_free(flags, bytes as u64));
+}
+
+/// Charges a reallocation to the scope this thread is in.
+#[inline(always)]
+pub fn count_realloc(old: usize, new: usize) {
+    charge(true, |local, flags| local.charge_realloc(flags, old as u64, new as u64));
+}
+
+#[inline(always)]
+fn charge(is_watched: bool, to: impl FnOnce(&Local, u64)) {
+    if !ENABLED {
+        return;
+    }
+    let flags = flags_now();
+    if flags & (mode::ALLOCATIONS | mode::WATCH) == 0 {
+        return;
+    }
+    Local::with(|local| {
+        if flags & mode::WATCH != 0 && is_watched {
+            local.watch();
+        }
+        if flags & mode::ALLOCATIONS != 0 {
+            to(local, flags);
+        }
+    });
+}
+
+static INSTALLED: AtomicBool = AtomicBool::new(false);
+
+/// Tells the profiler that something other than [`Allocator`] as global allocator counts allocations.
+pub fn allocator_installed() {
+    INSTALLED.store(true, Relaxed);
+}
+
+/// Whether allocations are counted: found out by making one and looking whether it was.
+pub(crate) fn is_installed() -> bool {
+    if !INSTALLED.load(Relaxed) {
+        let (_, counted) = watching(|| drop(std::hint::black_box(Box::new(0_u64))));
+        INSTALLED.store(counted > 0, Relaxed);
+    }
+    INSTALLED.load(Relaxed)
+}
+
+/// Runs `work` and counts the allocations and reallocations that this thread makes in it.
+pub(crate) fn watching<R>(work: impl FnOnce() -> R) -> (R, u64) {
+    /// Ends the watch also when `work` panics.
+    struct Watch;
+    impl Drop for Watch {
+        fn drop(&mut self) {
+            set_watch(false);
+        }
+    }
+    set_watch(true);
+    let watch = Watch;
+    let before = Local::with(Local::watched);
+    let result = work();
+    let after = Local::with(Local::watched);
+    drop(watch);
+    (result, after - before)
+}

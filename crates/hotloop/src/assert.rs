@@ -1,0 +1,128 @@
+//! Assertions for tests: allocations and times of scopes.
+
+use std::time::Duration;
+
+use crate::alloc;
+use crate::snapshot::{ScopeStats, Snapshot};
+
+/// Runs a block and panics if the calling thread allocates in it. Works whether or not the profiler is started.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
+/// let mut sum = 0;
+/// hotloop::assert_no_alloc!({ sum += 1 });
+/// ```
+#[macro_export]
+macro_rules! assert_no_alloc {
+    ($block:expr) => {
+        $crate::__private::check_no_alloc(|| $block)
+    };
+}
+
+/// Panics if a scope (and all below it) made more allocations, over all its calls, than the number given.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
+/// hotloop::start();
+/// {
+///     hotloop::scope!("decode");
+/// }
+/// hotloop::assert_allocs!("decode" <= 0);
+/// ```
+#[macro_export]
+macro_rules! assert_allocs {
+    ($scope:literal <= $most:expr) => {
+        $crate::__private::check_allocs(&$crate::snapshot(), $scope, $most)
+    };
+}
+
+/// Panics if a scope took longer than the [`Duration`] given: `mean`, `min`, `max`, `p50`, `p90`, `p99` or `total`.
+///
+/// ```
+/// # use std::time::Duration;
+/// hotloop::start();
+/// {
+///     hotloop::scope!("decode");
+/// }
+/// hotloop::assert_time!("decode", p99 <= Duration::from_millis(5));
+/// ```
+#[macro_export]
+macro_rules! assert_time {
+    ($scope:literal, $statistic:ident <= $most:expr) => {
+        $crate::__private::check_time(&$crate::snapshot(), $scope, ::core::stringify!($statistic), $most)
+    };
+}
+
+const NOT_ENABLED: &str = "hotloop is built without its feature `enabled`, so this cannot be checked";
+const NOT_INSTALLED: &str =
+    "hotloop::Allocator is not the global allocator of this program, so allocations cannot be checked; add\n\
+     #[global_allocator] static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();";
+
+fn require_allocator() {
+    assert!(crate::ENABLED, "{NOT_ENABLED}");
+    assert!(alloc::is_installed(), "{NOT_INSTALLED}");
+}
+
+/// The work of [`assert_no_alloc!`](crate::assert_no_alloc).
+#[track_caller]
+pub fn check_no_alloc<R>(work: impl FnOnce() -> R) -> R {
+    require_allocator();
+    let (result, allocations) = alloc::watching(work);
+    assert!(allocations == 0, "{allocations} allocations or reallocations where none are allowed");
+    result
+}
+
+/// The work of [`assert_allocs!`](crate::assert_allocs).
+#[track_caller]
+pub fn check_allocs(snapshot: &Snapshot, name: &str, most: u64) {
+    require_allocator();
+    let scope = find(snapshot, name);
+    let made = scope.allocs_total.allocs + scope.allocs_total.reallocs;
+    assert!(
+        made <= most,
+        "scope `{}` made {made} allocations ({} bytes) in {} calls; at most {most} are allowed",
+        scope.name,
+        scope.allocs_total.alloc_bytes,
+        scope.calls,
+    );
+}
+
+/// The work of [`assert_time!`](crate::assert_time).
+#[track_caller]
+pub fn check_time(snapshot: &Snapshot, name: &str, statistic: &str, most: Duration) {
+    assert!(crate::ENABLED, "{NOT_ENABLED}");
+    let scope = find(snapshot, name);
+    let Some(took) = statistic_of(&scope, statistic) else {
+        panic!("`{statistic}` of scope `{}` is not measured; known are mean, min, max, p50, p90, p99, total", scope.name);
+    };
+    assert!(
+        took <= most,
+        "scope `{}` took {took:?} ({statistic} of {} calls); at most {most:?} are allowed",
+        scope.name,
+        scope.calls,
+    );
+}
+
+fn statistic_of(scope: &ScopeStats, statistic: &str) -> Option<Duration> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time, never negative")]
+    let ns = match statistic {
+        "mean" => Some(scope.mean_ns() as u64),
+        "min" => Some(scope.min_ns),
+        "max" => Some(scope.max_ns),
+        "p50" => scope.p50_ns,
+        "p90" => scope.p90_ns,
+        "p99" => scope.p99_ns,
+        "total" => Some(scope.total_ns),
+        _ => None,
+    };
+    ns.map(Duration::from_nanos)
+}
+
+#[track_caller]
+fn find(snapshot: &Snapshot, name: &str) -> ScopeStats {
+    let Some(scope) = snapshot.find(name) else {
+        let known: Vec<String> = snapshot.by_name().into_iter().map(|scope| scope.name).collect();
+        panic!("no scope `{name}` was recorded; recorded were: {}", known.join(", "));
+    };
+    scope
+}

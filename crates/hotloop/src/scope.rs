@@ -1,0 +1,265 @@
+//! Scopes: the macros that open them and the guard that closes them.
+
+use std::marker::PhantomData;
+
+use crate::site::Site;
+use crate::tree::{self, NO_INDEX, OTHER_INDEX, Token, mode};
+use crate::{ENABLED, clock};
+
+/// Opens a scope until the end of the block.
+///
+/// ```
+/// fn layer(number: usize, width: usize) {
+///     hotloop::scope!("layer", index = number);
+///     {
+///         hotloop::scope!("matmul", flops = 2 * width * width, bytes = 4 * width * width);
+///     }
+/// }
+/// ```
+///
+/// The name (a literal or a constant) is qualified by the module. After it, in any order:
+/// `index` tells activations apart that share the name (layer 7), `flops`, `bytes` and `tokens` declare the work of this
+/// call, from which rates are made. Values are integers of any type; they are computed only when the profiler is
+/// started.
+///
+/// The guard behind it belongs to one thread, so a future that holds it across `.await` cannot be spawned on a
+/// multi-threaded executor; put the scope into a block, or use [`#[profile]`](macro@crate::profile) on the `async fn`:
+///
+/// ```compile_fail
+/// fn spawn(future: impl Future<Output = ()> + Send) {}
+/// spawn(async {
+///     hotloop::scope!("across");
+///     std::future::ready(()).await;
+/// });
+/// ```
+#[macro_export]
+macro_rules! scope {
+    ($name:expr $(, $key:ident = $value:expr)* $(,)?) => {
+        let _scope = $crate::guard!($name $(, $key = $value)*);
+    };
+}
+
+/// Opens a scope and returns its guard, to end it by hand or to add work that is known only later.
+///
+/// ```
+/// let mut read = hotloop::guard!("read");
+/// let bytes = std::fs::read("Cargo.toml").map_or(0, |text| text.len());
+/// read.add_bytes(bytes as u64);
+/// drop(read);
+/// ```
+#[macro_export]
+macro_rules! guard {
+    ($name:expr $(, $key:ident = $value:expr)* $(,)?) => {{
+        static SITE: $crate::__private::Site =
+            $crate::__private::Site::new(::core::module_path!(), $name, ::core::file!(), ::core::line!());
+        $crate::__private::Entry::new(&SITE)$(.$key(|| ($value) as u64))*.enter()
+    }};
+}
+
+/// Opens a scope named after the enclosing function, qualified by module and type.
+///
+/// ```
+/// struct Model;
+/// impl Model {
+///     fn forward(&self) {
+///         hotloop::function!(); // rust_out::Model::forward
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! function {
+    ($($key:ident = $value:expr),* $(,)?) => {
+        let _scope = $crate::__private::Entry::new($crate::__function_site!())$(.$key(|| ($value) as u64))*.enter();
+    };
+}
+
+/// The site of the enclosing function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __function_site {
+    () => {{
+        fn here() {}
+        fn name() -> &'static str {
+            ::core::any::type_name_of_val(&here)
+        }
+        static SITE: $crate::__private::Site = $crate::__private::Site::function(name, ::core::file!(), ::core::line!());
+        &SITE
+    }};
+}
+
+/// A scope about to be entered: what the macros build from their arguments.
+#[derive(Debug)]
+pub struct Entry {
+    site: &'static Site,
+    index: u64,
+    started: bool,
+    flops: u64,
+    bytes: u64,
+    tokens: u64,
+}
+
+impl Entry {
+    /// An entry at `site`, if the profiler is started.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(site: &'static Site) -> Entry {
+        let started = ENABLED && tree::flags_now() & mode::STARTED != 0;
+        Entry { site, index: NO_INDEX, started, flops: 0, bytes: 0, tokens: 0 }
+    }
+
+    #[inline(always)]
+    fn value(&self, value: impl FnOnce() -> u64) -> u64 {
+        if self.started { value() } else { 0 }
+    }
+
+    /// Tells this activation from others of the same site.
+    #[inline(always)]
+    #[must_use]
+    pub fn index(mut self, value: impl FnOnce() -> u64) -> Entry {
+        self.index = self.value(value).min(OTHER_INDEX - 1);
+        self
+    }
+
+    /// Declares floating-point operations.
+    #[inline(always)]
+    #[must_use]
+    pub fn flops(mut self, value: impl FnOnce() -> u64) -> Entry {
+        self.flops = self.value(value);
+        self
+    }
+
+    /// Declares bytes moved.
+    #[inline(always)]
+    #[must_use]
+    pub fn bytes(mut self, value: impl FnOnce() -> u64) -> Entry {
+        self.bytes = self.value(value);
+        self
+    }
+
+    /// Declares tokens processed.
+    #[inline(always)]
+    #[must_use]
+    pub fn tokens(mut self, value: impl FnOnce() -> u64) -> Entry {
+        self.tokens = self.value(value);
+        self
+    }
+
+    /// Enters. The work goes in first, so that adding it is not timed.
+    #[inline(always)]
+    pub fn enter(self) -> Scope {
+        let scope = enter(self.site, self.index);
+        if self.flops | self.bytes | self.tokens != 0 {
+            scope.add_work(self.flops, self.bytes, self.tokens);
+        }
+        scope
+    }
+}
+
+/// A scope that is open; dropping it closes it.
+///
+/// It belongs to the thread that opened it: it can neither be sent to another nor be shared.
+#[derive(Debug)]
+#[must_use = "the scope ends where this is dropped"]
+pub struct Scope {
+    token: Token,
+    _one_thread: PhantomData<*const ()>,
+}
+
+impl Scope {
+    #[inline(always)]
+    fn new(token: Token) -> Scope {
+        Scope { token, _one_thread: PhantomData }
+    }
+
+    /// Whether this scope is being recorded.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        ENABLED && self.token != Token::NONE
+    }
+
+    /// Declares floating-point operations done in this scope, on top of those declared before.
+    #[inline]
+    pub fn add_flops(&mut self, flops: u64) {
+        self.add_work(flops, 0, 0);
+    }
+
+    /// Declares bytes moved in this scope, on top of those declared before.
+    #[inline]
+    pub fn add_bytes(&mut self, bytes: u64) {
+        self.add_work(0, bytes, 0);
+    }
+
+    /// Declares tokens processed in this scope, on top of those declared before.
+    #[inline]
+    pub fn add_tokens(&mut self, tokens: u64) {
+        self.add_work(0, 0, tokens);
+    }
+
+    #[inline(always)]
+    fn add_work(&self, flops: u64, bytes: u64, tokens: u64) {
+        if self.is_active() {
+            self.token.add_work(flops, bytes, tokens);
+        }
+    }
+
+    /// Adds to the time between the first poll and the last.
+    #[doc(hidden)]
+    #[inline]
+    pub fn add_elapsed_ticks(&mut self, ticks: u64) {
+        if self.is_active() {
+            self.token.add_elapsed(ticks);
+        }
+    }
+
+    /// The scope as a number that [`from_raw`](Self::from_raw) takes back; 0 when it is not recorded.
+    #[doc(hidden)]
+    #[inline]
+    #[must_use]
+    pub fn into_raw(self) -> u64 {
+        let token = self.token;
+        std::mem::forget(self);
+        token.0
+    }
+
+    /// The scope that [`into_raw`](Self::into_raw) gave away, once, on the same thread.
+    ///
+    /// A number that did not come from there would be used as an address; callers answer for that.
+    #[doc(hidden)]
+    #[inline]
+    pub fn from_raw(raw: u64) -> Scope {
+        Scope::new(Token(raw))
+    }
+}
+
+impl Drop for Scope {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if ENABLED {
+            tree::exit(self.token);
+        }
+    }
+}
+
+/// Enters a scope; [`u64::MAX`] for no index.
+#[inline(always)]
+pub fn enter(site: &'static Site, index: u64) -> Scope {
+    Scope::new(if ENABLED { tree::enter(site, index) } else { Token::NONE })
+}
+
+/// Enters a scope without counting a call: a later poll of the same future.
+#[inline]
+pub fn reenter(site: &'static Site, index: u64) -> Scope {
+    let scope = enter(site, index);
+    if scope.is_active() {
+        scope.token.mark_reentry();
+    }
+    scope
+}
+
+/// The profiler's clock, in its own ticks; 0 when nothing is recorded.
+#[inline]
+#[must_use]
+pub fn now_ticks() -> u64 {
+    if ENABLED && tree::flags_now() & mode::STARTED != 0 { clock::now() } else { 0 }
+}

@@ -1,0 +1,562 @@
+//! What was recorded, as data.
+
+use std::collections::HashMap;
+
+use crate::clock::{self, ClockInfo};
+use crate::tree::{self, Collected, Counters, HistogramCopy, Losses, NO_INDEX, OTHER_INDEX, ThreadRecord};
+
+/// Everything recorded since the last reset.
+///
+/// All times are in nanoseconds and without the profiler's own cost, which stands in [`own_cost`](Self::own_cost).
+/// The self times of all scopes, [`outside_ns`](Self::outside_ns) and the own cost sum to the threads' wall time.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// Whether the program was built with the feature `enabled`; without it all else is empty.
+    pub enabled: bool,
+    /// Time in which recording was on.
+    pub wall_ns: u64,
+    /// What timed the scopes.
+    pub clock: ClockInfo,
+    /// What the profiler itself cost.
+    pub own_cost: OwnCost,
+    /// The call tree of all threads, merged: parents before children, siblings by total time, longest first.
+    pub scopes: Vec<ScopeStats>,
+    /// The threads that opened scopes.
+    pub threads: Vec<ThreadStats>,
+    /// Time that threads spent outside any scope, from each one's first scope on.
+    pub outside_ns: u64,
+    /// Allocations outside any scope, those of threads that never opened one included.
+    pub outside_allocs: AllocStats,
+    /// Whether allocations were counted.
+    pub allocations_counted: bool,
+    /// The last calls of each thread, where a timeline was asked for.
+    pub timeline: Vec<ThreadTimeline>,
+    /// What could not be recorded as asked.
+    pub lost: Losses,
+}
+
+/// One scope: a path of the call tree, or a name summed over it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ScopeStats {
+    /// Qualified by module: `engine::model::qkv`.
+    pub name: String,
+    /// What tells it from others of the same name below the same parent.
+    pub index: Option<u64>,
+    /// Calls whose index lay beyond those kept apart, together.
+    pub is_other_index: bool,
+    /// Its parent's place in [`Snapshot::scopes`].
+    pub parent: Option<usize>,
+    /// 0 at the top.
+    pub depth: usize,
+    /// Source file.
+    pub file: &'static str,
+    /// Line in it.
+    pub line: u32,
+    /// Calls begun; exact, also when sampled.
+    pub calls: u64,
+    /// Calls (of an `async fn`: polls) that were timed. Fewer than ended: times are estimates from these.
+    pub timed_calls: u64,
+    /// Whether only some of the calls were timed, to stay within the budget.
+    pub is_sampled: bool,
+    /// Calls that had not ended.
+    pub open_calls: u64,
+    /// Time in it and all below it, summed over threads.
+    pub total_ns: u64,
+    /// Time in it and not in any scope below it.
+    pub self_ns: u64,
+    /// The shortest timed call.
+    pub min_ns: u64,
+    /// The longest timed call.
+    pub max_ns: u64,
+    /// Half of the timed calls took no longer; within [`PERCENTILE_ERROR`](Snapshot::PERCENTILE_ERROR).
+    pub p50_ns: Option<u64>,
+    /// 90 % of the timed calls took no longer.
+    pub p90_ns: Option<u64>,
+    /// 99 % of the timed calls took no longer.
+    pub p99_ns: Option<u64>,
+    /// Allocations made in it, not below.
+    pub allocs: AllocStats,
+    /// Allocations made in it and all below it.
+    pub allocs_total: AllocStats,
+    /// The most bytes live above the level at its entry, on its thread, over all calls.
+    pub peak_live_bytes: u64,
+    /// Floating-point operations declared.
+    pub flops: u64,
+    /// Bytes declared.
+    pub bytes: u64,
+    /// Tokens declared.
+    pub tokens: u64,
+    /// Times entered, where that is not once per call: polls of an `async fn`.
+    pub polls: u64,
+    /// From first poll to last, summed over the calls; 0 where it is no future.
+    pub elapsed_ns: u64,
+    /// Threads that entered it.
+    pub threads: u64,
+    histogram: HistogramCopy,
+}
+
+/// Allocations and frees: how many and how many bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllocStats {
+    /// Allocations.
+    pub allocs: u64,
+    /// Bytes allocated, growth by reallocation included.
+    pub alloc_bytes: u64,
+    /// Frees.
+    pub frees: u64,
+    /// Bytes freed, shrinkage by reallocation included.
+    pub free_bytes: u64,
+    /// Reallocations that succeeded.
+    pub reallocs: u64,
+}
+
+/// What the profiler itself cost, measured by it at the start.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct OwnCost {
+    /// A timed scope, entry and exit.
+    pub per_scope_ns: f64,
+    /// The part of it that lies inside the scope's own time; subtracted.
+    pub inside_scope_ns: f64,
+    /// A scope that is only counted, when sampled.
+    pub per_sampled_scope_ns: f64,
+    /// Counting one allocation or free.
+    pub per_alloc_ns: f64,
+    /// All of it, over all threads.
+    pub total_ns: u64,
+    /// The share of the wall time that it took, on the thread where it took most.
+    pub share_of_wall: f64,
+    /// The share that it may take; `None` when every call is timed.
+    pub budget: Option<f64>,
+}
+
+/// One thread, or several that ended, summed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ThreadStats {
+    /// In the order of their first scopes.
+    pub id: u64,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Whether it still ran.
+    pub is_alive: bool,
+    /// How many threads this is: more than one where ended threads are summed.
+    pub count: u64,
+    /// Scopes it opened.
+    pub calls: u64,
+    /// From its first scope to its end, or now, while recording was on.
+    pub wall_ns: u64,
+    /// The part of it that lay in scopes.
+    pub in_scopes_ns: u64,
+    /// The part of it that the profiler took.
+    pub own_cost_ns: u64,
+    /// Allocations it made.
+    pub allocs: u64,
+    /// Bytes it allocated.
+    pub alloc_bytes: u64,
+}
+
+/// The last calls of one thread.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ThreadTimeline {
+    /// [`ThreadStats::id`].
+    pub thread: u64,
+    /// In the order in which they ended.
+    pub events: Vec<TimelineEvent>,
+}
+
+/// One timed call.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct TimelineEvent {
+    /// Its place in [`Snapshot::scopes`].
+    pub scope: usize,
+    /// Since recording began or was reset.
+    pub start_ns: u64,
+    /// How long it took, the profiler's own cost included.
+    pub duration_ns: u64,
+}
+
+impl AllocStats {
+    pub(crate) fn add(&mut self, other: &AllocStats) {
+        self.allocs += other.allocs;
+        self.alloc_bytes += other.alloc_bytes;
+        self.frees += other.frees;
+        self.free_bytes += other.free_bytes;
+        self.reallocs += other.reallocs;
+    }
+}
+
+impl ScopeStats {
+    /// Mean time of a call (of an `async fn`: of all its polls together).
+    #[must_use]
+    pub fn mean_ns(&self) -> f64 {
+        if self.calls == 0 { 0.0 } else { self.total_ns as f64 / self.calls as f64 }
+    }
+
+    /// Declared operations per nanosecond of its total time, which is GFLOP/s; `None` where none are declared.
+    #[must_use]
+    pub fn gflops(&self) -> Option<f64> {
+        self.rate(self.flops)
+    }
+
+    /// Declared bytes per nanosecond of its total time, which is GB/s; `None` where none are declared.
+    #[must_use]
+    pub fn gbytes_per_s(&self) -> Option<f64> {
+        self.rate(self.bytes)
+    }
+
+    /// Declared tokens per second of its total time; `None` where none are declared.
+    #[must_use]
+    pub fn tokens_per_s(&self) -> Option<f64> {
+        self.rate(self.tokens).map(|per_ns| per_ns * 1e9)
+    }
+
+    fn rate(&self, work: u64) -> Option<f64> {
+        (work > 0 && self.total_ns > 0).then(|| work as f64 / self.total_ns as f64)
+    }
+
+    /// Adds another path of the same name. Its total, and all that includes what is below, counts only where it is not
+    /// `inside` one that was added already.
+    fn absorb(&mut self, other: &ScopeStats, inside: bool) {
+        self.calls += other.calls;
+        self.timed_calls += other.timed_calls;
+        self.is_sampled |= other.is_sampled;
+        self.open_calls += other.open_calls;
+        self.self_ns += other.self_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.allocs.add(&other.allocs);
+        self.peak_live_bytes = self.peak_live_bytes.max(other.peak_live_bytes);
+        self.polls += other.polls;
+        self.threads = self.threads.max(other.threads);
+        self.histogram.add(&other.histogram);
+        self.flops += other.flops;
+        self.bytes += other.bytes;
+        self.tokens += other.tokens;
+        if !inside {
+            self.total_ns += other.total_ns;
+            self.elapsed_ns += other.elapsed_ns;
+            self.allocs_total.add(&other.allocs_total);
+        }
+        if self.index != other.index {
+            self.index = None;
+        }
+    }
+}
+
+impl Snapshot {
+    /// How far a percentile may lie from the exact one, as a share of it.
+    pub const PERCENTILE_ERROR: f64 = tree::ERROR_BOUND;
+
+    pub(crate) fn take() -> Snapshot {
+        if !crate::ENABLED {
+            return Snapshot::empty();
+        }
+        let collected = tree::collect();
+        let scale = Scale::new();
+        let mut merged = Merged::new(&collected, &scale);
+        merged.sum_up();
+        let (scopes, places) = merged.into_order();
+        let counted = [collected.outside[0], collected.outside[2]].iter().any(|count| *count > 0);
+        let mut snapshot = Snapshot {
+            enabled: true,
+            wall_ns: scale.ns(collected.wall_ticks as f64),
+            own_cost: own_cost(&collected, &scale),
+            threads: collected.threads.iter().map(|record| scale.thread(record)).collect(),
+            timeline: scale.timeline(&collected, &places),
+            lost: collected.lost,
+            allocations_counted: counted || tree::allocations_counted(),
+            clock: scale.clock,
+            scopes,
+            ..Snapshot::empty()
+        };
+        snapshot.take_outside(&collected);
+        snapshot
+    }
+
+    fn empty() -> Snapshot {
+        Snapshot {
+            enabled: false,
+            wall_ns: 0,
+            clock: clock::info(),
+            own_cost: OwnCost::default(),
+            scopes: Vec::new(),
+            threads: Vec::new(),
+            outside_ns: 0,
+            outside_allocs: AllocStats::default(),
+            allocations_counted: false,
+            timeline: Vec::new(),
+            lost: Losses::default(),
+        }
+    }
+
+    fn take_outside(&mut self, collected: &Collected) {
+        let in_scopes: u64 = self.threads.iter().map(|thread| thread.in_scopes_ns + thread.own_cost_ns).sum();
+        let wall: u64 = self.threads.iter().map(|thread| thread.wall_ns).sum();
+        self.outside_ns = wall.saturating_sub(in_scopes);
+        let [allocs, alloc_bytes, frees, free_bytes] = collected.outside;
+        self.outside_allocs = AllocStats { allocs, alloc_bytes, frees, free_bytes, reallocs: 0 };
+        if let Some(root) = collected.counters.first() {
+            self.outside_allocs.add(&alloc_stats(root));
+        }
+    }
+
+    /// Every name once, summed over the tree and all indices; longest total first.
+    ///
+    /// A scope inside another of the same name (recursion) adds its calls and self time, but not its total again.
+    #[must_use]
+    pub fn by_name(&self) -> Vec<ScopeStats> {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut sums: Vec<ScopeStats> = Vec::new();
+        for (place, scope) in self.scopes.iter().enumerate() {
+            match places.get(scope.name.as_str()) {
+                Some(sum) => sums[*sum].absorb(scope, self.is_inside_namesake(place)),
+                None => {
+                    places.insert(&scope.name, sums.len());
+                    sums.push(ScopeStats { parent: None, depth: 0, ..scope.clone() });
+                }
+            }
+        }
+        let (rate, inside) = (self.clock.ticks_per_ns, self.own_cost.inside_scope_ns);
+        sums.iter_mut().for_each(|sum| set_percentiles(sum, rate, inside));
+        sums.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
+        sums
+    }
+
+    fn is_inside_namesake(&self, place: usize) -> bool {
+        let mut above = self.scopes[place].parent;
+        while let Some(parent) = above {
+            if self.scopes[parent].name == self.scopes[place].name {
+                return true;
+            }
+            above = self.scopes[parent].parent;
+        }
+        false
+    }
+
+    /// The scope of this name, summed over the tree: the qualified name, or the end of it (`qkv`, `model::qkv`).
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<ScopeStats> {
+        let is_end = |scope: &ScopeStats| scope.name.strip_suffix(name).is_some_and(|rest| rest.ends_with("::"));
+        let sums = self.by_name();
+        let exact = sums.iter().find(|scope| scope.name == name);
+        exact.or_else(|| sums.iter().find(|scope| is_end(scope))).cloned()
+    }
+
+    /// The report as text, with the first `n` of each ranking.
+    #[must_use]
+    pub fn report(&self, n: usize) -> String {
+        crate::report::text(self, n)
+    }
+}
+
+fn alloc_stats(counters: &Counters) -> AllocStats {
+    AllocStats {
+        allocs: counters.allocs,
+        alloc_bytes: counters.alloc_bytes,
+        frees: counters.frees,
+        free_bytes: counters.free_bytes,
+        reallocs: counters.reallocs,
+    }
+}
+
+fn own_cost(collected: &Collected, scale: &Scale) -> OwnCost {
+    let most = collected.threads.iter().filter(|thread| thread.count == 1).map(|thread| thread.own_cost).fold(0.0, f64::max);
+    let total: f64 = collected.threads.iter().map(|thread| thread.own_cost).sum();
+    let wall = collected.wall_ticks.max(1) as f64;
+    OwnCost {
+        per_scope_ns: scale.cost.timed / scale.rate(),
+        inside_scope_ns: scale.inside_ns(),
+        per_sampled_scope_ns: scale.cost.untimed / scale.rate(),
+        per_alloc_ns: scale.cost.alloc / scale.rate(),
+        total_ns: scale.ns(total),
+        share_of_wall: most / wall,
+        budget: tree::budget_in_force(),
+    }
+}
+
+/// From ticks to nanoseconds.
+struct Scale {
+    clock: ClockInfo,
+    cost: tree::Cost,
+}
+
+impl Scale {
+    fn new() -> Self {
+        Scale { clock: clock::info(), cost: tree::cost() }
+    }
+
+    fn rate(&self) -> f64 {
+        self.clock.ticks_per_ns
+    }
+
+    fn inside_ns(&self) -> f64 {
+        self.cost.inside / self.rate()
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time, never negative")]
+    fn ns(&self, ticks: f64) -> u64 {
+        (ticks / self.rate()).round().max(0.0) as u64
+    }
+
+    /// A single duration as the clock read it, without the cost that lies inside it.
+    fn call_ns(&self, ticks: u64) -> u64 {
+        self.ns(ticks as f64 - self.cost.inside)
+    }
+
+    fn thread(&self, record: &ThreadRecord) -> ThreadStats {
+        ThreadStats {
+            id: record.id,
+            name: record.name.clone(),
+            is_alive: record.alive,
+            count: record.count,
+            calls: record.calls,
+            wall_ns: self.ns(record.ticks),
+            in_scopes_ns: self.ns(record.in_scopes),
+            own_cost_ns: self.ns(record.own_cost),
+            allocs: record.allocs,
+            alloc_bytes: record.alloc_bytes,
+        }
+    }
+
+    fn scope(&self, counters: &Counters, histogram: &HistogramCopy) -> ScopeStats {
+        let calls = counters.entries.saturating_sub(counters.reentries) + counters.folded;
+        ScopeStats {
+            calls,
+            timed_calls: counters.timed,
+            is_sampled: counters.is_sampled(),
+            open_calls: counters.open,
+            total_ns: self.ns(counters.total),
+            min_ns: if counters.timed == 0 { 0 } else { self.call_ns(counters.min) },
+            max_ns: self.call_ns(counters.max),
+            allocs: alloc_stats(counters),
+            allocs_total: alloc_stats(counters),
+            peak_live_bytes: counters.peak,
+            flops: counters.flops,
+            bytes: counters.bytes,
+            tokens: counters.tokens,
+            polls: if counters.reentries > 0 || counters.elapsed > 0 { counters.entries } else { 0 },
+            elapsed_ns: self.ns(counters.elapsed as f64),
+            threads: counters.threads,
+            histogram: histogram.clone(),
+            ..ScopeStats::default()
+        }
+    }
+
+    fn timeline(&self, collected: &Collected, places: &[Option<usize>]) -> Vec<ThreadTimeline> {
+        let event = |event: &tree::Event| {
+            Some(TimelineEvent {
+                scope: (*places.get(event.path as usize)?)?,
+                start_ns: self.ns(event.start.saturating_sub(collected.reset_at) as f64),
+                duration_ns: self.ns(event.ticks as f64),
+            })
+        };
+        let threads = collected.events.iter().filter(|(_, events)| !events.is_empty());
+        threads
+            .map(|(thread, events)| ThreadTimeline { thread: *thread, events: events.iter().filter_map(event).collect() })
+            .collect()
+    }
+}
+
+fn set_percentiles(scope: &mut ScopeStats, ticks_per_ns: f64, inside_ns: f64) {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time, never negative")]
+    let percentile = |q| {
+        let ns = scope.histogram.quantile(q)? / ticks_per_ns - inside_ns;
+        Some((ns.max(0.0) as u64).clamp(scope.min_ns, scope.max_ns.max(scope.min_ns)))
+    };
+    (scope.p50_ns, scope.p90_ns, scope.p99_ns) = (percentile(0.5), percentile(0.9), percentile(0.99));
+}
+
+/// The paths as people know them: sites of the same name below the same parent are one scope.
+struct Merged {
+    scopes: Vec<ScopeStats>,
+    children: Vec<Vec<usize>>,
+    /// From path to scope; `None` for the root and for paths nothing happened on.
+    of_path: Vec<Option<usize>>,
+}
+
+impl Merged {
+    fn new(collected: &Collected, scale: &Scale) -> Self {
+        let mut merged = Merged { scopes: Vec::new(), children: Vec::new(), of_path: vec![None; collected.paths.len()] };
+        let mut known: HashMap<(Option<usize>, String, u64), usize> = HashMap::new();
+        let used = used_paths(collected);
+        for (path, step) in collected.paths.iter().enumerate().skip(1).filter(|(path, _)| used[*path]) {
+            let parent = merged.of_path[step.parent as usize];
+            let name = step.site.qualified_name();
+            let mut scope = scale.scope(&collected.counters[path], &collected.histograms[path]);
+            let place = *known.entry((parent, name.clone(), step.index)).or_insert(merged.scopes.len());
+            merged.of_path[path] = Some(place);
+            if place < merged.scopes.len() {
+                merged.scopes[place].absorb(&scope, false);
+                continue;
+            }
+            scope.name = name;
+            scope.index = (step.index < OTHER_INDEX).then_some(step.index);
+            scope.is_other_index = step.index != NO_INDEX && scope.index.is_none();
+            (scope.file, scope.line) = (step.site.file(), step.site.line());
+            scope.parent = parent;
+            scope.depth = parent.map_or(0, |parent| merged.scopes[parent].depth + 1);
+            merged.scopes.push(scope);
+            merged.children.push(Vec::new());
+            if let Some(parent) = parent {
+                merged.children[parent].push(place);
+            }
+        }
+        for scope in &mut merged.scopes {
+            set_percentiles(scope, scale.rate(), scale.inside_ns());
+        }
+        merged
+    }
+
+    /// Self times from totals, total allocations from own ones; children come after their parents.
+    fn sum_up(&mut self) {
+        for place in (0..self.scopes.len()).rev() {
+            let (mut below, mut allocs) = (0, self.scopes[place].allocs);
+            for child in &self.children[place] {
+                below += self.scopes[*child].total_ns;
+                allocs.add(&self.scopes[*child].allocs_total);
+            }
+            let scope = &mut self.scopes[place];
+            // Rounding to whole nanoseconds may leave the parts a few above their whole.
+            scope.total_ns = scope.total_ns.max(below);
+            scope.self_ns = scope.total_ns - below;
+            scope.allocs_total = allocs;
+        }
+    }
+
+    /// Parents before children, siblings by total; and where each path's scope went.
+    fn into_order(self) -> (Vec<ScopeStats>, Vec<Option<usize>>) {
+        let Merged { scopes, mut children, of_path } = self;
+        let by_total = |places: &mut Vec<usize>| places.sort_by_key(|place| scopes[*place].total_ns);
+        children.iter_mut().for_each(by_total);
+        let mut stack: Vec<usize> = (0..scopes.len()).filter(|place| scopes[*place].parent.is_none()).collect();
+        by_total(&mut stack);
+        let mut new_place = vec![usize::MAX; scopes.len()];
+        let mut order = Vec::with_capacity(scopes.len());
+        while let Some(place) = stack.pop() {
+            new_place[place] = order.len();
+            order.push(place);
+            stack.extend(&children[place]);
+        }
+        let mut scopes: Vec<Option<ScopeStats>> = scopes.into_iter().map(Some).collect();
+        let in_order = order.into_iter().filter_map(|place| scopes[place].take());
+        let moved = |scope: ScopeStats| ScopeStats { parent: scope.parent.map(|parent| new_place[parent]), ..scope };
+        let in_order = in_order.map(moved).collect();
+        (in_order, of_path.into_iter().map(|place| Some(new_place[place?])).collect())
+    }
+}
+
+/// Which paths something happened on, or below.
+fn used_paths(collected: &Collected) -> Vec<bool> {
+    let mut used: Vec<bool> = collected.counters.iter().map(|counters| !counters.is_empty()).collect();
+    for path in (1..collected.paths.len()).rev() {
+        if used[path] {
+            used[collected.paths[path].parent as usize] = true;
+        }
+    }
+    used
+}

@@ -1,0 +1,287 @@
+//! The ring of a thread's last timed exits, and what is made of it: timeline, percentiles, budget.
+
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+use super::histogram::{Histogram, HistogramCopy};
+use super::local::Local;
+use super::measure;
+use super::mode;
+use super::node::{Counter, Node};
+use super::registry;
+use super::thread::Thread;
+
+/// Events between two folds. 8 KiB of them: they and the nodes stay in the first-level cache.
+const FOLD: u64 = 512;
+/// The smallest ring: what was not folded yet is still there when the next fold begins.
+const MIN_CAPACITY: usize = 2 * FOLD as usize;
+/// At most one entry in this many is timed: rarer timing would save less than counting costs.
+const MAX_PERIOD: u32 = 256;
+/// Events kept of threads that have ended.
+pub(crate) const ENDED_EVENTS: usize = 1 << 16;
+
+const NODE_BITS: u32 = 20;
+/// About two hours; longer ones are kept as this long.
+const MAX_TICKS: u64 = (1 << (64 - NODE_BITS)) - 1;
+
+/// The last timed exits of one thread; the oldest is overwritten.
+pub(super) struct Ring {
+    slots: Box<[Slot]>,
+    /// Events ever pushed.
+    head: Counter,
+    /// Events that were there before the last reset.
+    start: Counter,
+    /// Events that are in the histograms already.
+    folded: Counter,
+}
+
+/// One exit: when it began; in the upper bits how long it took, in the lower the node.
+#[derive(Default)]
+struct Slot {
+    start: AtomicU64,
+    ticks_and_node: AtomicU64,
+}
+
+/// One exit, as it was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    /// The node while in its thread's ring, the path once collected.
+    pub(crate) path: u32,
+    pub(crate) start: u64,
+    pub(crate) ticks: u64,
+}
+
+impl Ring {
+    fn leak(capacity: usize) -> *mut Ring {
+        let slots = (0..capacity).map(|_| Slot::default()).collect();
+        let zero = || Counter::new(0);
+        Box::into_raw(Box::new(Ring { slots, head: zero(), start: zero(), folded: zero() }))
+    }
+
+    /// Pushes an event and returns how many there were ever. Owner only.
+    #[inline(always)]
+    fn push(&self, node: u32, start: u64, ticks: u64) -> u64 {
+        let head = self.head.get();
+        let place = head as usize & (self.slots.len() - 1);
+        // SAFETY: the length is a power of two, so the masked index lies below it.
+        let slot = unsafe { self.slots.get_unchecked(place) };
+        // Release keeps these after the previous head, so that a reader can tell which slots are being overwritten.
+        slot.start.store(start, Release);
+        slot.ticks_and_node.store(ticks.min(MAX_TICKS) << NODE_BITS | u64::from(node), Release);
+        self.head.set(head + 1);
+        head + 1
+    }
+
+    fn at(&self, position: u64) -> Event {
+        let slot = &self.slots[position as usize & (self.slots.len() - 1)];
+        let packed = slot.ticks_and_node.load(Acquire);
+        let path = (packed & ((1 << NODE_BITS) - 1)) as u32;
+        Event { path, start: slot.start.load(Acquire), ticks: packed >> NODE_BITS }
+    }
+
+    /// The events from `first` on that were not overwritten while they were read, and how many there ever were.
+    fn read_from(&self, first: u64) -> (Vec<Event>, u64) {
+        let head = self.head.get();
+        let oldest = first.max(head.saturating_sub(self.slots.len() as u64 - 1));
+        let mut events: Vec<Event> = (oldest..head).map(|position| self.at(position)).collect();
+        // The slot at the present head may be half-written, and what it held is gone.
+        let safe = self.head.get().saturating_sub(self.slots.len() as u64 - 1);
+        events.drain(..usize::try_from(safe.saturating_sub(oldest)).unwrap_or(usize::MAX).min(events.len()));
+        (events, head)
+    }
+
+    /// The events kept since the last reset, and how many were overwritten.
+    pub(super) fn read(&self) -> (Vec<Event>, u64) {
+        let start = self.start.get();
+        let (events, head) = self.read_from(start);
+        let lost = (head - start).saturating_sub(events.len() as u64);
+        (events, lost)
+    }
+
+    /// Forgets all events.
+    pub(super) fn forget(&self) {
+        self.start.set(self.head.get());
+        self.folded.set(self.head.get());
+    }
+
+    /// Adds the events that no fold has seen to the histograms `of` their nodes.
+    pub(super) fn add_pending(&self, of: &mut [HistogramCopy]) {
+        for event in self.read_from(self.folded.get()).0 {
+            if let Some(histogram) = of.get_mut(event.path as usize) {
+                histogram.record(event.ticks);
+            }
+        }
+    }
+}
+
+/// Gives the thread a ring of the size asked for, if it has none or another.
+pub(super) fn fit_ring(local: &Local, thread: &'static Thread) {
+    let capacity = registry::ring_capacity().max(MIN_CAPACITY).next_power_of_two();
+    if thread.ring().is_some_and(|ring| ring.slots.len() == capacity) {
+        return;
+    }
+    if let Some(ring) = thread.ring() {
+        fold(local, thread, 0, ring);
+    }
+    registry::with_registry(|_| {
+        let old = thread.ring.swap(Ring::leak(capacity), AcqRel);
+        if !old.is_null() {
+            // SAFETY: made by `leak`; readers hold the registry's lock as we do, and the owner is here.
+            drop(unsafe { Box::from_raw(old) });
+        }
+    });
+}
+
+/// Records a timed exit.
+#[inline(always)]
+pub(super) fn record(local: &Local, thread: &'static Thread, flags: u64, node: &Node, start: u64, ticks: u64) {
+    let Some(ring) = thread.ring() else { return };
+    let pushed = ring.push(node.id, start, ticks);
+    let period = node.period.load(Relaxed);
+    if period > 1 {
+        // Between half and one and a half periods, so that sampling cannot fall in step with the program.
+        node.skip.store(period / 2 + local.draw() % period, Relaxed);
+    }
+    if pushed.is_multiple_of(FOLD) {
+        fold(local, thread, flags, ring);
+    }
+}
+
+/// Moves the events since the last fold into the histograms and looks after the budget.
+#[inline(never)]
+fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
+    let (from, to) = (ring.folded.get(), ring.head.get());
+    let mut seen = Seen { nodes: [0; FOLD as usize], len: 0 };
+    for position in from..to {
+        let event = ring.at(position);
+        let Some(node) = thread.nodes.get(event.path) else { continue };
+        seen.count(node);
+        if flags & mode::PERCENTILES != 0 {
+            histogram_of(local, thread, node, |histogram| histogram.record(event.ticks));
+        }
+    }
+    ring.folded.set(to);
+    if flags & mode::BUDGET != 0 {
+        keep_budget(thread, &seen);
+    }
+    seen.forget(thread);
+}
+
+#[inline(always)]
+fn histogram_of(local: &Local, thread: &Thread, node: &Node, then: impl FnOnce(&Histogram)) {
+    match node.histogram() {
+        Some(histogram) => then(histogram),
+        None => match local.quietly(Histogram::allocate) {
+            None => thread.lost.histograms.add(1),
+            Some(new) => {
+                node.histogram.store(new.as_ptr(), Release);
+                // SAFETY: just allocated, zeroed, and never freed.
+                then(unsafe { new.as_ref() });
+            }
+        },
+    }
+}
+
+/// The nodes that one fold met; how often stands in [`Node::seen_in_fold`].
+struct Seen {
+    nodes: [u32; FOLD as usize],
+    len: usize,
+}
+
+impl Seen {
+    fn count(&mut self, node: &Node) {
+        let before = node.seen_in_fold.load(Relaxed);
+        node.seen_in_fold.store(before.saturating_add(1), Relaxed);
+        if before == 0
+            && let Some(slot) = self.nodes.get_mut(self.len)
+        {
+            *slot = node.id;
+            self.len += 1;
+        }
+    }
+
+    fn iter<'a>(&'a self, thread: &'a Thread) -> impl Iterator<Item = &'a Node> {
+        self.nodes[..self.len].iter().filter_map(|id| thread.nodes.get(*id))
+    }
+
+    fn forget(&self, thread: &Thread) {
+        self.iter(thread).for_each(|node| node.seen_in_fold.store(0, Relaxed));
+    }
+}
+
+/// Times the most frequent nodes more rarely when the profiler took more than its share since the last fold, and more
+/// often when it took much less.
+fn keep_budget(thread: &Thread, seen: &Seen) {
+    let now = crate::clock::now();
+    let window = now.saturating_sub(thread.window_start.get());
+    thread.window_start.set(now);
+    let cost = measure::cost();
+    let counts = || seen.iter(thread).map(|node| f64::from(node.seen_in_fold.load(Relaxed)));
+    let counting: f64 = seen
+        .iter(thread)
+        .map(|node| f64::from(node.seen_in_fold.load(Relaxed)) * f64::from(node.period.load(Relaxed) - 1) * cost.untimed)
+        .sum();
+    #[expect(clippy::cast_precision_loss, reason = "a duration")]
+    let allowed = registry::budget() * window as f64;
+    // Counting has to be paid whatever is timed; at least an eighth of the budget stays for timing.
+    let for_timing = (allowed - counting).max(allowed / 8.0);
+    let timing = counts().sum::<f64>() * cost.timed;
+    if timing > for_timing {
+        time_rarer(thread, seen, water_level(counts().collect(), for_timing / cost.timed));
+    } else if timing < for_timing / 4.0 {
+        for node in seen.iter(thread) {
+            node.period.store((node.period.load(Relaxed) / 2).max(1), Relaxed);
+        }
+    }
+}
+
+fn time_rarer(thread: &Thread, seen: &Seen, level: f64) {
+    for node in seen.iter(thread) {
+        let too_often = f64::from(node.seen_in_fold.load(Relaxed)) / level.max(0.5);
+        if too_often > 1.0 {
+            // Eightfold at the most in one step: a burst is not a habit.
+            let factor = (too_often.ceil() as u32).next_power_of_two().min(8);
+            node.period.store((node.period.load(Relaxed) * factor).min(MAX_PERIOD), Relaxed);
+        }
+    }
+}
+
+/// The level at which counts cut off to it sum to `sum`: rare nodes keep all their timings, frequent ones share alike.
+fn water_level(mut counts: Vec<f64>, sum: f64) -> f64 {
+    counts.sort_by(f64::total_cmp);
+    let mut left = sum;
+    for (position, count) in counts.iter().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "at most 512")]
+        let share = left / (counts.len() - position) as f64;
+        if *count > share {
+            return share;
+        }
+        left -= count;
+    }
+    f64::INFINITY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn water_level_spares_the_rare() {
+        assert_eq!(water_level(vec![500.0, 6.0, 6.0], 30.0), 18.0);
+        assert_eq!(water_level(vec![100.0, 100.0], 20.0), 10.0);
+        assert_eq!(water_level(vec![5.0, 5.0], 20.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_full_ring_overwrites_the_oldest_and_counts_it() {
+        // SAFETY: just made, and freed only at the end of the test.
+        let ring = unsafe { Box::from_raw(Ring::leak(8)) };
+        for n in 0..20 {
+            ring.push(n, u64::from(n) * 10, 3);
+        }
+        let (events, lost) = ring.read();
+        assert_eq!(events.iter().map(|event| event.path).collect::<Vec<_>>(), [13, 14, 15, 16, 17, 18, 19]);
+        assert_eq!((events[0].start, events[0].ticks, lost), (130, 3, 13));
+        ring.forget();
+        assert_eq!((ring.read().0.len(), ring.read().1), (0, 0));
+    }
+}

@@ -1,0 +1,162 @@
+//! Finding a child that is not the one entered last, and making the ones that do not exist yet.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, AtomicU16, Ordering::*};
+
+use super::local::Local;
+use super::node::{NO_INDEX, Node, OTHER_INDEX};
+use super::thread::Thread;
+use crate::site::Site;
+
+/// Deeper calls are counted at the activation of the same site above them, whose time includes theirs.
+const MAX_DEPTH: u32 = 256;
+/// Indices one parent keeps apart; the others share one node.
+const MAX_INDICES: u16 = 1024;
+
+/// Where a call is recorded.
+pub(super) enum Place<'a> {
+    /// In a node of its own.
+    Node(&'a Node),
+    /// With an activation that is already open, or nowhere: the current node stays current.
+    Folded(&'a Node),
+}
+
+/// The child of `parent` for this site and index, made if need be.
+///
+/// Scopes come in turns (a, b, c, a, b, c; layer 0, 1, 2, 0, …), and siblings are linked in the order of their first
+/// entry, so the sibling after the one entered last is nearly always right.
+#[inline(never)]
+pub(super) fn find_child<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) -> Place<'a> {
+    let hot = parent.hot_child.load(Relaxed);
+    // SAFETY: `hot_child` is never null: it is a node or NOBODY, and neither is ever freed.
+    let after = unsafe { &*hot }.next_sibling.load(Relaxed);
+    let guess = if after.is_null() { parent.first_child.load(Relaxed) } else { after };
+    // SAFETY: null or a node, which is never freed.
+    if let Some(node) = unsafe { guess.as_ref() }
+        && node.is(site, index)
+    {
+        parent.hot_child.store(guess, Relaxed);
+        return Place::Node(node);
+    }
+    search(local, parent, site, index)
+}
+
+fn search<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) -> Place<'a> {
+    let Some(thread) = local.thread() else { return Place::Folded(parent) };
+    // SAFETY: this is the owning thread, and the result is dropped before `make` asks again.
+    let found = unsafe { thread.lookup() }.find(parent, site, index);
+    if let Some(node) = found {
+        parent.hot_child.store(node.as_ptr(), Relaxed);
+        // SAFETY: nodes are never freed.
+        return Place::Node(unsafe { node.as_ref() });
+    }
+    if parent.depth >= MAX_DEPTH {
+        return fold(thread, parent, site);
+    }
+    let has_index = index != NO_INDEX && index != OTHER_INDEX;
+    if has_index && parent.indexed_children.load(Relaxed) >= MAX_INDICES {
+        thread.lost.indices.add(1);
+        return search(local, parent, site, OTHER_INDEX);
+    }
+    match local.quietly(|| make(thread, parent, site, index)) {
+        Some(node) => Place::Node(node),
+        None => {
+            thread.lost.no_room.add(1);
+            Place::Folded(parent)
+        }
+    }
+}
+
+/// Counts a call that lies too deep at the nearest activation of the same site above it.
+fn fold<'a>(thread: &Thread, parent: &'a Node, site: &'static Site) -> Place<'a> {
+    let mut node = parent;
+    loop {
+        if std::ptr::eq(node.site, site) {
+            node.folded.add(1);
+            return Place::Folded(node);
+        }
+        // SAFETY: null at the root, otherwise a node, which is never freed.
+        match unsafe { node.parent.as_ref() } {
+            Some(above) => node = above,
+            None => {
+                thread.lost.no_room.add(1);
+                return Place::Folded(parent);
+            }
+        }
+    }
+}
+
+fn make<'a>(thread: &'static Thread, parent: &Node, site: &'static Site, index: u64) -> Option<&'a Node> {
+    let node = thread.nodes.push(|id| Node::new(site, index, parent, id, parent.depth + 1))?;
+    let last = parent.last_child.load(Relaxed);
+    let link: &AtomicPtr<Node> = match NonNull::new(last) {
+        None => &parent.first_child,
+        // SAFETY: nodes are never freed.
+        Some(last) => unsafe { &last.as_ref().next_sibling },
+    };
+    link.store(node.as_ptr(), Release);
+    parent.last_child.store(node.as_ptr(), Relaxed);
+    parent.hot_child.store(node.as_ptr(), Relaxed);
+    if index != NO_INDEX {
+        bump(&parent.indexed_children);
+    }
+    // SAFETY: this is the owning thread, and no other result of `lookup` is alive.
+    unsafe { thread.lookup() }.insert(node);
+    // SAFETY: just made, and never freed.
+    Some(unsafe { node.as_ref() })
+}
+
+fn bump(counter: &AtomicU16) {
+    counter.store(counter.load(Relaxed).saturating_add(1), Relaxed);
+}
+
+/// All nodes of a thread by parent, site and index: open addressing, at most half full.
+#[derive(Default)]
+pub(super) struct Lookup {
+    slots: Vec<Option<NonNull<Node>>>,
+    len: usize,
+}
+
+impl Lookup {
+    fn find(&self, parent: &Node, site: &'static Site, index: u64) -> Option<NonNull<Node>> {
+        let mut slot = hash(parent, site, index);
+        while let Some(node) = *self.slots.get(slot & self.slots.len().wrapping_sub(1))? {
+            // SAFETY: nodes are never freed.
+            let candidate = unsafe { node.as_ref() };
+            if std::ptr::eq(candidate.parent, parent) && candidate.is(site, index) {
+                return Some(node);
+            }
+            slot = slot.wrapping_add(1);
+        }
+        None
+    }
+
+    fn insert(&mut self, node: NonNull<Node>) {
+        if self.len * 2 >= self.slots.len() {
+            let larger = (self.slots.len() * 2).max(64);
+            let old = std::mem::replace(&mut self.slots, vec![None; larger]);
+            old.into_iter().flatten().for_each(|node| self.place(node));
+        }
+        self.place(node);
+        self.len += 1;
+    }
+
+    fn place(&mut self, node: NonNull<Node>) {
+        // SAFETY: nodes are never freed.
+        let key = unsafe { node.as_ref() };
+        let mask = self.slots.len() - 1;
+        let mut slot = hash(key.parent, key.site, key.index) & mask;
+        while self.slots[slot].is_some() {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = Some(node);
+    }
+}
+
+fn hash(parent: *const Node, site: *const Site, index: u64) -> usize {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut hash = (parent.addr() as u64).wrapping_mul(ODD);
+    hash = (hash ^ (site.addr() as u64)).wrapping_mul(ODD);
+    hash = (hash ^ index).wrapping_mul(ODD);
+    (hash >> 20) as usize
+}

@@ -1,0 +1,169 @@
+//! Durations by size: sixteen buckets to each doubling.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+
+const SUB_BITS: u32 = 4;
+const SUB: usize = 1 << SUB_BITS;
+/// Durations from 2^44 ticks (about two hours) on share the last bucket.
+const TOP_BITS: u32 = 44;
+const BUCKETS: usize = SUB + (TOP_BITS - SUB_BITS) as usize * SUB;
+
+/// How far a percentile may lie from the exact one, as a share of it: half the width of a bucket.
+pub(crate) const ERROR_BOUND: f64 = 0.5 / SUB as f64;
+
+/// What all histograms together may take; nodes made later have no percentiles, and that is counted.
+const MAX_BYTES: usize = 64 << 20;
+static USED_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Durations in ticks, by size. Fixed size; a bucket that is full halves all of them, so percentiles then weigh later
+/// durations more.
+pub(super) struct Histogram {
+    buckets: [AtomicU32; BUCKETS],
+}
+
+impl Histogram {
+    /// A new histogram that is never freed; `None` when [`MAX_BYTES`] are in use or there is no memory.
+    pub(super) fn allocate() -> Option<NonNull<Histogram>> {
+        let layout = Layout::new::<Histogram>();
+        if USED_BYTES.fetch_add(layout.size(), Relaxed) + layout.size() > MAX_BYTES {
+            USED_BYTES.fetch_sub(layout.size(), Relaxed);
+            return None;
+        }
+        // SAFETY: the layout is not of size zero; all-zero atomics are valid.
+        NonNull::new(unsafe { System.alloc_zeroed(layout) }.cast())
+    }
+
+    /// Counts one duration. One thread only.
+    #[inline]
+    pub(super) fn record(&self, ticks: u64) {
+        let bucket = &self.buckets[bucket_of(ticks)];
+        let count = bucket.load(Relaxed);
+        if count == u32::MAX {
+            self.halve();
+        }
+        bucket.store(bucket.load(Relaxed) + 1, Relaxed);
+    }
+
+    #[cold]
+    fn halve(&self) {
+        for bucket in &self.buckets {
+            bucket.store(bucket.load(Relaxed) / 2, Relaxed);
+        }
+    }
+
+    pub(super) fn clear(&self) {
+        for bucket in &self.buckets {
+            bucket.store(0, Relaxed);
+        }
+    }
+
+    pub(super) fn add_to(&self, copy: &mut HistogramCopy) {
+        for (bucket, count) in (0_u16..).zip(&self.buckets) {
+            copy.count(bucket, u64::from(count.load(Relaxed)));
+        }
+    }
+}
+
+/// A histogram that was read, or several added up: counts by bucket, without the empty ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HistogramCopy(BTreeMap<u16, u64>);
+
+impl HistogramCopy {
+    fn count(&mut self, bucket: u16, count: u64) {
+        if count > 0 {
+            *self.0.entry(bucket).or_default() += count;
+        }
+    }
+
+    pub(super) fn record(&mut self, ticks: u64) {
+        self.count(bucket_of(ticks) as u16, 1);
+    }
+
+    pub(crate) fn add(&mut self, other: &HistogramCopy) {
+        other.0.iter().for_each(|(bucket, count)| self.count(*bucket, *count));
+    }
+
+    /// The duration that the share `q` of all durations do not exceed, within [`ERROR_BOUND`]; `None` when empty.
+    pub(crate) fn quantile(&self, q: f64) -> Option<f64> {
+        let total: u64 = self.0.values().sum();
+        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
+        let rank = ((total as f64 * q).ceil() as u64).max(1);
+        let mut upto = 0;
+        let mut buckets = self.0.iter();
+        let (bucket, _) = buckets.find(|(_, count)| {
+            upto += **count;
+            upto >= rank
+        })?;
+        Some(middle_of(usize::from(*bucket)))
+    }
+}
+
+fn bucket_of(ticks: u64) -> usize {
+    if ticks < SUB as u64 {
+        return ticks as usize;
+    }
+    let exponent = ticks.ilog2();
+    if exponent >= TOP_BITS {
+        return BUCKETS - 1;
+    }
+    let shift = exponent - SUB_BITS;
+    SUB + shift as usize * SUB + ((ticks >> shift) as usize & (SUB - 1))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "below 2^44")]
+fn middle_of(bucket: usize) -> f64 {
+    if bucket < SUB {
+        return bucket as f64;
+    }
+    let (shift, sub) = ((bucket - SUB) / SUB, (bucket - SUB) % SUB);
+    let low = ((SUB + sub) as u64) << shift;
+    low as f64 + ((1u64 << shift) - 1) as f64 / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_duration_lies_within_the_bound_of_its_bucket() {
+        for exponent in 0..TOP_BITS {
+            for offset in [0u64, 1, 7, 1 << exponent >> 1, (1 << exponent) - 1] {
+                let ticks = (1u64 << exponent) + offset.min((1 << exponent) - 1);
+                let middle = middle_of(bucket_of(ticks));
+                let error = (middle - ticks as f64).abs() / ticks as f64;
+                assert!(error <= ERROR_BOUND, "{ticks} reads as {middle}");
+            }
+        }
+        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+        assert_eq!(bucket_of(0), 0);
+    }
+
+    #[test]
+    fn quantiles_of_known_durations() {
+        let mut copy = HistogramCopy::default();
+        assert_eq!(copy.quantile(0.5), None);
+        for ticks in 1..=1000 {
+            copy.record(ticks);
+        }
+        for (q, exact) in [(0.5, 500.0), (0.9, 900.0), (0.99, 990.0), (1.0, 1000.0)] {
+            let found = copy.quantile(q).unwrap();
+            assert!((found / exact - 1.0f64).abs() <= 2.0 * ERROR_BOUND, "p{q}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_full_bucket_halves_all_and_keeps_the_shares() {
+        // SAFETY: allocated above and never freed.
+        let histogram = unsafe { Histogram::allocate().unwrap().as_ref() };
+        histogram.buckets[bucket_of(10)].store(u32::MAX, Relaxed);
+        histogram.buckets[bucket_of(1000)].store(u32::MAX / 2, Relaxed);
+        histogram.record(10);
+        let mut copy = HistogramCopy::default();
+        histogram.add_to(&mut copy);
+        assert_eq!(copy.quantile(0.5), Some(10.0));
+        assert!(copy.quantile(0.9).unwrap() > 900.0);
+    }
+}

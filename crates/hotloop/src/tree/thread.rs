@@ -1,0 +1,140 @@
+//! One thread's tree and what belongs to it. Kept for ever; handed to the next thread when its own has ended.
+
+use std::cell::UnsafeCell;
+use std::ptr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+
+use super::events::Ring;
+use super::grow::Lookup;
+use super::node::{Arena, Counter, NO_INDEX, Node};
+use super::registry::Intervals;
+use crate::site::Site;
+
+static ROOT: Site = Site::new("", "(outside any scope)", "", 0);
+
+/// The epoch of a tree that nothing was counted in yet.
+pub(super) const FRESH: u64 = 0;
+/// The epoch of a tree while its counts are being cleared.
+const CLEARING: u64 = u64::MAX;
+
+/// One thread's tree. Written by that thread; read by any under the registry's lock.
+pub(super) struct Thread {
+    pub(super) nodes: Arena,
+    /// The epoch its counts belong to, or [`FRESH`] or [`CLEARING`].
+    pub(super) epoch: AtomicU64,
+    /// How much of all pauses is already taken out of the activations that are open.
+    pub(super) paused_seen: AtomicU64,
+    /// Exchanged only under the registry's lock.
+    pub(super) ring: AtomicPtr<Ring>,
+    pub(super) label: Mutex<Label>,
+    /// When the budget was looked at last.
+    pub(super) window_start: Counter,
+    pub(super) lost: Lost,
+    /// Used by the owning thread only.
+    lookup: UnsafeCell<Lookup>,
+}
+
+/// Who a thread is, to people.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Label {
+    pub(super) id: u64,
+    pub(super) name: Option<String>,
+}
+
+/// What a thread could not record as asked.
+#[derive(Default)]
+pub(super) struct Lost {
+    /// Calls that found no room in the tree, or lay too deep below it.
+    pub(super) no_room: Counter,
+    /// Calls with an index beyond what its parent keeps apart.
+    pub(super) indices: Counter,
+    /// Scopes that ended in another order than they began.
+    pub(super) unbalanced: Counter,
+    /// Scopes without percentiles, because the histograms' memory was used up.
+    pub(super) histograms: Counter,
+}
+
+// SAFETY: all but `lookup` are atomics or behind a lock, and `lookup` is touched by the owning thread only.
+unsafe impl Sync for Thread {}
+// SAFETY: as above; the pointers in it lead to memory that is never freed.
+unsafe impl Send for Thread {}
+
+impl Thread {
+    /// A thread with its root node, on the heap for ever.
+    pub(super) fn leak() -> Option<&'static Thread> {
+        let thread = Box::leak(Box::new(Thread {
+            nodes: Arena::new(),
+            epoch: AtomicU64::new(FRESH),
+            paused_seen: AtomicU64::new(0),
+            ring: AtomicPtr::new(ptr::null_mut()),
+            label: Mutex::default(),
+            window_start: Counter::new(0),
+            lost: Lost::default(),
+            lookup: UnsafeCell::new(Lookup::default()),
+        }));
+        thread.nodes.push(|id| Node::new(&raw const ROOT, NO_INDEX, ptr::null(), id, 0))?;
+        Some(thread)
+    }
+
+    pub(super) fn root(&self) -> &Node {
+        self.nodes.get(0).expect("made with the thread")
+    }
+
+    /// Whether its counts cannot be read just now.
+    pub(super) fn is_clearing(&self) -> bool {
+        self.epoch.load(Acquire) == CLEARING
+    }
+
+    pub(super) fn all_nodes(&self) -> impl DoubleEndedIterator<Item = &Node> {
+        (0..self.nodes.len()).filter_map(|id| self.nodes.get(id))
+    }
+
+    pub(super) fn ring(&self) -> Option<&Ring> {
+        // SAFETY: only freed under the registry's lock, which every reader but the owner holds; the owner frees it
+        // only between its own uses.
+        unsafe { self.ring.load(Acquire).as_ref() }
+    }
+
+    /// The owner's index of nodes.
+    ///
+    /// # Safety
+    /// Only the owning thread may call this, and not while it holds an earlier result.
+    #[expect(clippy::mut_from_ref, reason = "one owner, one use at a time")]
+    pub(super) unsafe fn lookup(&self) -> &mut Lookup {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.lookup.get() }
+    }
+
+    /// Brings the counts into step with a reset or pauses that happened since the thread looked last. Owner only.
+    pub(super) fn catch_up(&self, epoch: u64, live: u64, intervals: &Intervals) {
+        if self.epoch.load(Relaxed) != epoch {
+            self.clear(intervals.reset_at, live);
+            self.paused_seen.store(intervals.paused_at_reset, Release);
+            self.epoch.store(epoch, Release);
+        }
+        let paused = intervals.paused.saturating_sub(self.paused_seen.load(Relaxed));
+        if paused > 0 {
+            for node in self.all_nodes() {
+                let open_since = node.open_since.get();
+                if open_since != 0 {
+                    node.open_since.set(open_since + paused);
+                }
+            }
+            self.paused_seen.store(intervals.paused, Release);
+        }
+    }
+
+    fn clear(&self, reset_at: u64, live: u64) {
+        self.epoch.store(CLEARING, Release);
+        for node in self.all_nodes() {
+            node.clear(reset_at, live);
+        }
+        for lost in [&self.lost.no_room, &self.lost.indices, &self.lost.unbalanced, &self.lost.histograms] {
+            lost.set(0);
+        }
+        if let Some(ring) = self.ring() {
+            ring.forget();
+        }
+    }
+}
