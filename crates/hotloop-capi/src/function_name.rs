@@ -143,9 +143,7 @@ impl<'a> Reader<'a> {
                 // Inside parentheses it may be a comparison.
                 '<' if open.last().is_none_or(|&outer| outer == '<') => open.push(c),
                 '>' if open.last() == Some(&'<') => _ = open.pop(),
-                ')' | ']' | '}' => {
-                    while open.pop() == Some('<') {}
-                }
+                ')' | ']' | '}' => while open.pop() == Some('<') {},
                 _ => {}
             }
             if open.is_empty() {

@@ -49,8 +49,8 @@ pub unsafe extern "C" fn hotloop_enter_index(site: *const CSite, index: u64) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hotloop_exit(scope: CScope) {
     if scope.raw != 0 {
-        // SAFETY: the caller's promise; nodes are never freed, so closing one twice finds it and does nothing.
-        drop(unsafe { Scope::from_raw(scope.raw) });
+        // Nodes are never freed, so a scope that is closed twice is found, and nothing happens.
+        drop(Scope::from_raw(scope.raw));
     }
 }
 
@@ -63,8 +63,8 @@ pub unsafe extern "C" fn hotloop_add_work(scope: CScope, flops: u64, bytes: u64,
     if scope.raw == 0 {
         return;
     }
-    // SAFETY: the caller's promise. Not dropped: that would close it.
-    let mut scope = ManuallyDrop::new(unsafe { Scope::from_raw(scope.raw) });
+    // Not dropped: that would close it.
+    let mut scope = ManuallyDrop::new(Scope::from_raw(scope.raw));
     scope.add_flops(flops);
     scope.add_bytes(bytes);
     scope.add_tokens(tokens);

@@ -55,7 +55,8 @@ impl CSite {
 
     unsafe fn key(&self) -> Key {
         // SAFETY: the caller's promise.
-        let (name, function, file) = unsafe { (text::copy(self.name), text::copy(self.function), text::copy(self.file)) };
+        let (name, function, file) =
+            unsafe { (text::copy(self.name), text::copy(self.function), text::copy(self.file)) };
         let name = name.or_else(|| function.as_deref().map(function_name));
         Key { name: name.unwrap_or_else(|| "(unnamed)".to_owned()), file: file.unwrap_or_default(), line: self.line }
     }

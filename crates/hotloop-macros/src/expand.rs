@@ -28,18 +28,12 @@ fn compile_error(problem: Problem) -> TokenStream {
     let mut error = tokens("::core::compile_error!", problem.span);
     error.extend([braces(message.into(), problem.span)]);
     // The compiler points to the literal's span, too.
-    error
-        .into_iter()
-        .map(|token| respan(token, problem.span))
-        .collect()
+    error.into_iter().map(|token| respan(token, problem.span)).collect()
 }
 
 fn with_body(signature: Vec<TokenTree>, body: Body, statements: TokenStream) -> TokenStream {
     let content: TokenStream = [body.inner_attributes, statements].into_iter().collect();
-    signature
-        .into_iter()
-        .chain([braces(content, body.span)])
-        .collect()
+    signature.into_iter().chain([braces(content, body.span)]).collect()
 }
 
 /// `::hotloop::function!(flops = ..); ..` or `::hotloop::scope!("name", flops = ..); ..`
@@ -82,11 +76,7 @@ fn async_body(arguments: &Arguments, function: &Function) -> Result<TokenStream,
 }
 
 /// `Box::pin(Profiled::new(site, index, async move { .. }))`
-fn boxed_body(
-    arguments: &Arguments,
-    function: &Function,
-    boxed: BoxedFuture,
-) -> Result<TokenStream, Vec<Problem>> {
+fn boxed_body(arguments: &Arguments, function: &Function, boxed: BoxedFuture) -> Result<TokenStream, Vec<Problem>> {
     check_async(arguments, boxed.block)?;
     let future = profiled(arguments, &function.name, boxed.future);
     let mut statements = boxed.constructor;
@@ -96,10 +86,7 @@ fn boxed_body(
 
 fn check_async(arguments: &Arguments, statements: TokenStream) -> Result<(), Vec<Problem>> {
     let mut problems = held::across_await(statements);
-    let work = arguments
-        .values
-        .iter()
-        .filter(|value| value.key.to_string() != "index");
+    let work = arguments.values.iter().filter(|value| value.key.to_string() != "index");
     problems.extend(work.map(|value| {
         let message = format!(
             "an async function cannot declare `{}`: declare it where the work is done, with `hotloop::scope!` in a \
@@ -108,11 +95,7 @@ fn check_async(arguments: &Arguments, statements: TokenStream) -> Result<(), Vec
         );
         Problem::new(value.key.span(), message)
     }));
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// `::hotloop::__private::Profiled::new(site, index, future)`
@@ -136,10 +119,8 @@ fn site(arguments: &Arguments, span: Span) -> TokenStream {
     let mut parts = tokens("::core::module_path!(),", span);
     parts.extend(name.clone());
     parts.extend(tokens(", ::core::file!(), ::core::line!()", span));
-    let mut block = tokens(
-        "static SITE: ::hotloop::__private::Site = ::hotloop::__private::Site::new",
-        Span::mixed_site(),
-    );
+    let mut block =
+        tokens("static SITE: ::hotloop::__private::Site = ::hotloop::__private::Site::new", Span::mixed_site());
     block.extend([parentheses(parts, span)]);
     block.extend(tokens("; &SITE", Span::mixed_site()));
     TokenStream::from(braces(block, Span::mixed_site()))
@@ -165,8 +146,7 @@ fn index(arguments: &Arguments) -> TokenStream {
 /// not be inferred, as nothing ties the block to the function's return type early enough.
 fn return_type_hint(return_type: &TokenStream) -> TokenStream {
     let mut written = return_type.clone().into_iter();
-    let is_never =
-        matches!((written.next(), written.next()), (Some(token), None) if is_punct(&token, '!'));
+    let is_never = matches!((written.next(), written.next()), (Some(token), None) if is_punct(&token, '!'));
     // Neither `impl Trait` nor `!` may be the type of a variable.
     if is_never || mentions_impl(return_type.clone()) {
         return TokenStream::new();
@@ -197,20 +177,14 @@ fn mentions_impl(tokens: TokenStream) -> bool {
 /// Parses the source text of generated code and gives every token this span.
 fn tokens(source: &str, span: Span) -> TokenStream {
     let parsed: TokenStream = source.parse().unwrap_or_default();
-    parsed
-        .into_iter()
-        .map(|token| respan(token, span))
-        .collect()
+    parsed.into_iter().map(|token| respan(token, span)).collect()
 }
 
 fn respan(token: TokenTree, span: Span) -> TokenTree {
     let mut token = match token {
         TokenTree::Group(group) => {
             let content = group.stream().into_iter();
-            TokenTree::from(Group::new(
-                group.delimiter(),
-                content.map(|token| respan(token, span)).collect(),
-            ))
+            TokenTree::from(Group::new(group.delimiter(), content.map(|token| respan(token, span)).collect()))
         }
         token => token,
     };

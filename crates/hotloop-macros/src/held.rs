@@ -82,42 +82,30 @@ impl Scan {
                 }
                 self.block(group.stream());
             }
-            token if is_ident(token, "await") && at > 0 && is_punct(&tokens[at - 1], '.') => {
-                self.awaited()
-            }
+            token if is_ident(token, "await") && at > 0 && is_punct(&tokens[at - 1], '.') => self.awaited(),
             _ => {}
         }
     }
 
     fn open(&mut self, opener: &Ident, before: &[TokenTree]) {
-        let statement = before
-            .rsplit(|token| is_punct(token, ';'))
-            .next()
-            .unwrap_or(before);
+        let statement = before.rsplit(|token| is_punct(token, ';')).next().unwrap_or(before);
         let variable = bound_variable(statement);
         // A guard that no variable keeps ends with its statement.
-        let is_kept =
-            opener.to_string() != "guard" || variable.as_ref().is_some_and(|name| name != "_");
+        let is_kept = opener.to_string() != "guard" || variable.as_ref().is_some_and(|name| name != "_");
         if is_kept {
-            self.open.push(Open {
-                opener: opener.clone(),
-                variable,
-                reported: false,
-            });
+            self.open.push(Open { opener: opener.clone(), variable, reported: false });
         }
     }
 
     fn dropped(&mut self, arguments: &Group) {
         let name = arguments.stream().to_string();
-        self.open
-            .retain(|open| open.variable.as_ref() != Some(&name));
+        self.open.retain(|open| open.variable.as_ref() != Some(&name));
     }
 
     fn awaited(&mut self) {
         for open in self.open.iter_mut().filter(|open| !open.reported) {
             open.reported = true;
-            self.problems
-                .push(Problem::new(open.opener.span(), MESSAGE));
+            self.problems.push(Problem::new(open.opener.span(), MESSAGE));
         }
     }
 }
@@ -127,12 +115,9 @@ fn opener(tokens: &[TokenTree], at: usize) -> Option<&Ident> {
     let [TokenTree::Ident(word), bang, TokenTree::Group(_), ..] = &tokens[at..] else {
         return None;
     };
-    let is_opener =
-        matches!(word.to_string().as_str(), "scope" | "guard" | "function") && is_punct(bang, '!');
+    let is_opener = matches!(word.to_string().as_str(), "scope" | "guard" | "function") && is_punct(bang, '!');
     let is_ours = match &tokens[..at] {
-        [.., owner, first, second] if is_punct(first, ':') && is_punct(second, ':') => {
-            is_ident(owner, "hotloop")
-        }
+        [.., owner, first, second] if is_punct(first, ':') && is_punct(second, ':') => is_ident(owner, "hotloop"),
         _ => true,
     };
     (is_opener && is_ours).then_some(word)
@@ -141,9 +126,7 @@ fn opener(tokens: &[TokenTree], at: usize) -> Option<&Ident> {
 /// `name` of a statement that begins `let mut name`; the tokens may begin with earlier statements' blocks.
 fn bound_variable(statement: &[TokenTree]) -> Option<String> {
     let keyword = statement.iter().rposition(|token| is_ident(token, "let"))?;
-    let mut pattern = statement[keyword + 1..]
-        .iter()
-        .filter(|token| !is_ident(token, "mut"));
+    let mut pattern = statement[keyword + 1..].iter().filter(|token| !is_ident(token, "mut"));
     pattern.next().map(TokenTree::to_string)
 }
 
@@ -157,11 +140,7 @@ fn separate_code(tokens: &[TokenTree]) -> usize {
     if !is_ident(&tokens[0], "async") {
         return 0;
     }
-    let keywords = if tokens.get(1).is_some_and(|token| is_ident(token, "move")) {
-        2
-    } else {
-        1
-    };
+    let keywords = if tokens.get(1).is_some_and(|token| is_ident(token, "move")) { 2 } else { 1 };
     match tokens.get(keywords) {
         Some(token) if is_braces(token) => keywords + 1,
         Some(token) if is_punct(token, '|') => closure(tokens, keywords),
@@ -171,10 +150,7 @@ fn separate_code(tokens: &[TokenTree]) -> usize {
 
 /// The length of an async closure whose parameters begin at `bar`.
 fn closure(tokens: &[TokenTree], bar: usize) -> usize {
-    let Some(parameters) = tokens[bar + 1..]
-        .iter()
-        .position(|token| is_punct(token, '|'))
-    else {
+    let Some(parameters) = tokens[bar + 1..].iter().position(|token| is_punct(token, '|')) else {
         return 0;
     };
     let body = bar + parameters + 2;

@@ -109,6 +109,5 @@ use proc_macro::TokenStream;
 /// inside a function use `hotloop::scope!`.
 #[proc_macro_attribute]
 pub fn profile(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    expand::function(arguments, item.clone())
-        .unwrap_or_else(|problems| expand::refused(item, problems))
+    expand::function(arguments, item.clone()).unwrap_or_else(|problems| expand::refused(item, problems))
 }

@@ -40,16 +40,11 @@ impl Arguments {
     pub fn parse(tokens: TokenStream) -> Result<Self> {
         let mut pieces = split_arguments(tokens).into_iter().peekable();
         let name = pieces.next_if(|piece| !starts_with_key(piece));
-        Ok(Self {
-            name: name.map(parse_name).transpose()?,
-            values: pieces.map(parse_value).collect::<Result<_>>()?,
-        })
+        Ok(Self { name: name.map(parse_name).transpose()?, values: pieces.map(parse_value).collect::<Result<_>>()? })
     }
 
     pub fn value(&self, key: &str) -> Option<&Value> {
-        self.values
-            .iter()
-            .find(|value| value.key.to_string() == key)
+        self.values.iter().find(|value| value.key.to_string() == key)
     }
 }
 
@@ -83,15 +78,10 @@ fn starts_with_key(tokens: &[TokenTree]) -> bool {
 fn parse_name(tokens: Vec<TokenTree>) -> Result<TokenStream> {
     let is_path = |token: &TokenTree| matches!(token, TokenTree::Ident(_)) || is_punct(token, ':');
     match tokens.as_slice() {
-        [] => Err(Problem::new(
-            Span::call_site(),
-            "a comma without an argument before it",
-        )),
+        [] => Err(Problem::new(Span::call_site(), "a comma without an argument before it")),
         // From a `macro_rules!` fragment the name comes in a group without delimiters.
         [TokenTree::Group(group)] if group.delimiter() == Delimiter::None => Ok(group.stream()),
-        [TokenTree::Literal(literal)] if literal.to_string().contains('"') => {
-            Ok(tokens.into_iter().collect())
-        }
+        [TokenTree::Literal(literal)] if literal.to_string().contains('"') => Ok(tokens.into_iter().collect()),
         path if path.iter().all(is_path) => Ok(tokens.into_iter().collect()),
         [first, ..] => Err(Problem::new(
             first.span(),
@@ -105,31 +95,19 @@ fn parse_value(tokens: Vec<TokenTree>) -> Result<Value> {
     let (key, equals) = match (tokens.next(), tokens.next()) {
         (Some(TokenTree::Ident(key)), Some(equals)) if is_punct(&equals, '=') => (key, equals),
         (Some(other), _) => {
-            return Err(Problem::new(
-                other.span(),
-                format!("expected {KEYS} and `=`"),
-            ));
+            return Err(Problem::new(other.span(), format!("expected {KEYS} and `=`")));
         }
         (None, _) => {
-            return Err(Problem::new(
-                Span::call_site(),
-                format!("expected {KEYS} and `=`"),
-            ));
+            return Err(Problem::new(Span::call_site(), format!("expected {KEYS} and `=`")));
         }
     };
-    if !matches!(
-        key.to_string().as_str(),
-        "index" | "flops" | "bytes" | "tokens"
-    ) {
+    if !matches!(key.to_string().as_str(), "index" | "flops" | "bytes" | "tokens") {
         let message = format!("unknown argument `{key}`: expected {KEYS}");
         return Err(Problem::new(key.span(), message));
     }
     let expression: TokenStream = tokens.collect();
     if expression.is_empty() {
-        return Err(Problem::new(
-            equals.span(),
-            format!("`{key} =` needs a value"),
-        ));
+        return Err(Problem::new(equals.span(), format!("`{key} =` needs a value")));
     }
     Ok(Value { key, expression })
 }
@@ -152,10 +130,7 @@ impl Function {
         let body = match signature.pop().and_then(into_braces) {
             Some(braces) => Body::parse(&braces),
             None => {
-                return Err(Problem::new(
-                    head.name.span(),
-                    "#[profile] needs a function with a body",
-                ));
+                return Err(Problem::new(head.name.span(), "#[profile] needs a function with a body"));
             }
         };
         Ok(Self {
@@ -192,11 +167,9 @@ impl Head {
                 "fn" => {
                     return match (refused_const, item.get(at + 1)) {
                         (Some(word), _) => Err(const_fn(word)),
-                        (None, Some(TokenTree::Ident(name))) => Ok(Self {
-                            length: at + 2,
-                            name: name.clone(),
-                            is_async,
-                        }),
+                        (None, Some(TokenTree::Ident(name))) => {
+                            Ok(Self { length: at + 2, name: name.clone(), is_async })
+                        }
                         (None, _) => Err(not_a_function(word.span())),
                     };
                 }
@@ -236,9 +209,7 @@ fn return_type(after_name: &[TokenTree]) -> TokenStream {
             TokenTree::Punct(punct) if punct.as_char() == '>' && !previous_dash => {
                 depth = depth.saturating_sub(1);
             }
-            TokenTree::Group(group)
-                if depth == 0 && group.delimiter() == Delimiter::Parenthesis =>
-            {
+            TokenTree::Group(group) if depth == 0 && group.delimiter() == Delimiter::Parenthesis => {
                 break;
             }
             _ => {}
@@ -250,10 +221,7 @@ fn return_type(after_name: &[TokenTree]) -> TokenStream {
     if !has_arrow {
         return TokenStream::new();
     }
-    tokens
-        .take_while(|token| !is_ident(token, "where"))
-        .cloned()
-        .collect()
+    tokens.take_while(|token| !is_ident(token, "where")).cloned().collect()
 }
 
 /// A function's body.
@@ -272,11 +240,7 @@ impl Body {
         while let Some(attribute) = next_inner_attribute(&mut tokens) {
             inner_attributes.extend(attribute);
         }
-        Self {
-            inner_attributes,
-            statements: tokens.collect(),
-            span: braces.span(),
-        }
+        Self { inner_attributes, statements: tokens.collect(), span: braces.span() }
     }
 
     /// The block of a body that only boxes a future: `{ Box::pin(async move { .. }) }`. That is what an
@@ -294,10 +258,7 @@ impl Body {
             [word, capture] => is_ident(word, "async") && is_ident(capture, "move"),
             _ => false,
         };
-        let boxes = matches!(
-            words.trim_start_matches("::"),
-            "Box::pin" | "std::boxed::Box::pin"
-        );
+        let boxes = matches!(words.trim_start_matches("::"), "Box::pin" | "std::boxed::Box::pin");
         (boxes && is_async_block).then_some(BoxedFuture {
             constructor: constructor.iter().cloned().collect(),
             block: into_braces(block.clone())?.stream(),
@@ -330,9 +291,7 @@ fn next_inner_attribute(tokens: &mut Peekable<token_stream::IntoIter>) -> Option
 fn without_invisible_group(item: TokenStream) -> TokenStream {
     let mut tokens = item.clone().into_iter();
     match (tokens.next(), tokens.next()) {
-        (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::None => {
-            group.stream()
-        }
+        (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::None => group.stream(),
         _ => item,
     }
 }

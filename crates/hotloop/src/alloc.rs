@@ -81,38 +81,27 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
 /// Charges an allocation to the scope this thread is in.
 #[inline(always)]
 pub fn count_alloc(bytes: usize) {
-    charge(true, |local, flags| local.charge_alloc(flags, bytes as u64));
+    charge(|local, flags| local.charge_alloc(flags, bytes as u64));
 }
 
 /// Charges a free to the scope this thread is in.
 #[inline(always)]
 pub fn count_free(bytes: usize) {
-    charge(false, |local, flags| local.charge_free(flags, bytes as u64));
+    charge(|local, flags| local.charge_free(flags, bytes as u64));
 }
 
 /// Charges a reallocation to the scope this thread is in.
 #[inline(always)]
 pub fn count_realloc(old: usize, new: usize) {
-    charge(true, |local, flags| local.charge_realloc(flags, old as u64, new as u64));
+    charge(|local, flags| local.charge_realloc(flags, old as u64, new as u64));
 }
 
 #[inline(always)]
-fn charge(is_watched: bool, to: impl FnOnce(&Local, u64)) {
-    if !ENABLED {
-        return;
+fn charge(to: impl FnOnce(&Local, u64)) {
+    let flags = if ENABLED { flags_now() } else { 0 };
+    if flags & (mode::ALLOCATIONS | mode::WATCH) != 0 {
+        Local::with(|local| to(local, flags));
     }
-    let flags = flags_now();
-    if flags & (mode::ALLOCATIONS | mode::WATCH) == 0 {
-        return;
-    }
-    Local::with(|local| {
-        if flags & mode::WATCH != 0 && is_watched {
-            local.watch();
-        }
-        if flags & mode::ALLOCATIONS != 0 {
-            to(local, flags);
-        }
-    });
 }
 
 static INSTALLED: AtomicBool = AtomicBool::new(false);

@@ -54,8 +54,7 @@ macro_rules! assert_time {
 }
 
 const NOT_ENABLED: &str = "hotloop is built without its feature `enabled`, so this cannot be checked";
-const NOT_INSTALLED: &str =
-    "hotloop::Allocator is not the global allocator of this program, so allocations cannot be checked; add\n\
+const NOT_INSTALLED: &str = "hotloop::Allocator is not the global allocator of this program, so allocations cannot be checked; add\n\
      #[global_allocator] static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();";
 
 fn require_allocator() {
@@ -93,7 +92,10 @@ pub fn check_time(snapshot: &Snapshot, name: &str, statistic: &str, most: Durati
     assert!(crate::ENABLED, "{NOT_ENABLED}");
     let scope = find(snapshot, name);
     let Some(took) = statistic_of(&scope, statistic) else {
-        panic!("`{statistic}` of scope `{}` is not measured; known are mean, min, max, p50, p90, p99, total", scope.name);
+        panic!(
+            "`{statistic}` of scope `{}` is not measured; known are mean, min, max, p50, p90, p99, total",
+            scope.name
+        );
     };
     assert!(
         took <= most,

@@ -1,3 +1,5 @@
 //! stub
 use crate::snapshot::Snapshot;
-pub(crate) fn text(_s: &Snapshot, _n: usize) -> String { String::new() }
+pub(crate) fn text(_s: &Snapshot, _n: usize) -> String {
+    String::new()
+}

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::site::Site;
-use crate::tree::{self, NO_INDEX, OTHER_INDEX, Token, mode};
+use crate::tree::{self, Entered, NO_INDEX, OTHER_INDEX, Token, mode};
 use crate::{ENABLED, clock};
 
 /// Opens a scope until the end of the block.
@@ -82,7 +82,8 @@ macro_rules! __function_site {
         fn name() -> &'static str {
             ::core::any::type_name_of_val(&here)
         }
-        static SITE: $crate::__private::Site = $crate::__private::Site::function(name, ::core::file!(), ::core::line!());
+        static SITE: $crate::__private::Site =
+            $crate::__private::Site::function(name, ::core::file!(), ::core::line!());
         &SITE
     }};
 }
@@ -92,7 +93,8 @@ macro_rules! __function_site {
 pub struct Entry {
     site: &'static Site,
     index: u64,
-    started: bool,
+    /// Read once for the whole entry; 0 while the profiler is not started.
+    flags: u64,
     flops: u64,
     bytes: u64,
     tokens: u64,
@@ -103,13 +105,12 @@ impl Entry {
     #[inline(always)]
     #[must_use]
     pub fn new(site: &'static Site) -> Entry {
-        let started = ENABLED && tree::flags_now() & mode::STARTED != 0;
-        Entry { site, index: NO_INDEX, started, flops: 0, bytes: 0, tokens: 0 }
+        Entry { site, index: NO_INDEX, flags: started_flags(), flops: 0, bytes: 0, tokens: 0 }
     }
 
     #[inline(always)]
     fn value(&self, value: impl FnOnce() -> u64) -> u64 {
-        if self.started { value() } else { 0 }
+        if self.flags != 0 { value() } else { 0 }
     }
 
     /// Tells this activation from others of the same site.
@@ -144,10 +145,13 @@ impl Entry {
         self
     }
 
-    /// Enters. The work goes in first, so that adding it is not timed.
+    /// Enters, if the profiler is started.
     #[inline(always)]
     pub fn enter(self) -> Scope {
-        let scope = enter(self.site, self.index);
+        if self.flags == 0 {
+            return Scope::new(Entered::NOTHING);
+        }
+        let scope = Scope::new(tree::enter(self.flags, self.site, self.index));
         if self.flops | self.bytes | self.tokens != 0 {
             scope.add_work(self.flops, self.bytes, self.tokens);
         }
@@ -161,21 +165,21 @@ impl Entry {
 #[derive(Debug)]
 #[must_use = "the scope ends where this is dropped"]
 pub struct Scope {
-    token: Token,
+    entered: Entered,
     _one_thread: PhantomData<*const ()>,
 }
 
 impl Scope {
     #[inline(always)]
-    fn new(token: Token) -> Scope {
-        Scope { token, _one_thread: PhantomData }
+    fn new(entered: Entered) -> Scope {
+        Scope { entered, _one_thread: PhantomData }
     }
 
     /// Whether this scope is being recorded.
     #[inline(always)]
     #[must_use]
     pub fn is_active(&self) -> bool {
-        ENABLED && self.token != Token::NONE
+        ENABLED && self.entered.token != Token::NONE
     }
 
     /// Declares floating-point operations done in this scope, on top of those declared before.
@@ -199,7 +203,7 @@ impl Scope {
     #[inline(always)]
     fn add_work(&self, flops: u64, bytes: u64, tokens: u64) {
         if self.is_active() {
-            self.token.add_work(flops, bytes, tokens);
+            self.entered.token.add_work(flops, bytes, tokens);
         }
     }
 
@@ -208,7 +212,7 @@ impl Scope {
     #[inline]
     pub fn add_elapsed_ticks(&mut self, ticks: u64) {
         if self.is_active() {
-            self.token.add_elapsed(ticks);
+            self.entered.token.add_elapsed(ticks);
         }
     }
 
@@ -217,7 +221,7 @@ impl Scope {
     #[inline]
     #[must_use]
     pub fn into_raw(self) -> u64 {
-        let token = self.token;
+        let token = self.entered.token;
         std::mem::forget(self);
         token.0
     }
@@ -228,15 +232,15 @@ impl Scope {
     #[doc(hidden)]
     #[inline]
     pub fn from_raw(raw: u64) -> Scope {
-        Scope::new(Token(raw))
+        Scope::new(Entered::from_token(Token(raw)))
     }
 }
 
 impl Drop for Scope {
     #[inline(always)]
     fn drop(&mut self) {
-        if ENABLED {
-            tree::exit(self.token);
+        if self.is_active() {
+            tree::exit(self.entered);
         }
     }
 }
@@ -244,7 +248,17 @@ impl Drop for Scope {
 /// Enters a scope; [`u64::MAX`] for no index.
 #[inline(always)]
 pub fn enter(site: &'static Site, index: u64) -> Scope {
-    Scope::new(if ENABLED { tree::enter(site, index) } else { Token::NONE })
+    match started_flags() {
+        0 => Scope::new(Entered::NOTHING),
+        flags => Scope::new(tree::enter(flags, site, index)),
+    }
+}
+
+/// What is recorded now; 0 when nothing is.
+#[inline(always)]
+fn started_flags() -> u64 {
+    let flags = if ENABLED { tree::flags_now() } else { 0 };
+    if flags & mode::STARTED != 0 { flags } else { 0 }
 }
 
 /// Enters a scope without counting a call: a later poll of the same future.
@@ -252,7 +266,7 @@ pub fn enter(site: &'static Site, index: u64) -> Scope {
 pub fn reenter(site: &'static Site, index: u64) -> Scope {
     let scope = enter(site, index);
     if scope.is_active() {
-        scope.token.mark_reentry();
+        scope.entered.token.mark_reentry();
     }
     scope
 }
@@ -261,5 +275,5 @@ pub fn reenter(site: &'static Site, index: u64) -> Scope {
 #[inline]
 #[must_use]
 pub fn now_ticks() -> u64 {
-    if ENABLED && tree::flags_now() & mode::STARTED != 0 { clock::now() } else { 0 }
+    if started_flags() != 0 { clock::now() } else { 0 }
 }

@@ -365,7 +365,8 @@ fn alloc_stats(counters: &Counters) -> AllocStats {
 }
 
 fn own_cost(collected: &Collected, scale: &Scale) -> OwnCost {
-    let most = collected.threads.iter().filter(|thread| thread.count == 1).map(|thread| thread.own_cost).fold(0.0, f64::max);
+    let most =
+        collected.threads.iter().filter(|thread| thread.count == 1).map(|thread| thread.own_cost).fold(0.0, f64::max);
     let total: f64 = collected.threads.iter().map(|thread| thread.own_cost).sum();
     let wall = collected.wall_ticks.max(1) as f64;
     OwnCost {
@@ -457,7 +458,10 @@ impl Scale {
         };
         let threads = collected.events.iter().filter(|(_, events)| !events.is_empty());
         threads
-            .map(|(thread, events)| ThreadTimeline { thread: *thread, events: events.iter().filter_map(event).collect() })
+            .map(|(thread, events)| ThreadTimeline {
+                thread: *thread,
+                events: events.iter().filter_map(event).collect(),
+            })
             .collect()
     }
 }
@@ -481,7 +485,8 @@ struct Merged {
 
 impl Merged {
     fn new(collected: &Collected, scale: &Scale) -> Self {
-        let mut merged = Merged { scopes: Vec::new(), children: Vec::new(), of_path: vec![None; collected.paths.len()] };
+        let mut merged =
+            Merged { scopes: Vec::new(), children: Vec::new(), of_path: vec![None; collected.paths.len()] };
         let mut known: HashMap<(Option<usize>, String, u64), usize> = HashMap::new();
         let used = used_paths(collected);
         for (path, step) in collected.paths.iter().enumerate().skip(1).filter(|(path, _)| used[*path]) {

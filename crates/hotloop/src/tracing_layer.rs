@@ -17,7 +17,9 @@ use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::ENABLED;
-use crate::__private::{Scope, Site, enter, now_ticks, reenter};
+use crate::control::is_started;
+use crate::scope::{Scope, enter, now_ticks, reenter};
+use crate::site::Site;
 
 /// "No index", as [`enter`] takes it.
 const NO_INDEX: u64 = u64::MAX;
@@ -44,10 +46,7 @@ const SHARDS: usize = 64;
 /// are made: a span that was made earlier is not seen.
 #[must_use]
 pub fn tracing_layer() -> TracingLayer {
-    TracingLayer {
-        spans: std::array::from_fn(|_| Mutex::default()),
-        entry: Entry::Poll,
-    }
+    TracingLayer { spans: std::array::from_fn(|_| Mutex::default()), entry: Entry::Poll }
 }
 
 /// Makes scopes of spans; see [`tracing_layer`].
@@ -84,8 +83,8 @@ impl TracingLayer {
         self.spans[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the scope of a known span.
-    fn open(&self, id: u64) -> Option<OpenSpan> {
+    /// Opens the scope of a span that the table knows; `None` for any other.
+    fn open(&self, id: u64) -> Option<(Span, Scope)> {
         let (span, is_call) = {
             let mut spans = self.shard(id);
             let span = spans.get_mut(&id)?;
@@ -97,11 +96,7 @@ impl TracingLayer {
             (*span, is_first || self.entry == Entry::Call)
         };
         let open = if is_call { enter } else { reenter };
-        Some(OpenSpan {
-            id,
-            span,
-            scope: Some(open(span.site, span.index)),
-        })
+        Some((span, open(span.site, span.index)))
     }
 
     /// Adds the time since the first entry, or since the last exit, which was added up to then.
@@ -157,10 +152,11 @@ where
         if !ENABLED {
             return;
         }
-        if let Some(open) = self.open(id.into_u64()) {
-            // While the thread ends its stack is gone already, and the scope closes at once.
-            let _ = OPEN.try_with(|stack| stack.borrow_mut().push(open));
-        }
+        let id = id.into_u64();
+        // Also without a profile, so that every exit finds its entry.
+        let (span, scope) = if is_started() { self.open(id) } else { None }.unzip();
+        // While the thread ends its stack is gone already, and the scope closes at once.
+        let _ = OPEN.try_with(|stack| stack.borrow_mut().push(OpenSpan { id, span, scope }));
     }
 
     fn on_exit(&self, id: &Id, _context: Context<'_, S>) {
@@ -192,7 +188,7 @@ fn close(stack: &mut Vec<OpenSpan>, id: u64, layer: &TracingLayer) {
     layer.add_elapsed(&mut closed);
     drop(closed);
     for above in &mut stack[at..] {
-        above.scope = Some(reenter(above.span.site, above.span.index));
+        above.scope = above.span.map(|span| reenter(span.site, span.index));
     }
 }
 
@@ -208,20 +204,16 @@ struct Span {
 
 impl Span {
     fn new(site: &'static Site, index: u64) -> Self {
-        Self {
-            site,
-            index,
-            was_entered: false,
-            counted_until: 0,
-        }
+        Self { site, index, was_entered: false, counted_until: 0 }
     }
 }
 
 /// An entry of a span by this thread.
 struct OpenSpan {
     id: u64,
-    span: Span,
-    /// `None` only while a scope below is being closed.
+    /// `None` for what is not recorded: no profile was being taken, or the span is older than the layer.
+    span: Option<Span>,
+    /// `None` also while a scope below is being closed.
     scope: Option<Scope>,
 }
 
@@ -283,10 +275,7 @@ struct Index {
 
 impl Default for Index {
     fn default() -> Self {
-        Self {
-            value: NO_INDEX,
-            rank: INDEX_FIELDS.len(),
-        }
+        Self { value: NO_INDEX, rank: INDEX_FIELDS.len() }
     }
 }
 

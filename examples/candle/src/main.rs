@@ -39,9 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Candle makes each of its spans once, when the model is loaded, and enters it at every forward pass.
     // So the layer has to be there before the model is, and an entry is a call.
-    tracing_subscriber::registry()
-        .with(hotloop::tracing_layer().each_entry_is_a_call())
-        .init();
+    tracing_subscriber::registry().with(hotloop::tracing_layer().each_entry_is_a_call()).init();
 
     let mut model = arguments.load()?;
     hotloop::start();
@@ -63,9 +61,7 @@ impl Arguments {
         let model = arguments.next().filter(|path| path != "-");
         let tokens = match arguments.next() {
             None => 64,
-            Some(count) => count
-                .parse()
-                .map_err(|_| format!("`{count}` is not a number of tokens"))?,
+            Some(count) => count.parse().map_err(|_| format!("`{count}` is not a number of tokens"))?,
         };
         if let Some(path) = model.as_deref().filter(|path| !Path::new(path).is_file()) {
             return Err(format!("there is no model file at `{path}`"));
@@ -97,11 +93,7 @@ impl Model {
             None => 256,
         };
         let weights = ModelWeights::from_gguf(content, &mut file, &Device::Cpu)?;
-        Ok(Self {
-            weights,
-            vocabulary,
-            context,
-        })
+        Ok(Self { weights, vocabulary, context })
     }
 
     #[hotloop::profile(tokens = count)]
@@ -136,7 +128,5 @@ fn vocabulary(content: &Content) -> Vec<String> {
     let pieces = content.metadata.get("tokenizer.ggml.tokens");
     let pieces = pieces.and_then(|value| value.to_vec().ok());
     let pieces = pieces.into_iter().flatten();
-    pieces
-        .filter_map(|piece| piece.to_string().ok().cloned())
-        .collect()
+    pieces.filter_map(|piece| piece.to_string().ok().cloned()).collect()
 }

@@ -19,10 +19,7 @@ pub fn gguf() -> Result<Vec<u8>> {
     let metadata = metadata();
     let metadata: Vec<_> = metadata.iter().map(|(key, value)| (*key, value)).collect();
     let tensors = tensors()?;
-    let tensors: Vec<_> = tensors
-        .iter()
-        .map(|(name, tensor)| (name.as_str(), tensor))
-        .collect();
+    let tensors: Vec<_> = tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
 
     let mut file = Cursor::new(Vec::new());
     gguf_file::write(&mut file, &metadata, &tensors)?;

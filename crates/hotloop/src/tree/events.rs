@@ -218,7 +218,9 @@ fn keep_budget(thread: &Thread, seen: &Seen) {
     let counts = || seen.iter(thread).map(|node| f64::from(node.seen_in_fold.load(Relaxed)));
     let counting: f64 = seen
         .iter(thread)
-        .map(|node| f64::from(node.seen_in_fold.load(Relaxed)) * f64::from(node.period.load(Relaxed) - 1) * cost.untimed)
+        .map(|node| {
+            f64::from(node.seen_in_fold.load(Relaxed)) * f64::from(node.period.load(Relaxed) - 1) * cost.untimed
+        })
         .sum();
     #[expect(clippy::cast_precision_loss, reason = "a duration")]
     let allowed = registry::budget() * window as f64;

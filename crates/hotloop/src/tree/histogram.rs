@@ -89,7 +89,12 @@ impl HistogramCopy {
     /// The duration that the share `q` of all durations do not exceed, within [`ERROR_BOUND`]; `None` when empty.
     pub(crate) fn quantile(&self, q: f64) -> Option<f64> {
         let total: u64 = self.0.values().sum();
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rank"
+        )]
         let rank = ((total as f64 * q).ceil() as u64).max(1);
         let mut upto = 0;
         let mut buckets = self.0.iter();

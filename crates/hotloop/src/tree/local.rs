@@ -16,7 +16,7 @@ use crate::site::Site;
 /// What a thread knows of itself. Constant initial value and no destructor, so that reaching it is one instruction
 /// and works while a thread starts, ends and allocates.
 pub(crate) struct Local {
-    /// The innermost open scope; null before the thread is registered and while the profiler itself works.
+    /// The innermost open scope; null before the thread is registered.
     current: Cell<*const Node>,
     /// The value of [`FLAGS`] this thread is in step with.
     seen: Cell<u64>,
@@ -91,17 +91,34 @@ impl Outside {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub(crate) u64);
 
+/// A token and what was current before. Its node knows its parent too, but a scope that keeps it at hand spares the
+/// chain of loads from one scope to the next: a fifth of the cost of counting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entered {
+    pub(crate) token: Token,
+    parent: *const Node,
+}
+
+impl Entered {
+    pub(crate) const NOTHING: Entered = Entered { token: Token::NONE, parent: ptr::null() };
+
+    #[inline(always)]
+    fn new(node: &Node, parent: &Node, how: u64) -> Entered {
+        Entered { token: Token(ptr::from_ref(node).expose_provenance() as u64 | how), parent }
+    }
+
+    /// From a token alone, as it comes back from C.
+    pub(crate) fn from_token(token: Token) -> Entered {
+        if token == Token::NONE { Entered::NOTHING } else { Entered { token, parent: token.node().parent } }
+    }
+}
+
 impl Token {
     pub(crate) const NONE: Token = Token(0);
     /// Counted, not timed.
     const UNTIMED: u64 = 1;
     /// Counted with an activation that is already open.
     const FOLDED: u64 = 2;
-
-    #[inline(always)]
-    fn new(node: &Node, how: u64) -> Token {
-        Token(ptr::from_ref(node).expose_provenance() as u64 | how)
-    }
 
     #[inline(always)]
     fn node<'a>(self) -> &'a Node {
@@ -138,34 +155,33 @@ pub(crate) fn flags_now() -> u64 {
     FLAGS.load(Relaxed)
 }
 
-/// Enters a scope if the profiler is started: otherwise a load and a branch.
-#[inline(always)]
-pub(crate) fn enter(site: &'static Site, index: u64) -> Token {
-    let flags = flags_now();
-    if flags & mode::STARTED == 0 {
-        return Token::NONE;
-    }
+/// Enters a scope; `flags` is what [`flags_now`] said, and says that the profiler is started.
+///
+/// Not inlined, nor is [`exit`]: a call hides behind the clock's latency, and a scope stays two calls in the code.
+#[inline(never)]
+pub(crate) fn enter(flags: u64, site: &'static Site, index: u64) -> Entered {
     Local::with(|local| local.enter(flags, site, index))
 }
 
-/// Leaves a scope that [`enter`] entered on this thread.
-#[inline(always)]
-pub(crate) fn exit(token: Token) {
-    if token != Token::NONE {
-        Local::with(|local| local.exit(flags_now(), token));
-    }
+/// Leaves a scope that [`enter`] entered on this thread; not for [`Entered::NOTHING`].
+#[inline(never)]
+pub(crate) fn exit(entered: Entered) {
+    Local::with(|local| local.exit(flags_now(), entered));
 }
 
 impl Local {
     #[inline(always)]
     pub(crate) fn with<R>(f: impl FnOnce(&Local) -> R) -> R {
-        LOCAL.with(f)
+        // Two steps, because the compiler does not inline `with` around a large closure.
+        let local = LOCAL.with(ptr::from_ref);
+        // SAFETY: this thread's, which has no destructor and so lives as long as the thread runs code.
+        f(unsafe { &*local })
     }
 
     #[inline(always)]
-    pub(super) fn enter(&self, flags: u64, site: &'static Site, index: u64) -> Token {
+    pub(super) fn enter(&self, flags: u64, site: &'static Site, index: u64) -> Entered {
         if self.seen.get() != flags && !self.fall_in_step(flags) {
-            return Token::NONE;
+            return Entered::NOTHING;
         }
         // SAFETY: in step means registered, so `current` is a node, and nodes are never freed.
         let parent = unsafe { &*self.current.get() };
@@ -176,14 +192,14 @@ impl Local {
         } else {
             match find_child(self, parent, site, index) {
                 Place::Node(node) => node,
-                Place::Folded(node) => return Token::new(node, Token::FOLDED),
+                Place::Folded(node) => return Entered::new(node, parent, Token::FOLDED),
             }
         };
-        self.open(flags, node)
+        self.open(flags, node, parent)
     }
 
     #[inline(always)]
-    fn open(&self, flags: u64, node: &Node) -> Token {
+    fn open(&self, flags: u64, node: &Node, parent: &Node) -> Entered {
         node.entries.add(1);
         self.current.set(node);
         if flags & mode::ALLOCATIONS != 0 {
@@ -192,17 +208,17 @@ impl Local {
         let skip = node.skip.load(Relaxed);
         if skip != 0 {
             node.skip.store(skip - 1, Relaxed);
-            return Token::new(node, Token::UNTIMED);
+            return Entered::new(node, parent, Token::UNTIMED);
         }
         node.open_since.set(clock::now());
-        Token::new(node, 0)
+        Entered::new(node, parent, 0)
     }
 
     #[inline(always)]
-    pub(super) fn exit(&self, flags: u64, token: Token) {
-        let node = token.node();
-        if token.0 & (Token::UNTIMED | Token::FOLDED) != 0 {
-            return self.exit_untimed(flags, token);
+    pub(super) fn exit(&self, flags: u64, entered: Entered) {
+        let node = entered.token.node();
+        if entered.token.0 & (Token::UNTIMED | Token::FOLDED) != 0 {
+            return self.exit_untimed(flags, entered);
         }
         let end = clock::now();
         if self.seen.get() != flags || !ptr::eq(self.current.get(), node) {
@@ -211,7 +227,7 @@ impl Local {
         let start = node.open_since.get();
         let ticks = end.saturating_sub(start);
         node.close(ticks);
-        self.current.set(node.parent);
+        self.current.set(entered.parent);
         if flags & (mode::EVENTS | mode::ALLOCATIONS) != 0 {
             self.after_exit(flags, node, start, ticks);
         }
@@ -230,15 +246,15 @@ impl Local {
     }
 
     #[inline(always)]
-    fn exit_untimed(&self, flags: u64, token: Token) {
-        if token.0 & Token::FOLDED != 0 {
+    fn exit_untimed(&self, flags: u64, entered: Entered) {
+        if entered.token.0 & Token::FOLDED != 0 {
             return;
         }
-        let node = token.node();
+        let node = entered.token.node();
         if !ptr::eq(self.current.get(), node) {
             return self.unwind_to(node, clock::now());
         }
-        self.current.set(node.parent);
+        self.current.set(entered.parent);
         if flags & mode::ALLOCATIONS != 0 {
             self.end_peak(node);
         }
@@ -310,7 +326,7 @@ impl Local {
 
     #[inline(always)]
     pub(crate) fn charge_alloc(&self, flags: u64, bytes: u64) {
-        let Some(node) = self.payer(flags) else { return self.charge_outside(1, bytes, 0, 0) };
+        let Some(node) = self.payer(flags, true) else { return self.charge_outside(flags, [1, bytes, 0, 0]) };
         node.allocs.add(1);
         node.alloc_bytes.add(bytes);
         self.grow_live(bytes);
@@ -318,7 +334,7 @@ impl Local {
 
     #[inline(always)]
     pub(crate) fn charge_free(&self, flags: u64, bytes: u64) {
-        let Some(node) = self.payer(flags) else { return self.charge_outside(0, 0, 1, bytes) };
+        let Some(node) = self.payer(flags, false) else { return self.charge_outside(flags, [0, 0, 1, bytes]) };
         node.frees.add(1);
         node.free_bytes.add(bytes);
         self.live.set(self.live.get().wrapping_sub(bytes));
@@ -327,8 +343,8 @@ impl Local {
     /// A reallocation is charged for the difference: growth as allocated bytes, shrinkage as freed ones.
     #[inline(always)]
     pub(crate) fn charge_realloc(&self, flags: u64, old: u64, new: u64) {
-        let Some(node) = self.payer(flags) else {
-            return self.charge_outside(0, new.saturating_sub(old), 0, old.saturating_sub(new));
+        let Some(node) = self.payer(flags, true) else {
+            return self.charge_outside(flags, [0, new.saturating_sub(old), 0, old.saturating_sub(new)]);
         };
         node.reallocs.add(1);
         if new >= old {
@@ -351,19 +367,25 @@ impl Local {
 
     /// The node that pays for an allocation now.
     #[inline(always)]
-    fn payer(&self, flags: u64) -> Option<&Node> {
+    fn payer(&self, flags: u64, is_new: bool) -> Option<&Node> {
         if self.seen.get() == flags {
-            // SAFETY: null while the profiler itself works, otherwise a node, which is never freed.
-            return unsafe { self.current.get().as_ref() };
+            // SAFETY: in step means registered, so `current` is a node, and nodes are never freed.
+            return Some(unsafe { &*self.current.get() });
         }
-        self.payer_slowly(flags)
+        self.payer_slowly(flags, is_new)
     }
 
     #[cold]
     #[inline(never)]
-    fn payer_slowly(&self, flags: u64) -> Option<&Node> {
+    fn payer_slowly(&self, flags: u64, is_new: bool) -> Option<&Node> {
+        if self.busy.get() {
+            return None;
+        }
+        if flags & mode::WATCH != 0 && is_new {
+            self.watched.set(self.watched.get() + 1);
+        }
         // A thread that never opened a scope is not registered from within an allocator: that would allocate.
-        if self.busy.get() || self.thread().is_none() || !self.fall_in_step(flags) {
+        if flags & mode::ALLOCATIONS == 0 || self.thread().is_none() || !self.fall_in_step(flags) {
             return None;
         }
         // SAFETY: in step means registered, so `current` is a node, which is never freed.
@@ -373,18 +395,9 @@ impl Local {
     /// A thread without a tree, as every thread is before its first scope, pays into a common account.
     #[cold]
     #[inline(never)]
-    fn charge_outside(&self, allocs: u64, alloc_bytes: u64, frees: u64, free_bytes: u64) {
-        if !self.busy.get() {
-            OUTSIDE.add([allocs, alloc_bytes, frees, free_bytes]);
-        }
-    }
-
-    /// Counts an allocation for an assertion.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn watch(&self) {
-        if !self.busy.get() {
-            self.watched.set(self.watched.get() + 1);
+    fn charge_outside(&self, flags: u64, account: [u64; 4]) {
+        if !self.busy.get() && flags & mode::ALLOCATIONS != 0 {
+            OUTSIDE.add(account);
         }
     }
 
@@ -434,9 +447,10 @@ impl Local {
 
     /// Does the profiler's own work: nothing it opens or allocates is recorded.
     pub(super) fn quietly<R>(&self, work: impl FnOnce() -> R) -> R {
-        let (current, busy) = (self.current.replace(ptr::null()), self.busy.replace(true));
+        // Out of step, so that scopes and allocations come to the slow paths, which look at `busy`.
+        let (seen, busy) = (self.seen.replace(0), self.busy.replace(true));
         let result = work();
-        self.current.set(current);
+        self.seen.set(seen);
         self.busy.set(busy);
         result
     }
@@ -460,8 +474,10 @@ impl Local {
         if flags & mode::EVENTS != 0 {
             events::fit_ring(self, thread);
         }
-        // While stopped a pause is going on, so the next exit has to come here again.
-        self.seen.set(if flags & mode::STARTED != 0 { flags } else { 0 });
+        // Stay out of step while stopped, because a pause is going on, and while allocations are watched: then all
+        // that happens has to come to the slow paths.
+        let in_step = flags & (mode::STARTED | mode::WATCH) == mode::STARTED;
+        self.seen.set(if in_step { flags } else { 0 });
         true
     }
 

@@ -44,11 +44,11 @@ pub use future::{Linked, Profiled};
 pub use link::{Attached, Link};
 pub use registry::Losses;
 
+pub(crate) use events::Event;
 pub(crate) use histogram::{ERROR_BOUND, HistogramCopy};
-pub(crate) use local::{Local, Token, enter, exit, flags_now};
+pub(crate) use local::{Entered, Local, Token, enter, exit, flags_now};
 pub(crate) use measure::{Cost, cost, measure};
 pub(crate) use node::{NO_INDEX, OTHER_INDEX};
-pub(crate) use events::Event;
 pub(crate) use registry::{
     Collected, ThreadRecord, allocations_counted, budget_in_force, collect, name_thread, reset, set_watch, start, stop,
 };

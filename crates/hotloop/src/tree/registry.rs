@@ -339,7 +339,9 @@ impl Registry {
         threads.sort_by_key(|thread| (thread.count > 1, thread.id));
         let times = intervals();
         Collected {
-            wall_ticks: clock::now().saturating_sub(times.reset_at).saturating_sub(times.paused - times.paused_at_reset),
+            wall_ticks: clock::now()
+                .saturating_sub(times.reset_at)
+                .saturating_sub(times.paused - times.paused_at_reset),
             reset_at: times.reset_at,
             paths: self.paths.list.clone(),
             counters,
