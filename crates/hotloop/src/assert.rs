@@ -57,8 +57,16 @@ const NOT_ENABLED: &str = "hotloop is built without its feature `enabled`, so th
 const NOT_INSTALLED: &str = "hotloop::Allocator is not the global allocator of this program, so allocations cannot be checked; add\n\
      #[global_allocator] static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();";
 
+#[track_caller]
+fn require_enabled() {
+    if !crate::ENABLED {
+        panic!("{NOT_ENABLED}");
+    }
+}
+
+#[track_caller]
 fn require_allocator() {
-    assert!(crate::ENABLED, "{NOT_ENABLED}");
+    require_enabled();
     assert!(alloc::is_installed(), "{NOT_INSTALLED}");
 }
 
@@ -89,7 +97,7 @@ pub fn check_allocs(snapshot: &Snapshot, name: &str, most: u64) {
 /// The work of [`assert_time!`](crate::assert_time).
 #[track_caller]
 pub fn check_time(snapshot: &Snapshot, name: &str, statistic: &str, most: Duration) {
-    assert!(crate::ENABLED, "{NOT_ENABLED}");
+    require_enabled();
     let scope = find(snapshot, name);
     let Some(took) = statistic_of(&scope, statistic) else {
         panic!(

@@ -83,34 +83,32 @@ impl TracingLayer {
         self.spans[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the scope of a span that the table knows; `None` for any other.
-    fn open(&self, id: u64) -> Option<(Span, Scope)> {
-        let (span, is_call) = {
+    /// Enters a span that the table knows; `None` for any other.
+    fn enter(&self, id: u64) -> Option<(Span, Scope)> {
+        let span = {
             let mut spans = self.shard(id);
-            let span = spans.get_mut(&id)?;
-            let is_first = !span.was_entered;
-            if is_first && self.entry == Entry::Poll {
-                span.counted_until = now_ticks();
+            let known = spans.get_mut(&id)?;
+            let span = *known;
+            if span.counted_until.is_none() && self.entry == Entry::Poll {
+                known.counted_until = Some(now_ticks());
             }
-            span.was_entered = true;
-            (*span, is_first || self.entry == Entry::Call)
+            span
         };
-        let open = if is_call { enter } else { reenter };
+        let open = if span.counted_until.is_some() { reenter } else { enter };
         Some((span, open(span.site, span.index)))
     }
 
-    /// Adds the time since the first entry, or since the last exit, which was added up to then.
+    /// Adds the time since the first entry, or since the last exit, up to which it was added then. The first entry
+    /// adds none: whether there will be another is not known, and most spans are entered once.
     fn add_elapsed(&self, open: &mut OpenSpan) {
-        let Some(scope) = open.scope.as_mut().filter(|scope| scope.is_active()) else {
+        let is_first = open.span.is_none_or(|span| span.counted_until.is_none());
+        let Some(scope) = open.scope.as_mut().filter(|_| !is_first) else {
             return;
         };
-        if self.entry == Entry::Call {
-            return;
-        }
         let now = now_ticks();
         if let Some(span) = self.shard(open.id).get_mut(&open.id) {
-            scope.add_elapsed_ticks(now.saturating_sub(span.counted_until));
-            span.counted_until = now;
+            let since = span.counted_until.replace(now);
+            scope.add_elapsed_ticks(now.saturating_sub(since.unwrap_or(now)));
         }
     }
 }
@@ -154,7 +152,7 @@ where
         }
         let id = id.into_u64();
         // Also without a profile, so that every exit finds its entry.
-        let (span, scope) = if is_started() { self.open(id) } else { None }.unzip();
+        let (span, scope) = if is_started() { self.enter(id) } else { None }.unzip();
         // While the thread ends its stack is gone already, and the scope closes at once.
         let _ = OPEN.try_with(|stack| stack.borrow_mut().push(OpenSpan { id, span, scope }));
     }
@@ -197,21 +195,22 @@ fn close(stack: &mut Vec<OpenSpan>, id: u64, layer: &TracingLayer) {
 struct Span {
     site: &'static Site,
     index: u64,
-    was_entered: bool,
-    /// In ticks: the end of the time that was already added as elapsed; at first the start of the first entry.
-    counted_until: u64,
+    /// In ticks: the end of the time that was added as elapsed, at first the start of the first entry. `None` before
+    /// that entry, and always where each entry is a call.
+    counted_until: Option<u64>,
 }
 
 impl Span {
     fn new(site: &'static Site, index: u64) -> Self {
-        Self { site, index, was_entered: false, counted_until: 0 }
+        Self { site, index, counted_until: None }
     }
 }
 
 /// An entry of a span by this thread.
 struct OpenSpan {
     id: u64,
-    /// `None` for what is not recorded: no profile was being taken, or the span is older than the layer.
+    /// As it was before this entry. `None` for what is not recorded: no profile was being taken, or the span is older
+    /// than the layer.
     span: Option<Span>,
     /// `None` also while a scope below is being closed.
     scope: Option<Scope>,

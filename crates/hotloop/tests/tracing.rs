@@ -66,8 +66,10 @@ fn spans_are_scopes() {
         }
     });
     assert_eq!(calls_by_index(&snapshot, "block"), [(Some(0), 1), (Some(1), 1), (Some(2), 1)]);
-    assert!(find(&snapshot, "block").total_ns > 0);
-    assert!(find(&snapshot, "block").file.ends_with("tracing.rs"));
+    let block = find(&snapshot, "block");
+    assert!(block.total_ns > 0);
+    assert_eq!((block.polls, block.elapsed_ns), (0, 0));
+    assert!(block.file.ends_with("tracing.rs"));
     assert_eq!(find(&snapshot, "attention").calls, 3);
     for scope in snapshot.scopes.iter().filter(|scope| scope.name == "tracing::inside") {
         assert_eq!(parent_of(&snapshot, scope), Some("tracing::attention"));
@@ -98,8 +100,7 @@ fn entries_can_be_polls_or_calls() {
         }
     };
     let polls = find(&profile_of(enter_thrice), "again");
-    assert_eq!(polls.calls, 1);
-    assert!(polls.polls >= 2, "{}", polls.polls);
+    assert_eq!((polls.calls, polls.polls), (1, 3));
 
     let calls = find(&profile_with(tracing_layer().each_entry_is_a_call(), enter_thrice), "again");
     assert_eq!((calls.calls, calls.polls), (3, 0));
@@ -139,8 +140,8 @@ fn an_instrumented_future_is_one_call() {
         assert!(poll().is_ready());
     });
     let task = find(&snapshot, "task");
-    assert_eq!(task.calls, 1);
-    assert!(task.polls >= 2, "{}", task.polls);
+    // Three polls, and `tracing` enters the span once more to drop the future.
+    assert_eq!((task.calls, task.polls), (1, 4));
     let waited = Duration::from_nanos(task.elapsed_ns.saturating_sub(task.total_ns));
     assert!(waited >= PAUSE * 2 - Duration::from_millis(1), "{waited:?}");
 }

@@ -131,11 +131,19 @@ pub(super) fn fit_ring(local: &Local, thread: &'static Thread) {
     });
 }
 
+/// A timed activation that has ended.
+pub(super) struct Exit<'a> {
+    pub(super) node: &'a Node,
+    pub(super) start: u64,
+    pub(super) ticks: u64,
+}
+
 /// Records a timed exit.
 #[inline(always)]
-pub(super) fn record(local: &Local, thread: &'static Thread, flags: u64, node: &Node, start: u64, ticks: u64) {
+pub(super) fn record(local: &Local, thread: &'static Thread, flags: u64, exit: &Exit) {
     let Some(ring) = thread.ring() else { return };
-    let pushed = ring.push(node.id, start, ticks);
+    let node = exit.node;
+    let pushed = ring.push(node.id, exit.start, exit.ticks);
     let period = node.period.load(Relaxed);
     if period > 1 {
         // Between half and one and a half periods, so that sampling cannot fall in step with the program.

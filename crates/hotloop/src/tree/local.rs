@@ -241,7 +241,7 @@ impl Local {
         if flags & mode::EVENTS != 0
             && let Some(thread) = self.thread()
         {
-            events::record(self, thread, flags, node, start, ticks);
+            events::record(self, thread, flags, &events::Exit { node, start, ticks });
         }
     }
 

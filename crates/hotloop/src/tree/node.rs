@@ -117,15 +117,14 @@ const _: () = assert!(size_of::<Node>() == 4 * 64, "a node is four cache lines")
 
 impl Node {
     pub(super) const fn new(site: *const Site, index: u64, parent: *const Node, id: u32, depth: u32) -> Self {
-        const NONE: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
         Node {
             site,
             index,
             parent,
             hot_child: AtomicPtr::new((&raw const NOBODY).cast::<Node>().cast_mut()),
-            first_child: NONE,
-            last_child: NONE,
-            next_sibling: NONE,
+            first_child: AtomicPtr::new(ptr::null_mut()),
+            last_child: AtomicPtr::new(ptr::null_mut()),
+            next_sibling: AtomicPtr::new(ptr::null_mut()),
             id,
             depth,
             entries: Counter::new(0),

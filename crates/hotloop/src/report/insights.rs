@@ -1,0 +1,156 @@
+//! What the numbers say, in words: each with its evidence, none without.
+
+use std::fmt::Write;
+
+use super::units::{bytes, count, mean_count, percent, share, short_time, time};
+use crate::snapshot::{ScopeStats, Snapshot};
+
+/// A share of the wall time worth a sentence.
+const NOTABLE: f64 = 0.10;
+/// Calls from which on a distribution means something.
+const ENOUGH_CALLS: u64 = 100;
+/// Allocations of this size, on each call, dominate a scope.
+const LARGE_ALLOC: u64 = 1 << 20;
+
+/// Writes the insights, or that there are none.
+pub(super) fn write(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]) {
+    text.push_str("\nINSIGHTS\n");
+    let found: Vec<String> =
+        [hottest, outside, allocations, large_allocations, frequent, uneven, waiting, imbalance, over_budget]
+            .into_iter()
+            .filter_map(|rule| rule(snapshot, names))
+            .collect();
+    if found.is_empty() {
+        text.push_str("  Nothing stands out.\n");
+    }
+    for (number, insight) in found.iter().enumerate() {
+        let _ = writeln!(text, "  {}. {insight}", number + 1);
+    }
+}
+
+fn hottest(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
+    let scope = names.iter().max_by_key(|scope| scope.self_ns)?;
+    let part = share(scope.self_ns, snapshot.wall_ns);
+    if part < NOTABLE {
+        return None;
+    }
+    if scope.threads > 1 {
+        return Some(format!(
+            "`{}` spends the most time in its own code: {} on {} threads.",
+            scope.name,
+            time(scope.self_ns),
+            scope.threads
+        ));
+    }
+    let part = part.min(0.999);
+    Some(format!(
+        "`{}` spends {} of the wall time in its own code. Twice as fast there would make the run {:.2} times as fast; \
+         more than {:.2} times cannot be had there.",
+        scope.name,
+        percent(part),
+        1.0 / (1.0 - part / 2.0),
+        1.0 / (1.0 - part)
+    ))
+}
+
+fn outside(snapshot: &Snapshot, _: &[ScopeStats]) -> Option<String> {
+    let threads: u64 = snapshot.threads.iter().map(|thread| thread.wall_ns).sum();
+    let part = share(snapshot.outside_ns, threads);
+    (part > NOTABLE).then(|| {
+        format!("{} of the threads' time lies outside any scope: idle, or code that has no scope yet.", percent(part))
+    })
+}
+
+fn allocations(_: &Snapshot, names: &[ScopeStats]) -> Option<String> {
+    let scope = names.iter().filter(|scope| scope.calls >= ENOUGH_CALLS).max_by_key(|scope| scope.allocs.allocs)?;
+    let per_call = scope.allocs.allocs as f64 / scope.calls as f64;
+    (per_call >= 1.0).then(|| {
+        format!(
+            "`{}` allocates {} times per call ({} per call, {} in all): a buffer kept between calls would save them.",
+            scope.name,
+            mean_count(per_call),
+            bytes(scope.allocs.alloc_bytes / scope.calls),
+            bytes(scope.allocs.alloc_bytes)
+        )
+    })
+}
+
+fn large_allocations(_: &Snapshot, names: &[ScopeStats]) -> Option<String> {
+    let large = |scope: &&ScopeStats| scope.allocs.alloc_bytes / scope.calls.max(1) > LARGE_ALLOC;
+    let large: Vec<&str> = names.iter().filter(large).map(|scope| scope.name.as_str()).collect();
+    (!large.is_empty()).then(|| format!("More than 1 MiB per call is allocated by: {}.", large.join(", ")))
+}
+
+fn frequent(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
+    let scope = names.iter().filter(|scope| scope.is_sampled).max_by_key(|scope| scope.calls)?;
+    Some(format!(
+        "`{}` is called {} times for {} each, no more than some {} of profiling: time it as a whole, one scope further \
+         out, to learn more.",
+        scope.name,
+        count(scope.calls),
+        short_time(scope.mean_ns()),
+        short_time(snapshot.own_cost.per_scope_ns / snapshot.own_cost.budget.unwrap_or(0.01))
+    ))
+}
+
+fn uneven(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
+    let notable = |scope: &&ScopeStats| {
+        scope.timed_calls >= ENOUGH_CALLS
+            && share(scope.total_ns, snapshot.wall_ns) > NOTABLE / 10.0
+            && scope.polls == 0
+    };
+    let ratio = |scope: &ScopeStats| Some(scope.p99_ns? as f64 / scope.p50_ns?.max(1) as f64);
+    let uneven = names.iter().filter(notable).filter_map(|scope| Some((ratio(scope)?, scope)));
+    let (ratio, scope) = uneven.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (ratio >= 5.0).then(|| {
+        format!(
+            "`{}` is uneven: half of its calls take at most {}, one in a hundred {} or more.",
+            scope.name,
+            time(scope.p50_ns.unwrap_or(0)),
+            time(scope.p99_ns.unwrap_or(0))
+        )
+    })
+}
+
+fn waiting(_: &Snapshot, names: &[ScopeStats]) -> Option<String> {
+    let scope = names.iter().filter(|scope| scope.polls > 0).max_by_key(|scope| scope.elapsed_ns)?;
+    let idle = 1.0 - share(scope.total_ns.min(scope.elapsed_ns), scope.elapsed_ns);
+    (idle > 0.5 && scope.elapsed_ns > 0).then(|| {
+        format!(
+            "`{}` waits for {} of its {} between first and last poll.",
+            scope.name,
+            percent(idle),
+            time(scope.elapsed_ns)
+        )
+    })
+}
+
+fn imbalance(snapshot: &Snapshot, _: &[ScopeStats]) -> Option<String> {
+    let running = || snapshot.threads.iter().filter(|thread| thread.count == 1 && thread.in_scopes_ns > 0);
+    let most = running().max_by_key(|thread| thread.in_scopes_ns)?;
+    let least = running().min_by_key(|thread| thread.in_scopes_ns)?;
+    let named = |name: &Option<String>, id: u64| name.clone().unwrap_or_else(|| format!("thread {id}"));
+    (least.in_scopes_ns * 2 < most.in_scopes_ns && share(most.in_scopes_ns, snapshot.wall_ns) > NOTABLE).then(|| {
+        format!(
+            "The threads are uneven: `{}` spent {} in scopes, `{}` {}.",
+            named(&most.name, most.id),
+            time(most.in_scopes_ns),
+            named(&least.name, least.id),
+            time(least.in_scopes_ns)
+        )
+    })
+}
+
+fn over_budget(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
+    let limit = snapshot.own_cost.budget?;
+    let most = names.iter().max_by_key(|scope| scope.calls)?;
+    (snapshot.own_cost.share_of_wall > limit).then(|| {
+        format!(
+            "The profiler took {} of the wall time, more than the {} it may: mostly by counting `{}`; remove that scope, \
+             or move it outward.",
+            percent(snapshot.own_cost.share_of_wall),
+            percent(limit),
+            most.name
+        )
+    })
+}

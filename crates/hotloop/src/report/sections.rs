@@ -1,0 +1,394 @@
+//! The sections of the report, in the order in which it prints them.
+
+use std::fmt::Write;
+
+use super::table::Table;
+use super::units::{SMALL, bytes, count, mean_count, name, percent, rate, share, short_time, time};
+use crate::clock::ClockSource;
+use crate::snapshot::{ScopeStats, Snapshot, ThreadStats};
+
+const NAME_WIDTH: usize = 44;
+/// Rows of the call tree for each row of a ranking.
+const TREE_ROWS: usize = 4;
+
+fn heading(text: &mut String, title: &str, explanation: &str) {
+    let _ = writeln!(text, "\n{title}  {explanation}");
+}
+
+/// Times of sampled scopes are estimates, and marked as such.
+fn estimate(scope: &ScopeStats, value: String) -> String {
+    if scope.is_sampled { format!("~{value}") } else { value }
+}
+
+fn optional_time(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), time)
+}
+
+fn plural(n: u64, word: &str) -> String {
+    format!("{} {word}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+fn thread_count(snapshot: &Snapshot) -> u64 {
+    snapshot.threads.iter().map(|thread| thread.count).sum()
+}
+
+pub(super) fn head(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]) {
+    let calls = names.iter().map(|scope| scope.calls).sum();
+    let threads = thread_count(snapshot);
+    let _ = writeln!(
+        text,
+        "HOTLOOP PROFILE  {} of wall time, {}, {}, {}",
+        time(snapshot.wall_ns),
+        plural(threads, "thread"),
+        plural(names.len() as u64, "scope"),
+        plural(calls, "call"),
+    );
+    text.push_str("  total: time in a scope and all that it calls; self: without the scopes that it calls.\n");
+    if threads > 1 {
+        text.push_str(
+            "  Times are summed over threads, so that percentages of the wall time can add up to more than 100.\n",
+        );
+    }
+}
+
+pub(super) fn hot_paths(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats], n: usize) {
+    heading(text, "HOT PATHS", "by self time: where the time is spent");
+    let wall = snapshot.wall_ns;
+    let mut table =
+        Table::new(&["scope", "self", "% wall", "total", "% wall", "calls", "mean", "min", "p50", "p90", "p99", "max"]);
+    let mut by_self: Vec<&ScopeStats> = names.iter().collect();
+    by_self.sort_by_key(|scope| std::cmp::Reverse(scope.self_ns));
+    for scope in by_self.iter().take(n) {
+        table.row([
+            name(&scope.name, NAME_WIDTH),
+            estimate(scope, time(scope.self_ns)),
+            percent(share(scope.self_ns, wall)),
+            estimate(scope, time(scope.total_ns)),
+            percent(share(scope.total_ns, wall)),
+            count(scope.calls),
+            estimate(scope, short_time(scope.mean_ns())),
+            time(scope.min_ns),
+            optional_time(scope.p50_ns),
+            optional_time(scope.p90_ns),
+            optional_time(scope.p99_ns),
+            time(scope.max_ns),
+        ]);
+    }
+    let rest: u64 = by_self.iter().skip(n).map(|scope| scope.self_ns).sum();
+    if names.len() > n {
+        let label = format!("({} more scopes)", names.len() - n);
+        table.row([label, time(rest), percent(share(rest, wall))]);
+    }
+    table.row(["(outside any scope)".into(), time(snapshot.outside_ns), percent(share(snapshot.outside_ns, wall))]);
+    let own = snapshot.own_cost.total_ns;
+    table.row(["(the profiler itself)".into(), time(own), percent(share(own, wall))]);
+    let sum = names.iter().map(|scope| scope.self_ns).sum::<u64>() + snapshot.outside_ns + own;
+    let threads = thread_count(snapshot);
+    let label =
+        if threads > 1 { format!("= {threads} threads, each from its first scope on") } else { "= the run".to_owned() };
+    table.row([label, time(sum), percent(share(sum, wall))]);
+    table.write_to(text);
+}
+
+pub(super) fn work(text: &mut String, names: &[ScopeStats], n: usize) {
+    let mut table = Table::new(&["scope", "total", "FLOP/s", "bytes/s", "tokens/s", "FLOP/byte"]);
+    let declared = |scope: &&ScopeStats| scope.flops + scope.bytes + scope.tokens > 0;
+    for scope in names.iter().filter(declared).take(n) {
+        let intensity = (scope.flops > 0 && scope.bytes > 0).then(|| scope.flops as f64 / scope.bytes as f64);
+        let cell =
+            |value: Option<f64>, unit| value.map_or_else(String::new, |value| estimate(scope, rate(value, unit)));
+        table.row([
+            name(&scope.name, NAME_WIDTH),
+            estimate(scope, time(scope.total_ns)),
+            cell(scope.gflops().map(|gflops| gflops * 1e9), "FLOP/s"),
+            cell(scope.gbytes_per_s().map(|rate| rate * 1e9), "B/s"),
+            cell(scope.tokens_per_s(), "tok/s"),
+            intensity.map_or_else(String::new, |intensity| format!("{intensity:.2}")),
+        ]);
+    }
+    if !table.is_empty() {
+        heading(text, "WORK", "declared work by total time; rates of several threads are per thread");
+        table.write_to(text);
+    }
+}
+
+pub(super) fn top_allocators(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats], n: usize) {
+    if !snapshot.allocations_counted {
+        heading(text, "TOP ALLOCATORS", "not measured: hotloop::Allocator is not the global allocator");
+        return;
+    }
+    heading(
+        text,
+        "TOP ALLOCATORS",
+        "by bytes that the scope itself allocates; peak: most live at once above its entry",
+    );
+    let mut by_bytes: Vec<&ScopeStats> = names.iter().filter(|scope| scope.allocs.alloc_bytes > 0).collect();
+    by_bytes.sort_by_key(|scope| std::cmp::Reverse(scope.allocs.alloc_bytes));
+    let mut table = Table::new(&[
+        "scope",
+        "bytes",
+        "allocs",
+        "reallocs",
+        "frees",
+        "freed",
+        "per call",
+        "bytes/call",
+        "with callees",
+        "peak",
+    ]);
+    for scope in by_bytes.iter().take(n) {
+        let calls = scope.calls.max(1);
+        table.row([
+            name(&scope.name, NAME_WIDTH),
+            bytes(scope.allocs.alloc_bytes),
+            count(scope.allocs.allocs),
+            count(scope.allocs.reallocs),
+            count(scope.allocs.frees),
+            bytes(scope.allocs.free_bytes),
+            mean_count(scope.allocs.allocs as f64 / calls as f64),
+            bytes(scope.allocs.alloc_bytes / calls),
+            bytes(scope.allocs_total.alloc_bytes),
+            bytes(scope.peak_live_bytes),
+        ]);
+    }
+    let outside = &snapshot.outside_allocs;
+    table.row([
+        "(outside any scope)".into(),
+        bytes(outside.alloc_bytes),
+        count(outside.allocs),
+        count(outside.reallocs),
+        count(outside.frees),
+        bytes(outside.free_bytes),
+    ]);
+    table.write_to(text);
+    let none = names.iter().filter(|scope| scope.allocs_total == Default::default()).count();
+    let _ = writeln!(text, "  {} allocate nothing at all.", plural(none as u64, "scope"));
+}
+
+pub(super) fn most_called(text: &mut String, names: &[ScopeStats], n: usize) {
+    heading(text, "MOST CALLED", "");
+    let mut by_calls: Vec<&ScopeStats> = names.iter().collect();
+    by_calls.sort_by_key(|scope| std::cmp::Reverse(scope.calls));
+    let mut table = Table::new(&["scope", "calls", "total", "mean", "timed"]);
+    for scope in by_calls.iter().take(n) {
+        let entered = scope.polls.max(scope.calls);
+        let timed =
+            if scope.is_sampled { format!("1 in {}", entered / scope.timed_calls.max(1)) } else { "all".to_owned() };
+        table.row([
+            name(&scope.name, NAME_WIDTH),
+            count(scope.calls),
+            estimate(scope, time(scope.total_ns)),
+            estimate(scope, short_time(scope.mean_ns())),
+            timed,
+        ]);
+    }
+    table.write_to(text);
+}
+
+pub(super) fn call_tree(text: &mut String, snapshot: &Snapshot, n: usize) {
+    heading(text, "CALL TREE", "who calls whom; scopes that differ only by index are one row");
+    let scopes = snapshot.without_indices();
+    let mut table = Table::new(&["scope", "total", "% wall", "% parent", "self", "calls", "mean", "allocs", "bytes"]);
+    let (mut shown, mut hidden) = (0, 0);
+    for scope in &scopes {
+        if shown >= n * TREE_ROWS || share(scope.total_ns, snapshot.wall_ns) < SMALL && scope.depth > 0 {
+            hidden += 1;
+            continue;
+        }
+        shown += 1;
+        let parent = scope.parent.map_or(snapshot.wall_ns, |parent| scopes[parent].total_ns);
+        let indent = "  ".repeat(scope.depth.min(24));
+        let allocs = |cell: String| if snapshot.allocations_counted { cell } else { String::new() };
+        let width = NAME_WIDTH.saturating_sub(indent.len()).max(16);
+        table.row([
+            format!("{indent}{}", name(short_name(&scopes, scope), width)),
+            estimate(scope, time(scope.total_ns)),
+            percent(share(scope.total_ns, snapshot.wall_ns)),
+            percent(share(scope.total_ns, parent)),
+            estimate(scope, time(scope.self_ns)),
+            count(scope.calls),
+            estimate(scope, short_time(scope.mean_ns())),
+            allocs(count(scope.allocs_total.allocs)),
+            allocs(bytes(scope.allocs_total.alloc_bytes)),
+        ]);
+    }
+    table.write_to(text);
+    if hidden > 0 {
+        let _ = writeln!(text, "  ({hidden} more rows: below {}, or beyond {} rows)", percent(SMALL), n * TREE_ROWS);
+    }
+}
+
+/// Below a parent of the same module, the module need not be said again.
+fn short_name<'a>(scopes: &[ScopeStats], scope: &'a ScopeStats) -> &'a str {
+    let Some(parent) = scope.parent.map(|parent| &scopes[parent]) else { return &scope.name };
+    let Some((module, _)) = parent.name.rsplit_once("::") else { return &scope.name };
+    scope.name.strip_prefix(module).and_then(|rest| rest.strip_prefix("::")).unwrap_or(&scope.name)
+}
+
+/// For scopes with an index, how their indices differ.
+pub(super) fn indices(text: &mut String, snapshot: &Snapshot, n: usize) {
+    let families = snapshot.by_index();
+    if families.is_empty() {
+        return;
+    }
+    heading(text, "BY INDEX", "scopes that carry an index: is one of them slower than the others?");
+    let mut table =
+        Table::new(&["scope", "indices", "mean of all", "fastest", "its mean", "slowest", "its mean", "slowest/mean"]);
+    for (family, members) in families.iter().take(n) {
+        let calls: u64 = members.iter().map(|member| member.calls).sum();
+        let total: u64 = members.iter().map(|member| member.total_ns).sum();
+        let mean = total as f64 / calls.max(1) as f64;
+        let by_mean = |a: &&ScopeStats, b: &&ScopeStats| a.mean_ns().total_cmp(&b.mean_ns());
+        let kept = || members.iter().filter(|member| member.index.is_some());
+        let (Some(fastest), Some(slowest)) = (kept().min_by(by_mean), kept().max_by(by_mean)) else { continue };
+        let index = |scope: &ScopeStats| scope.index.map_or_else(String::new, |index| format!("[{index}]"));
+        let others = if members.iter().any(|member| member.is_other_index) { "+" } else { "" };
+        table.row([
+            name(family, NAME_WIDTH),
+            format!("{}{others}", kept().count()),
+            short_time(mean),
+            index(fastest),
+            short_time(fastest.mean_ns()),
+            index(slowest),
+            short_time(slowest.mean_ns()),
+            format!("{:.2}", slowest.mean_ns() / mean.max(f64::MIN_POSITIVE)),
+        ]);
+    }
+    table.write_to(text);
+}
+
+pub(super) fn futures(text: &mut String, names: &[ScopeStats], n: usize) {
+    let mut table = Table::new(&["scope", "calls", "polls", "busy", "elapsed", "waiting"]);
+    for scope in names.iter().filter(|scope| scope.polls > 0).take(n) {
+        table.row([
+            name(&scope.name, NAME_WIDTH),
+            count(scope.calls),
+            count(scope.polls),
+            estimate(scope, time(scope.total_ns)),
+            time(scope.elapsed_ns),
+            percent(1.0 - share(scope.total_ns.min(scope.elapsed_ns), scope.elapsed_ns)),
+        ]);
+    }
+    if !table.is_empty() {
+        heading(
+            text,
+            "FUTURES",
+            "busy: being polled; elapsed: first poll to last; percentiles of futures are per poll",
+        );
+        table.write_to(text);
+    }
+}
+
+pub(super) fn threads(text: &mut String, snapshot: &Snapshot, n: usize) {
+    heading(text, "THREADS", "wall: from a thread's first scope to its end, or now");
+    let mut threads: Vec<&ThreadStats> = snapshot.threads.iter().collect();
+    threads.sort_by_key(|thread| std::cmp::Reverse(thread.in_scopes_ns));
+    let mut table =
+        Table::new(&["thread", "state", "wall", "in scopes", "% of it", "profiler", "calls", "allocs", "bytes"]);
+    for thread in threads.iter().take(n) {
+        let allocs = |cell: String| if snapshot.allocations_counted { cell } else { String::new() };
+        table.row([
+            thread_name(thread),
+            if thread.is_alive { "running".into() } else { "ended".into() },
+            time(thread.wall_ns),
+            time(thread.in_scopes_ns),
+            percent(share(thread.in_scopes_ns, thread.wall_ns)),
+            time(thread.own_cost_ns),
+            count(thread.calls),
+            allocs(count(thread.allocs)),
+            allocs(bytes(thread.alloc_bytes)),
+        ]);
+    }
+    table.write_to(text);
+    let rest: u64 = threads.iter().skip(n).map(|thread| thread.count).sum();
+    if rest > 0 {
+        let _ = writeln!(text, "  ({} more threads)", count(rest));
+    }
+}
+
+fn thread_name(thread: &ThreadStats) -> String {
+    match (&thread.name, thread.count) {
+        (_, 2..) => format!("({} ended threads)", count(thread.count)),
+        (Some(given), _) => name(given, 28),
+        (None, _) => format!("thread {}", thread.id),
+    }
+}
+
+/// How the numbers came about: clock, own cost, what was sampled, what was lost.
+pub(super) fn profiler(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]) {
+    heading(text, "THE PROFILER", "how far these numbers can be trusted");
+    let cost = &snapshot.own_cost;
+    let clock = match snapshot.clock.source {
+        ClockSource::Counter => "the CPU's counter",
+        ClockSource::Os => "the operating system's",
+    };
+    let _ = writeln!(
+        text,
+        "  clock       {clock} ({}); two readings lie {} apart, shorter calls read as 0",
+        snapshot.clock.why,
+        short_time(snapshot.clock.resolution_ns)
+    );
+    let _ = writeln!(
+        text,
+        "  own cost    {} per timed call, {} per counted one, {} per allocation: {} in all, {} of the wall time;\n              \
+         taken out of the times above",
+        short_time(cost.per_scope_ns),
+        short_time(cost.per_sampled_scope_ns),
+        short_time(cost.per_alloc_ns),
+        time(cost.total_ns),
+        percent(cost.share_of_wall),
+    );
+    budget(text, snapshot, names);
+    if names.iter().any(|scope| scope.p50_ns.is_some()) {
+        let _ = writeln!(text, "  percentiles within {} of the exact ones", percent(Snapshot::PERCENTILE_ERROR));
+    }
+    let kept: usize = snapshot.timeline.iter().map(|thread| thread.events.len()).sum();
+    if kept > 0 || snapshot.lost.timeline_events > 0 {
+        let lost = count(snapshot.lost.timeline_events);
+        let _ =
+            writeln!(text, "  timeline    {} events kept, {lost} lost (overwritten by later ones)", count(kept as u64));
+    }
+    losses(text, snapshot);
+}
+
+fn budget(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]) {
+    let Some(limit) = snapshot.own_cost.budget else {
+        text.push_str("  budget      none: every call was timed\n");
+        return;
+    };
+    let sampled: Vec<&ScopeStats> = names.iter().filter(|scope| scope.is_sampled).collect();
+    let verdict = if snapshot.own_cost.share_of_wall > limit { "exceeded" } else { "kept" };
+    let _ = write!(text, "  budget      {} of the wall time, {verdict}; ", percent(limit));
+    if sampled.is_empty() {
+        text.push_str("every call was timed\n");
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "{} too short to time every call (marked ~, counts are exact):",
+        plural(sampled.len() as u64, "scope")
+    );
+    for scope in sampled.iter().take(8) {
+        let entered = scope.polls.max(scope.calls);
+        let _ =
+            writeln!(text, "                {}: timed {} of {}", scope.name, count(scope.timed_calls), count(entered));
+    }
+    if sampled.len() > 8 {
+        let _ = writeln!(text, "                and {} more", sampled.len() - 8);
+    }
+}
+
+fn losses(text: &mut String, snapshot: &Snapshot) {
+    let lost = &snapshot.lost;
+    for (n, what) in [
+        (lost.calls_without_room, "calls found no room in the tree (too many paths or too deep) and are in no row"),
+        (lost.calls_with_other_index, "calls had an index beyond the 1,024 kept apart and share one entry"),
+        (lost.unbalanced_scopes, "scopes ended in another order than they began"),
+        (lost.scopes_after_thread_end, "scopes were opened while their thread was being torn down, and not recorded"),
+        (lost.timings_without_percentile, "timings are in no percentile: the memory for histograms was used up"),
+    ] {
+        if n > 0 {
+            let _ = writeln!(text, "  lost        {} {what}", count(n));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Numbers as people read them.
+
+/// A duration with its unit, in four digits.
+pub(super) fn time(ns: u64) -> String {
+    let ns = ns as f64;
+    match ns {
+        ..1e3 => format!("{ns:.0} ns"),
+        ..1e6 => format!("{} us", digits(ns / 1e3)),
+        ..1e9 => format!("{} ms", digits(ns / 1e6)),
+        _ => format!("{} s", digits(ns / 1e9)),
+    }
+}
+
+/// A duration that may be a fraction of a nanosecond.
+pub(super) fn short_time(ns: f64) -> String {
+    if ns < 100.0 { format!("{ns:.1} ns") } else { time(ns as u64) }
+}
+
+/// Bytes with a unit of 1024.
+pub(super) fn bytes(bytes: u64) -> String {
+    let value = bytes as f64;
+    match value {
+        ..1024.0 => format!("{bytes} B"),
+        ..1_048_576.0 => format!("{} KiB", digits(value / 1024.0)),
+        ..1_073_741_824.0 => format!("{} MiB", digits(value / 1_048_576.0)),
+        _ => format!("{} GiB", digits(value / 1_073_741_824.0)),
+    }
+}
+
+/// A whole number with its thousands apart.
+pub(super) fn count(n: u64) -> String {
+    let plain = n.to_string();
+    let mut text = String::new();
+    for (place, digit) in plain.chars().enumerate() {
+        if place > 0 && (plain.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count that may be a fraction, such as one per call.
+pub(super) fn mean_count(value: f64) -> String {
+    if value >= 100.0 || value.fract() == 0.0 { count(value.round() as u64) } else { digits(value) }
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A rate with its unit prefix: 12.3 G, 4.56 k.
+pub(super) fn rate(per_second: f64, unit: &str) -> String {
+    let (value, prefix) = match per_second {
+        ..1e3 => (per_second, ""),
+        ..1e6 => (per_second / 1e3, "k"),
+        ..1e9 => (per_second / 1e6, "M"),
+        ..1e12 => (per_second / 1e9, "G"),
+        _ => (per_second / 1e12, "T"),
+    };
+    format!("{} {prefix}{unit}", digits(value))
+}
+
+/// Four digits at the most.
+fn digits(value: f64) -> String {
+    match value {
+        ..9.995 => format!("{value:.2}"),
+        ..99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// A qualified name in so many characters: its end says most.
+pub(super) fn name(qualified: &str, width: usize) -> String {
+    let length = qualified.chars().count();
+    if length <= width {
+        return qualified.to_owned();
+    }
+    let end: String = qualified.chars().skip(length - width.saturating_sub(2)).collect();
+    format!("..{end}")
+}
+
+/// Below this a share is not worth a row of its own.
+pub(super) const SMALL: f64 = 0.001;
+
+pub(super) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_people_write_them() {
+        assert_eq!(
+            [time(0), time(999), time(1_000), time(9_999), time(61_234)],
+            ["0 ns", "999 ns", "1.00 us", "10.0 us", "61.2 us"]
+        );
+        assert_eq!([time(12_345_678), time(2_500_000_000)], ["12.3 ms", "2.50 s"]);
+        assert_eq!(
+            [bytes(1023), bytes(1024), bytes(5 << 20), bytes(3 << 30)],
+            ["1023 B", "1.00 KiB", "5.00 MiB", "3.00 GiB"]
+        );
+        assert_eq!([count(0), count(999), count(1_000), count(12_345_678)], ["0", "999", "1,000", "12,345,678"]);
+        assert_eq!([percent(0.5), percent(1.0)], ["50.0 %", "100.0 %"]);
+        assert_eq!([rate(12.5e9, "FLOP/s"), rate(950.0, "tok/s")], ["12.5 GFLOP/s", "950 tok/s"]);
+    }
+
+    #[test]
+    fn long_names_keep_their_end() {
+        assert_eq!(name("engine::model::qkv", 10), "..del::qkv");
+        assert_eq!(name("qkv", 10), "qkv");
+    }
+}

@@ -1,0 +1,231 @@
+//! From what the tree collected to a snapshot: ticks to nanoseconds, paths to scopes.
+
+use std::collections::HashMap;
+
+use super::{AllocStats, OwnCost, ScopeStats, ThreadStats, ThreadTimeline, TimelineEvent};
+use crate::clock::{self, ClockInfo};
+use crate::tree::{self, Collected, Counters, HistogramCopy, OTHER_INDEX, ThreadRecord};
+
+pub(super) fn alloc_stats(counters: &Counters) -> AllocStats {
+    AllocStats {
+        allocs: counters.allocs,
+        alloc_bytes: counters.alloc_bytes,
+        frees: counters.frees,
+        free_bytes: counters.free_bytes,
+        reallocs: counters.reallocs,
+    }
+}
+
+pub(super) fn own_cost(collected: &Collected, scale: &Scale) -> OwnCost {
+    let most =
+        collected.threads.iter().filter(|thread| thread.count == 1).map(|thread| thread.own_cost).fold(0.0, f64::max);
+    let total: f64 = collected.threads.iter().map(|thread| thread.own_cost).sum();
+    let wall = collected.wall_ticks.max(1) as f64;
+    OwnCost {
+        per_scope_ns: scale.cost.timed / scale.rate(),
+        inside_scope_ns: scale.inside_ns(),
+        per_sampled_scope_ns: scale.cost.untimed / scale.rate(),
+        per_alloc_ns: scale.cost.alloc / scale.rate(),
+        total_ns: scale.ns(total),
+        share_of_wall: most / wall,
+        budget: tree::budget_in_force(),
+    }
+}
+
+/// From ticks to nanoseconds.
+pub(super) struct Scale {
+    pub(super) clock: ClockInfo,
+    cost: tree::Cost,
+}
+
+impl Scale {
+    pub(super) fn new() -> Self {
+        Scale { clock: clock::info(), cost: tree::cost() }
+    }
+
+    pub(super) fn rate(&self) -> f64 {
+        self.clock.ticks_per_ns
+    }
+
+    fn inside_ns(&self) -> f64 {
+        self.cost.inside / self.rate()
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time, never negative")]
+    pub(super) fn ns(&self, ticks: f64) -> u64 {
+        (ticks / self.rate()).round().max(0.0) as u64
+    }
+
+    /// A single duration as the clock read it, without the cost that lies inside it.
+    fn call_ns(&self, ticks: u64) -> u64 {
+        self.ns(ticks as f64 - self.cost.inside)
+    }
+
+    pub(super) fn thread(&self, record: &ThreadRecord) -> ThreadStats {
+        ThreadStats {
+            id: record.id,
+            name: record.name.clone(),
+            is_alive: record.alive,
+            count: record.count,
+            calls: record.calls,
+            wall_ns: self.ns(record.ticks),
+            in_scopes_ns: self.ns(record.in_scopes),
+            own_cost_ns: self.ns(record.own_cost),
+            allocs: record.allocs,
+            alloc_bytes: record.alloc_bytes,
+        }
+    }
+
+    fn scope(&self, counters: &Counters, histogram: &HistogramCopy) -> ScopeStats {
+        let calls = counters.entries.saturating_sub(counters.reentries) + counters.folded;
+        ScopeStats {
+            calls,
+            timed_calls: counters.timed,
+            is_sampled: counters.is_sampled(),
+            open_calls: counters.open,
+            total_ns: self.ns(counters.total),
+            min_ns: if counters.timed == 0 { 0 } else { self.call_ns(counters.min) },
+            max_ns: self.call_ns(counters.max),
+            allocs: alloc_stats(counters),
+            allocs_total: alloc_stats(counters),
+            peak_live_bytes: counters.peak,
+            flops: counters.flops,
+            bytes: counters.bytes,
+            tokens: counters.tokens,
+            polls: if counters.reentries > 0 || counters.elapsed > 0 { counters.entries } else { 0 },
+            elapsed_ns: self.ns(counters.elapsed as f64),
+            threads: counters.threads,
+            histogram: histogram.clone(),
+            ..ScopeStats::default()
+        }
+    }
+
+    pub(super) fn timeline(&self, collected: &Collected, places: &[Option<usize>]) -> Vec<ThreadTimeline> {
+        let event = |event: &tree::Event| {
+            Some(TimelineEvent {
+                scope: (*places.get(event.path as usize)?)?,
+                start_ns: self.ns(event.start.saturating_sub(collected.reset_at) as f64),
+                duration_ns: self.ns(event.ticks as f64),
+            })
+        };
+        let threads = collected.events.iter().filter(|(_, events)| !events.is_empty());
+        threads
+            .map(|(thread, events)| ThreadTimeline {
+                thread: *thread,
+                events: events.iter().filter_map(event).collect(),
+            })
+            .collect()
+    }
+}
+
+pub(super) fn set_percentiles(scope: &mut ScopeStats, ticks_per_ns: f64, inside_ns: f64) {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time, never negative")]
+    let percentile = |q| {
+        let ns = scope.histogram.quantile(q)? / ticks_per_ns - inside_ns;
+        Some((ns.max(0.0) as u64).clamp(scope.min_ns, scope.max_ns.max(scope.min_ns)))
+    };
+    (scope.p50_ns, scope.p90_ns, scope.p99_ns) = (percentile(0.5), percentile(0.9), percentile(0.99));
+}
+
+/// The paths as people know them: sites of the same name below the same parent are one scope.
+#[derive(Default)]
+pub(super) struct Merged {
+    known: HashMap<(Option<usize>, String, u64), usize>,
+    scopes: Vec<ScopeStats>,
+    children: Vec<Vec<usize>>,
+    /// From path to scope; `None` for the root and for paths nothing happened on.
+    of_path: Vec<Option<usize>>,
+}
+
+impl Merged {
+    pub(super) fn new(collected: &Collected, scale: &Scale) -> Self {
+        let used = used_paths(collected);
+        let mut merged = Merged::default();
+        for (path, step) in collected.paths.iter().enumerate() {
+            if path == 0 || !used[path] {
+                merged.of_path.push(None);
+                continue;
+            }
+            let mut scope = scale.scope(&collected.counters[path], &collected.histograms[path]);
+            scope.name = step.site.qualified_name();
+            scope.index = (step.index < OTHER_INDEX).then_some(step.index);
+            scope.is_other_index = step.index == OTHER_INDEX;
+            (scope.file, scope.line) = (step.site.file(), step.site.line());
+            let parent = merged.place_of(step.parent as usize);
+            merged.add(parent, step.index, scope);
+        }
+        for scope in &mut merged.scopes {
+            set_percentiles(scope, scale.rate(), scale.inside_ns());
+        }
+        merged
+    }
+
+    /// Where the scope of a path added earlier went.
+    pub(super) fn place_of(&self, path: usize) -> Option<usize> {
+        self.of_path[path]
+    }
+
+    /// Adds the scope of the next path below `parent`, to one of the same name and index if there is one.
+    pub(super) fn add(&mut self, parent: Option<usize>, index: u64, scope: ScopeStats) {
+        let place = *self.known.entry((parent, scope.name.clone(), index)).or_insert(self.scopes.len());
+        self.of_path.push(Some(place));
+        if let Some(known) = self.scopes.get_mut(place) {
+            known.absorb(&scope, false);
+            return;
+        }
+        let depth = parent.map_or(0, |parent| self.scopes[parent].depth + 1);
+        self.scopes.push(ScopeStats { parent, depth, ..scope });
+        self.children.push(Vec::new());
+        if let Some(parent) = parent {
+            self.children[parent].push(place);
+        }
+    }
+
+    /// Self times from totals, total allocations from own ones; children come after their parents.
+    pub(super) fn sum_up(&mut self) {
+        for place in (0..self.scopes.len()).rev() {
+            let (mut below, mut allocs) = (0, self.scopes[place].allocs);
+            for child in &self.children[place] {
+                below += self.scopes[*child].total_ns;
+                allocs.add(&self.scopes[*child].allocs_total);
+            }
+            let scope = &mut self.scopes[place];
+            // Rounding to whole nanoseconds may leave the parts a few above their whole.
+            scope.total_ns = scope.total_ns.max(below);
+            scope.self_ns = scope.total_ns - below;
+            scope.allocs_total = allocs;
+        }
+    }
+
+    /// Parents before children, siblings by total; and where each path's scope went.
+    pub(super) fn into_order(self) -> (Vec<ScopeStats>, Vec<Option<usize>>) {
+        let Merged { scopes, mut children, of_path, .. } = self;
+        let by_total = |places: &mut Vec<usize>| places.sort_by_key(|place| scopes[*place].total_ns);
+        children.iter_mut().for_each(by_total);
+        let mut stack: Vec<usize> = (0..scopes.len()).filter(|place| scopes[*place].parent.is_none()).collect();
+        by_total(&mut stack);
+        let mut new_place = vec![usize::MAX; scopes.len()];
+        let mut order = Vec::with_capacity(scopes.len());
+        while let Some(place) = stack.pop() {
+            new_place[place] = order.len();
+            order.push(place);
+            stack.extend(&children[place]);
+        }
+        let mut scopes: Vec<Option<ScopeStats>> = scopes.into_iter().map(Some).collect();
+        let in_order = order.into_iter().filter_map(|place| scopes[place].take());
+        let moved = |scope: ScopeStats| ScopeStats { parent: scope.parent.map(|parent| new_place[parent]), ..scope };
+        let in_order = in_order.map(moved).collect();
+        (in_order, of_path.into_iter().map(|place| Some(new_place[place?])).collect())
+    }
+}
+
+/// Which paths something happened on, or below.
+fn used_paths(collected: &Collected) -> Vec<bool> {
+    let mut used: Vec<bool> = collected.counters.iter().map(|counters| !counters.is_empty()).collect();
+    for path in (1..collected.paths.len()).rev() {
+        if used[path] {
+            used[collected.paths[path].parent as usize] = true;
+        }
+    }
+    used
+}
