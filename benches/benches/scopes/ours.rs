@@ -22,7 +22,7 @@ pub fn rows() -> Vec<Row> {
         Row { setup: start_timeline, ..row("hotloop: timeline", "tree, percentiles, ring of events", single) },
         Row { setup: start_everything, ..row("hotloop: everything", "the same, allocations", single) },
         Row {
-            setup: hotloop_default,
+            setup: start_default,
             warm_up: SAMPLED_WARM_UP,
             ..row("hotloop: default, 1 % budget", "exact calls, sampled times", single)
         },
@@ -87,7 +87,7 @@ fn start_everything() {
     start(every_scope().timeline(Some(TIMELINE_EVENTS)).allocations(true));
 }
 
-fn hotloop_default() {
+fn start_default() {
     start(Config::new());
 }
 

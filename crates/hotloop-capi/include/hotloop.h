@@ -72,7 +72,7 @@ typedef struct hotloop_entry {
     size_t parent;        /* position in the same array; HOTLOOP_NO_PARENT: a root */
     uint64_t calls;       /* exact, also under a budget */
     uint64_t timed_calls; /* those of them that read the clock */
-    uint64_t total_ns;    /* with what it called */
+    uint64_t total_ns;    /* with what it called, and with what attached threads did for it */
     uint64_t self_ns;     /* without */
     uint64_t min_ns;
     uint64_t max_ns;

@@ -5,7 +5,7 @@
  *
  * It takes the place of malloc, free and their kin, hands every call on to glibc, and tells Hotloop the usable size of
  * the block; operator new, strdup and the like go through malloc and are seen as well. What Hotloop allocates for
- * itself is not counted.
+ * itself is not counted. It does not go together with -static: glibc's own malloc cannot be left out there.
  *
  * Three things could go wrong in a malloc hook, and why they do not here:
  * - recursion: `inside` is set while a size is reported, so an allocation made by the reporting is only passed on;

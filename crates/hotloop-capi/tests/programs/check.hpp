@@ -49,10 +49,4 @@ inline void start_exact() {
     hotloop::start(config);
 }
 
-// Whether two times agree within a tenth and 0.2 ms.
-inline bool close_to(std::uint64_t found, std::uint64_t expected) {
-    const std::uint64_t slack = expected / 10 + 200000;
-    return found + slack >= expected && found <= expected + slack;
-}
-
 #endif

@@ -83,13 +83,15 @@ fn large_allocations(_: &Snapshot, names: &[ScopeStats]) -> Option<String> {
 
 fn frequent(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
     let scope = names.iter().filter(|scope| scope.is_sampled).max_by_key(|scope| scope.calls)?;
+    let (every, mean) = (snapshot.own_cost.per_scope_ns, scope.mean_ns().max(0.1));
     Some(format!(
-        "`{}` is called {} times for {} each, no more than some {} of profiling: time it as a whole, one scope further \
-         out, to learn more.",
+        "`{}` is called {} times for {} each: timing every call would take {} on top of that, so {} were timed. A scope \
+         around the loop that calls it would tell as much.",
         scope.name,
         count(scope.calls),
-        short_time(scope.mean_ns()),
-        short_time(snapshot.own_cost.per_scope_ns / snapshot.own_cost.budget.unwrap_or(0.01))
+        short_time(mean),
+        percent(every / mean),
+        count(scope.timed_calls)
     ))
 }
 
@@ -126,7 +128,9 @@ fn waiting(_: &Snapshot, names: &[ScopeStats]) -> Option<String> {
 }
 
 fn imbalance(snapshot: &Snapshot, _: &[ScopeStats]) -> Option<String> {
-    let running = || snapshot.threads.iter().filter(|thread| thread.count == 1 && thread.in_scopes_ns > 0);
+    // Threads that lived for most of the run: a short one has its reasons to have done less.
+    let lasting = |wall_ns| share(wall_ns, snapshot.wall_ns) > 0.5;
+    let running = || snapshot.threads.iter().filter(|thread| thread.count == 1 && lasting(thread.wall_ns));
     let most = running().max_by_key(|thread| thread.in_scopes_ns)?;
     let least = running().min_by_key(|thread| thread.in_scopes_ns)?;
     let named = |name: &Option<String>, id: u64| name.clone().unwrap_or_else(|| format!("thread {id}"));

@@ -19,9 +19,10 @@ pub(crate) fn text(snapshot: &Snapshot, n: usize) -> String {
                 in it with hotloop::scope!(\"name\").\n"
             .to_owned();
     }
+    let (snapshot, module) = &without_common_module(snapshot);
     let names = snapshot.by_name();
     let mut text = String::new();
-    sections::head(&mut text, snapshot, &names);
+    sections::head(&mut text, snapshot, &names, module);
     sections::hot_paths(&mut text, snapshot, &names, n);
     sections::work(&mut text, &names, n);
     sections::top_allocators(&mut text, snapshot, &names, n);
@@ -33,4 +34,43 @@ pub(crate) fn text(snapshot: &Snapshot, n: usize) -> String {
     insights::write(&mut text, snapshot, &names);
     sections::profiler(&mut text, snapshot, &names);
     text
+}
+
+/// The snapshot with the module that all names share taken off them, and that module: it need not be read on every row.
+fn without_common_module(snapshot: &Snapshot) -> (Snapshot, String) {
+    let mut snapshot = snapshot.clone();
+    let mut names = snapshot.scopes.iter().map(|scope| scope.name.as_str());
+    let first = names.next().unwrap_or_default();
+    let common = names.fold(module_of(first), |common, name| {
+        let mut common = common;
+        while !name.starts_with(common) {
+            common = module_of(common.trim_end_matches("::"));
+        }
+        common
+    });
+    let common = common.to_owned();
+    for scope in &mut snapshot.scopes {
+        scope.name.drain(..common.len());
+    }
+    (snapshot, common)
+}
+
+/// `a::b::` of `a::b::c`; nothing of a name that has no module, or is written otherwise (`<A as B>::c`).
+fn module_of(name: &str) -> &str {
+    match name.rfind("::") {
+        Some(end) if !name.contains(['<', ' ', '(']) => &name[..end + 2],
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_of_names() {
+        assert_eq!(module_of("a::b::c"), "a::b::");
+        assert_eq!(module_of("c"), "");
+        assert_eq!(module_of("<a::B as a::C>::d"), "");
+    }
 }

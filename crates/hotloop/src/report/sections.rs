@@ -32,7 +32,7 @@ fn thread_count(snapshot: &Snapshot) -> u64 {
     snapshot.threads.iter().map(|thread| thread.count).sum()
 }
 
-pub(super) fn head(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]) {
+pub(super) fn head(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats], module: &str) {
     let calls = names.iter().map(|scope| scope.calls).sum();
     let threads = thread_count(snapshot);
     let _ = writeln!(
@@ -44,6 +44,9 @@ pub(super) fn head(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats])
         plural(calls, "call"),
     );
     text.push_str("  total: time in a scope and all that it calls; self: without the scopes that it calls.\n");
+    if !module.is_empty() {
+        let _ = writeln!(text, "  All names begin with {module}, which is left out.");
+    }
     if threads > 1 {
         text.push_str(
             "  Times are summed over threads, so that percentages of the wall time can add up to more than 100.\n",
@@ -171,18 +174,25 @@ pub(super) fn most_called(text: &mut String, names: &[ScopeStats], n: usize) {
     by_calls.sort_by_key(|scope| std::cmp::Reverse(scope.calls));
     let mut table = Table::new(&["scope", "calls", "total", "mean", "timed"]);
     for scope in by_calls.iter().take(n) {
-        let entered = scope.polls.max(scope.calls);
-        let timed =
-            if scope.is_sampled { format!("1 in {}", entered / scope.timed_calls.max(1)) } else { "all".to_owned() };
         table.row([
             name(&scope.name, NAME_WIDTH),
             count(scope.calls),
             estimate(scope, time(scope.total_ns)),
             estimate(scope, short_time(scope.mean_ns())),
-            timed,
+            timed_part(scope),
         ]);
     }
     table.write_to(text);
+}
+
+/// How many of the calls were timed.
+fn timed_part(scope: &ScopeStats) -> String {
+    let entered = scope.polls.max(scope.calls);
+    match entered / scope.timed_calls.max(1) {
+        _ if !scope.is_sampled => "all".to_owned(),
+        0 | 1 => percent(share(scope.timed_calls, entered)),
+        n => format!("1 in {n}"),
+    }
 }
 
 pub(super) fn call_tree(text: &mut String, snapshot: &Snapshot, n: usize) {
@@ -281,7 +291,7 @@ pub(super) fn futures(text: &mut String, names: &[ScopeStats], n: usize) {
 
 pub(super) fn threads(text: &mut String, snapshot: &Snapshot, n: usize) {
     heading(text, "THREADS", "wall: from a thread's first scope to its end, or now");
-    let mut threads: Vec<&ThreadStats> = snapshot.threads.iter().collect();
+    let mut threads = group_ended(&snapshot.threads);
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.in_scopes_ns));
     let mut table =
         Table::new(&["thread", "state", "wall", "in scopes", "% of it", "profiler", "calls", "allocs", "bytes"]);
@@ -289,7 +299,7 @@ pub(super) fn threads(text: &mut String, snapshot: &Snapshot, n: usize) {
         let allocs = |cell: String| if snapshot.allocations_counted { cell } else { String::new() };
         table.row([
             thread_name(thread),
-            if thread.is_alive { "running".into() } else { "ended".into() },
+            if thread.is_alive { "running" } else { "ended" }.to_owned(),
             time(thread.wall_ns),
             time(thread.in_scopes_ns),
             percent(share(thread.in_scopes_ns, thread.wall_ns)),
@@ -304,6 +314,24 @@ pub(super) fn threads(text: &mut String, snapshot: &Snapshot, n: usize) {
     if rest > 0 {
         let _ = writeln!(text, "  ({} more threads)", count(rest));
     }
+}
+
+/// Threads that ended without a name tell nobody anything one by one.
+fn group_ended(threads: &[ThreadStats]) -> Vec<ThreadStats> {
+    let (nameless, mut kept): (Vec<ThreadStats>, Vec<ThreadStats>) =
+        threads.iter().cloned().partition(|thread| !thread.is_alive && thread.name.is_none());
+    let sum = nameless.into_iter().reduce(|mut sum, thread| {
+        sum.count += thread.count;
+        sum.calls += thread.calls;
+        sum.wall_ns += thread.wall_ns;
+        sum.in_scopes_ns += thread.in_scopes_ns;
+        sum.own_cost_ns += thread.own_cost_ns;
+        sum.allocs += thread.allocs;
+        sum.alloc_bytes += thread.alloc_bytes;
+        sum
+    });
+    kept.extend(sum);
+    kept
 }
 
 fn thread_name(thread: &ThreadStats) -> String {

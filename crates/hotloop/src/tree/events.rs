@@ -144,14 +144,24 @@ pub(super) fn record(local: &Local, thread: &'static Thread, flags: u64, exit: &
     let Some(ring) = thread.ring() else { return };
     let node = exit.node;
     let pushed = ring.push(node.id, exit.start, exit.ticks);
-    let period = node.period.load(Relaxed);
-    if period > 1 {
-        // Between half and one and a half periods, so that sampling cannot fall in step with the program.
-        node.skip.store(period / 2 + local.draw() % period, Relaxed);
+    if node.drawn.load(Relaxed) != 0 || node.period.load(Relaxed) > 1 {
+        sample(local, exit);
     }
     if pushed.is_multiple_of(FOLD) {
         fold(local, thread, flags, ring);
     }
+}
+
+/// Lets the timing stand for the entries before it that were only counted, and draws how many come next.
+fn sample(local: &Local, exit: &Exit) {
+    let node = exit.node;
+    node.ticks.add(exit.ticks.saturating_mul(u64::from(node.drawn.load(Relaxed))));
+    let period = node.period.load(Relaxed);
+    // Between half and one and a half periods, so that sampling cannot fall in step with the program.
+    let next = if period > 1 { period / 2 + local.draw() % period } else { 0 };
+    let next = u16::try_from(next).unwrap_or(u16::MAX);
+    node.drawn.store(next, Relaxed);
+    node.skip.store(next, Relaxed);
 }
 
 /// Moves the events since the last fold into the histograms and looks after the budget.
@@ -222,37 +232,43 @@ fn keep_budget(thread: &Thread, seen: &Seen) {
     let now = crate::clock::now();
     let window = now.saturating_sub(thread.window_start.get());
     thread.window_start.set(now);
-    let cost = measure::cost();
-    let counts = || seen.iter(thread).map(|node| f64::from(node.seen_in_fold.load(Relaxed)));
-    let counting: f64 = seen
-        .iter(thread)
-        .map(|node| {
-            f64::from(node.seen_in_fold.load(Relaxed)) * f64::from(node.period.load(Relaxed) - 1) * cost.untimed
-        })
-        .sum();
-    #[expect(clippy::cast_precision_loss, reason = "a duration")]
-    let allowed = registry::budget() * window as f64;
-    // Counting has to be paid whatever is timed; at least an eighth of the budget stays for timing.
-    let for_timing = (allowed - counting).max(allowed / 8.0);
-    let timing = counts().sum::<f64>() * cost.timed;
-    if timing > for_timing {
-        time_rarer(thread, seen, water_level(counts().collect(), for_timing / cost.timed));
-    } else if timing < for_timing / 4.0 {
+    let (cost, budget) = (measure::cost(), registry::budget());
+    let count = |node: &Node| f64::from(node.seen_in_fold.load(Relaxed));
+    let counting: f64 =
+        seen.iter(thread).map(|node| count(node) * f64::from(node.period.load(Relaxed) - 1) * cost.untimed).sum();
+    let allowed = budget * float(window);
+    // Counting has to be paid whatever is timed; a quarter of the budget stays for timing.
+    let timings_allowed = (allowed - counting).max(allowed / 4.0) / cost.timed;
+    let timings: f64 = seen.iter(thread).map(count).sum();
+    let is_short = |node: &&Node| float(node.ticks.get()) < float(node.entries.get()) * SHORT * cost.timed / budget;
+    seen.iter(thread).filter(|node| !is_short(node)).for_each(|node| node.period.store(1, Relaxed));
+    if timings > timings_allowed {
+        let short = || seen.iter(thread).filter(is_short);
+        let others = timings - short().map(count).sum::<f64>();
+        let level = water_level(short().map(count).collect(), (timings_allowed - others).max(0.0));
+        short().for_each(|node| time_rarer(node, count(node) / level.max(0.5)));
+    } else if timings < timings_allowed / 4.0 {
         for node in seen.iter(thread) {
             node.period.store((node.period.load(Relaxed) / 2).max(1), Relaxed);
         }
     }
 }
 
-fn time_rarer(thread: &Thread, seen: &Seen, level: f64) {
-    for node in seen.iter(thread) {
-        let too_often = f64::from(node.seen_in_fold.load(Relaxed)) / level.max(0.5);
-        if too_often > 1.0 {
-            // Eightfold at the most in one step: a burst is not a habit.
-            let factor = (too_often.ceil() as u32).next_power_of_two().min(8);
-            node.period.store((node.period.load(Relaxed) * factor).min(MAX_PERIOD), Relaxed);
-        }
+/// Only nodes shorter than this many times what timing may cost them are ever sampled. Timing a longer one takes a
+/// quarter of the budget, so that four of them, one inside the other, keep it.
+const SHORT: f64 = 4.0;
+
+fn time_rarer(node: &Node, too_often: f64) {
+    if too_often > 1.0 {
+        // Eightfold at the most in one step: a burst is not a habit.
+        let factor = (too_often.ceil() as u32).next_power_of_two().min(8);
+        node.period.store((node.period.load(Relaxed) * factor).min(MAX_PERIOD), Relaxed);
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a duration")]
+fn float(ticks: u64) -> f64 {
+    ticks as f64
 }
 
 /// The level at which counts cut off to it sum to `sum`: rare nodes keep all their timings, frequent ones share alike.

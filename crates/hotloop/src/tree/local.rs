@@ -474,6 +474,9 @@ impl Local {
         if flags & mode::EVENTS != 0 {
             events::fit_ring(self, thread);
         }
+        if flags & mode::BUDGET == 0 {
+            thread.all_nodes().for_each(Node::time_always);
+        }
         // Stay out of step while stopped, because a pause is going on, and while allocations are watched: then all
         // that happens has to come to the slow paths.
         let in_step = flags & (mode::STARTED | mode::WATCH) == mode::STARTED;

@@ -70,13 +70,16 @@ pub(super) struct Node {
     pub(super) entries: Counter,
     /// When the timed activation that is open now began; 0 when none is, [`CLOSING`] while one ends.
     pub(super) open_since: Counter,
+    /// Time of the closed activations; those that were only counted are in it as the timed one after them.
     pub(super) ticks: Counter,
     /// Activations timed and closed.
     pub(super) timed: Counter,
     pub(super) min: Counter,
     pub(super) max: Counter,
     /// Entries still to be counted only, before the next is timed.
-    pub(super) skip: AtomicU32,
+    pub(super) skip: AtomicU16,
+    /// What [`skip`](Self::skip) counted down from: how many entries the next timing stands for besides itself.
+    pub(super) drawn: AtomicU16,
     /// One entry in about this many is timed.
     pub(super) period: AtomicU32,
     /// Entries that were not calls of their own: later polls of a future, a span entered again.
@@ -133,7 +136,8 @@ impl Node {
             timed: Counter::new(0),
             min: Counter::new(u64::MAX),
             max: Counter::new(0),
-            skip: AtomicU32::new(0),
+            skip: AtomicU16::new(0),
+            drawn: AtomicU16::new(0),
             period: AtomicU32::new(1),
             reentries: Counter::new(0),
             allocs: Counter::new(0),
@@ -175,6 +179,13 @@ impl Node {
         self.open_since.set(0);
     }
 
+    /// Ends sampling.
+    pub(super) fn time_always(&self) {
+        self.period.store(1, Relaxed);
+        self.skip.store(0, Relaxed);
+        self.drawn.store(0, Relaxed);
+    }
+
     /// Everything counted here, at one moment: read again while an exit falls between.
     pub(super) fn read(&self) -> Counters {
         // A writer that is never overtaken would have to exit this very node within each of these readings.
@@ -207,6 +218,7 @@ impl Node {
             entries: self.entries.get().max(timed),
             open: u64::from(open_since != 0),
             open_ticks: if open_since == 0 { 0 } else { clock::now().saturating_sub(open_since) },
+            skipped: u64::from(self.drawn.load(Relaxed).saturating_sub(self.skip.load(Relaxed))),
             reentries: self.reentries.get(),
             allocs: self.allocs.get(),
             alloc_bytes: self.alloc_bytes.get(),
@@ -248,8 +260,7 @@ impl Node {
             counter.set(0);
         }
         self.min.set(u64::MAX);
-        self.skip.store(0, Relaxed);
-        self.period.store(1, Relaxed);
+        self.time_always();
         self.entry_live.set(live);
         self.entry_peak.set(live);
         if self.open_since.get() != 0 {

@@ -11,6 +11,8 @@ pub(crate) struct Counters {
     pub(crate) folded: u64,
     pub(crate) timed: u64,
     pub(crate) ticks: u64,
+    /// Activations since the last timed one, which no time stands for yet.
+    pub(crate) skipped: u64,
     /// Activations that are open and timed, and for how long by now.
     pub(crate) open: u64,
     pub(crate) open_ticks: u64,
@@ -44,6 +46,7 @@ impl Default for Counters {
             folded: 0,
             timed: 0,
             ticks: 0,
+            skipped: 0,
             open: 0,
             open_ticks: 0,
             max: 0,
@@ -86,8 +89,10 @@ impl Counters {
 
     /// The time as read, as if every activation had been timed.
     fn raw_total(&self) -> f64 {
-        let timed = float(self.ticks) * if self.timed == 0 { 0.0 } else { float(self.closed()) / float(self.timed) };
-        timed + float(self.open_ticks) + float(self.attached)
+        let closed = self.closed();
+        let stood_for = closed.saturating_sub(self.skipped).max(1);
+        let scale = if self.skipped > 0 { float(closed) / float(stood_for) } else { 1.0 };
+        float(self.ticks) * scale + float(self.open_ticks) + float(self.attached)
     }
 
     /// What recording this path's own activations cost.
@@ -203,7 +208,8 @@ mod tests {
 
     #[test]
     fn sampled_time_is_scaled_by_the_exact_count() {
-        let mut nodes = [node(1, 1, 10_000), node(100, 10, 50)];
+        let mut nodes = [node(1, 1, 10_000), node(100, 10, 450)];
+        nodes[1].skipped = 10;
         settle(&mut nodes, &[0, 0], &FREE);
         assert_eq!(totals(&nodes), [10_000.0, 500.0]);
         assert!(nodes[1].is_sampled() && !nodes[0].is_sampled());
@@ -222,7 +228,7 @@ mod tests {
 
     #[test]
     fn estimates_give_way_before_measurements() {
-        let mut nodes = [node(1, 1, 100), node(1, 1, 60), node(10, 1, 10)];
+        let mut nodes = [node(1, 1, 100), node(1, 1, 60), node(10, 1, 100)];
         settle(&mut nodes, &[0, 0, 0], &FREE);
         assert_eq!(totals(&nodes), [100.0, 60.0, 40.0]);
     }
