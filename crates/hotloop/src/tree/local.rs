@@ -8,7 +8,7 @@ use super::events;
 use super::grow::{Place, find_child};
 use super::node::Node;
 use super::registry;
-use super::thread::{FRESH, Thread};
+use super::thread::Thread;
 use super::{FLAGS, mode};
 use crate::clock;
 use crate::site::Site;
@@ -465,12 +465,7 @@ impl Local {
         }
         let Some(thread) = self.thread() else { return false };
         let intervals = registry::intervals();
-        let fresh = thread.epoch.load(Relaxed) == FRESH;
         thread.catch_up(flags >> 32, self.live.get(), &intervals);
-        if fresh {
-            thread.root().entries.set(1);
-            thread.root().open_since.set(clock::now());
-        }
         if flags & mode::EVENTS != 0 {
             events::fit_ring(self, thread);
         }

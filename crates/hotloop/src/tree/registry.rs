@@ -320,7 +320,11 @@ impl Registry {
     }
 
     fn collect(&mut self) -> Collected {
-        let reads: Vec<ThreadRead> = self.live.clone().into_iter().map(|thread| self.read(thread)).collect();
+        // A thread that opened no scope since the last reset has nothing to say.
+        let epoch = FLAGS.load(Relaxed) >> 32;
+        let speaks = |thread: &&'static Thread| thread.epoch.load(Acquire) == epoch || thread.has_open_scope();
+        let live: Vec<&'static Thread> = self.live.iter().copied().filter(speaks).collect();
+        let reads: Vec<ThreadRead> = live.into_iter().map(|thread| self.read(thread)).collect();
         let size = self.paths.list.len();
         let mut counters = self.ended.counters.clone();
         let mut histograms = self.ended.histograms.clone();

@@ -9,6 +9,7 @@ use super::events::Ring;
 use super::grow::Lookup;
 use super::node::{Arena, Counter, NO_INDEX, Node};
 use super::registry::Intervals;
+use crate::clock;
 use crate::site::Site;
 
 static ROOT: Site = Site::new("", "(outside any scope)", "", 0);
@@ -81,6 +82,11 @@ impl Thread {
         self.nodes.get(0).expect("made with the thread")
     }
 
+    /// Whether a scope is open that was timed.
+    pub(super) fn has_open_scope(&self) -> bool {
+        self.all_nodes().skip(1).any(|node| node.open_since.get() != 0)
+    }
+
     /// Whether its counts cannot be read just now.
     pub(super) fn is_clearing(&self) -> bool {
         self.epoch.load(Acquire) == CLEARING
@@ -110,6 +116,10 @@ impl Thread {
     pub(super) fn catch_up(&self, epoch: u64, live: u64, intervals: &Intervals) {
         if self.epoch.load(Relaxed) != epoch {
             self.clear(intervals.reset_at, live);
+            if !self.has_open_scope() {
+                // Its time counts from its first scope on, and that is the one being entered now.
+                self.root().open_since.set(clock::now());
+            }
             self.paused_seen.store(intervals.paused_at_reset, Release);
             self.epoch.store(epoch, Release);
         }

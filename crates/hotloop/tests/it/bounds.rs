@@ -1,0 +1,111 @@
+//! Nothing grows without bound, and what does not fit is counted.
+
+use hotloop::{Config, scope as open};
+
+use crate::{check_sums, exact, record, scope, take_turns};
+
+/// The memory this process has, in bytes; `None` where the system does not say.
+fn resident_bytes() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    Some(statm.split_whitespace().nth(1)?.parse::<u64>().ok()? * 4096)
+}
+
+#[track_caller]
+fn check_growth(before: Option<u64>, most: u64) {
+    match (before, resident_bytes()) {
+        (Some(before), Some(after)) => {
+            let grown = after.saturating_sub(before);
+            assert!(grown <= most, "grew by {grown} bytes");
+        }
+        _ => eprintln!("skipped: this system does not tell how much memory a process has"),
+    }
+}
+
+fn many(scopes: u64) {
+    for _ in 0..scopes / 4 {
+        open!("a");
+        open!("b");
+        {
+            open!("c");
+        }
+        open!("d");
+    }
+}
+
+#[test]
+fn a_billion_scopes_do_not_grow_memory() {
+    let _turn = take_turns();
+    // Timed one by one a billion would take half a minute, so most are sampled; the tree does not know the difference.
+    for (config, scopes) in [(Config::new(), 1_000_000_000), (exact().timeline(Some(4096)), 20_000_000)] {
+        let (snapshot, ()) = record(config, || {
+            many(100_000);
+            let before = resident_bytes();
+            many(scopes - 100_000);
+            check_growth(before, 256 << 10);
+        });
+        check_sums(&snapshot);
+        assert_eq!(snapshot.scopes.iter().map(|scope| scope.calls).sum::<u64>(), scopes);
+    }
+}
+
+#[test]
+fn a_million_indices_are_bounded_and_counted() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(exact(), || {
+        for index in 0..2_000_u64 {
+            open!("indexed", index = index);
+        }
+        let before = resident_bytes();
+        for index in 0..1_000_000_u64 {
+            open!("indexed", index = index);
+        }
+        check_growth(before, 256 << 10);
+    });
+    check_sums(&snapshot);
+    assert_eq!(scope(&snapshot, "indexed").calls, 1_002_000);
+    assert_eq!(snapshot.scopes.len(), 1025);
+    let others = snapshot.scopes.iter().find(|scope| scope.is_other_index).unwrap();
+    assert_eq!(others.calls, 1_002_000 - 2 * 1024);
+    assert_eq!(snapshot.lost.calls_with_other_index, 1_002_000 - 2 * 1024);
+}
+
+fn dive(depth: u32) {
+    open!("dive");
+    if depth > 0 {
+        dive(depth - 1);
+    }
+}
+
+#[test]
+fn deep_recursion_is_folded_and_counted() {
+    let _turn = take_turns();
+    let work = || {
+        let deep = std::thread::Builder::new().stack_size(256 << 20).spawn(|| dive(99_999)).unwrap();
+        deep.join().unwrap();
+    };
+    let (snapshot, ()) = record(exact(), work);
+    check_sums(&snapshot);
+    let dive = scope(&snapshot, "dive");
+    assert_eq!(dive.calls, 100_000, "every call is counted");
+    assert!(snapshot.scopes.len() <= 256);
+    assert!(dive.total_ns <= snapshot.wall_ns);
+}
+
+#[test]
+fn a_hundred_thousand_paths_are_read_and_reported_in_time() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(exact().percentiles(false), || {
+        for outer in 0..320_u32 {
+            open!("outer", index = outer);
+            for inner in 0..312_u32 {
+                open!("inner", index = inner);
+            }
+        }
+        let start = std::time::Instant::now();
+        let report = hotloop::snapshot().report(20);
+        eprintln!("100,000 paths: snapshot and report in {:?}", start.elapsed());
+        assert!(report.contains("inner"));
+    });
+    assert_eq!(scope(&snapshot, "inner").calls, 320 * 312);
+    assert_eq!(snapshot.scopes.len(), 320 * 313);
+}

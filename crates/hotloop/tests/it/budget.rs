@@ -1,0 +1,87 @@
+//! Sampling: exact counts, fair times, a limit that is kept.
+
+use hotloop::{Config, scope as open};
+
+use crate::{check_sums, close, exact, record, scope, take_turns, undisturbed};
+
+/// Some tens of nanoseconds that the compiler cannot take away.
+fn little(n: u32) -> u32 {
+    (0..n).fold(n, |sum, value| std::hint::black_box(sum.wrapping_mul(31).wrapping_add(value)))
+}
+
+#[test]
+fn short_scopes_are_sampled_with_exact_counts_and_fair_times() {
+    let _turn = take_turns();
+    undisturbed(|| {
+        let work = || {
+            open!("around");
+            for call in 0..400_000_u32 {
+                open!("short", flops = 2);
+                // Durations that change with the calls, as a growing context makes them.
+                std::hint::black_box(little(40 + call / 4000));
+            }
+        };
+        let (all, ()) = record(exact(), work);
+        let (sampled, ()) = record(Config::new(), work);
+        check_sums(&sampled);
+        let (truth, guess) = (scope(&all, "short"), scope(&sampled, "short"));
+        assert_eq!((guess.calls, guess.flops, guess.is_sampled), (400_000, 800_000, true));
+        assert!(guess.timed_calls < 200_000 && guess.timed_calls > 1_000, "{} timed", guess.timed_calls);
+        assert!(!truth.is_sampled && !scope(&sampled, "around").is_sampled);
+        close("sampled total", guess.total_ns, truth.total_ns, truth.total_ns / 7)?;
+        let cost = sampled.own_cost.total_ns;
+        if cost * 3 > all.own_cost.total_ns {
+            return Err(format!("sampling costs {cost} ns, timing all {} ns", all.own_cost.total_ns));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn the_limit_is_kept_where_counting_allows_it() {
+    let _turn = take_turns();
+    undisturbed(|| {
+        let (snapshot, ()) = record(Config::new(), || {
+            for _ in 0..200_000 {
+                open!("half a microsecond");
+                std::hint::black_box(little(900));
+            }
+        });
+        let cost = &snapshot.own_cost;
+        assert_eq!(cost.budget, Some(0.01));
+        if cost.share_of_wall > 0.0105 {
+            return Err(format!("{} of the wall time, {cost:?}", cost.share_of_wall));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn long_scopes_are_never_sampled() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(Config::new(), || {
+        for _ in 0..2_000 {
+            open!("long");
+            std::hint::black_box(little(40_000));
+            for _ in 0..50 {
+                open!("short");
+            }
+        }
+    });
+    let (long, short) = (scope(&snapshot, "long"), scope(&snapshot, "short"));
+    assert_eq!((long.calls, long.timed_calls), (2_000, 2_000));
+    assert_eq!(short.calls, 100_000);
+    assert!(short.is_sampled);
+}
+
+#[test]
+fn without_a_budget_every_call_is_timed_again() {
+    let _turn = take_turns();
+    let work = || {
+        for _ in 0..50_000 {
+            open!("again");
+        }
+    };
+    assert!(scope(&record(Config::new(), work).0, "again").is_sampled);
+    assert_eq!(scope(&record(exact(), work).0, "again").timed_calls, 50_000);
+}

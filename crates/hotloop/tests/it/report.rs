@@ -1,0 +1,76 @@
+//! What the report says, and does not say.
+
+use hotloop::{Config, scope as open};
+
+use crate::{busy, exact, ms, record, take_turns};
+
+fn sample_program() {
+    open!("program");
+    for layer in 0..3_u32 {
+        open!("layer", index = layer, flops = 1000, tokens = 1);
+        busy(ms(if layer == 1 { 4 } else { 2 }));
+    }
+    for _ in 0..20_000 {
+        open!("tiny");
+    }
+}
+
+#[test]
+fn has_every_section_the_originals_had() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(Config::new(), sample_program);
+    let report = snapshot.report(10);
+    for heading in [
+        "HOTLOOP PROFILE",
+        "HOT PATHS",
+        "WORK",
+        "TOP ALLOCATORS",
+        "MOST CALLED",
+        "CALL TREE",
+        "BY INDEX",
+        "THREADS",
+        "INSIGHTS",
+        "THE PROFILER",
+    ] {
+        assert!(report.contains(heading), "no {heading} in\n{report}");
+    }
+    assert!(report.contains("not measured: hotloop::Allocator is not the global allocator"), "{report}");
+    assert!(report.contains("tiny: timed "), "the report says which scopes were sampled:\n{report}");
+    assert!(report.contains("of the wall time"));
+    assert!(
+        report.lines().any(|line| line.trim_start().starts_with("= the run") && line.contains("100.0 %")),
+        "{report}"
+    );
+    assert!(report.is_ascii(), "readable in any terminal");
+    assert!(report.lines().all(|line| line == line.trim_end()), "no line ends in blanks");
+}
+
+#[test]
+fn says_which_index_is_slow_and_what_to_do() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(exact(), sample_program);
+    let report = snapshot.report(10);
+    let row = report.lines().skip_while(|line| !line.starts_with("BY INDEX")).nth(2).unwrap();
+    assert!(row.trim_start().starts_with("layer") && row.contains("[1]"), "{row}");
+    assert!(report.contains("1. `layer` spends"), "{report}");
+    assert!(report.contains("every call was timed"));
+}
+
+#[test]
+fn is_shortened_by_n_without_losing_time() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(exact(), sample_program);
+    let report = snapshot.report(1);
+    assert!(report.contains("(2 more scopes)"), "{report}");
+    assert!(
+        report.lines().any(|line| line.trim_start().starts_with("= the run") && line.contains("100.0 %")),
+        "{report}"
+    );
+}
+
+#[test]
+fn says_when_there_is_nothing() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(exact(), || ());
+    assert!(snapshot.report(10).contains("no scope was recorded. Call hotloop::start()"));
+}
