@@ -27,24 +27,14 @@ pub fn list(root: &Path) -> std::io::Result<Vec<File>> {
             continue;
         }
         let bytes = std::fs::read(&full)?;
-        files.push(File {
-            path,
-            size: bytes.len() as u64,
-            text: String::from_utf8(bytes).ok(),
-        });
+        files.push(File { path, size: bytes.len() as u64, text: String::from_utf8(bytes).ok() });
     }
     Ok(files)
 }
 
 fn list_with_git(root: &Path) -> Option<Vec<String>> {
     let output = Command::new("git")
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
         .output()
         .ok()

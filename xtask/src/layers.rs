@@ -54,19 +54,13 @@ fn check_layers(crates: &[Crate]) -> Vec<String> {
     let mut errors = Vec::new();
     for member in crates {
         if !is_known(&member.name) {
-            errors.push(format!(
-                "crate `{}` stands in no layer: add it to LAYERS in xtask/src/layers.rs",
-                member.name
-            ));
+            errors.push(format!("crate `{}` stands in no layer: add it to LAYERS in xtask/src/layers.rs", member.name));
             continue;
         }
         let ours = member.dependencies.iter().filter(|used| used.inside);
         errors.extend(ours.filter_map(|used| {
             let reason = refusal(&member.name, used)?;
-            Some(format!(
-                "crate `{}` depends on `{}`, but {reason}",
-                member.name, used.name
-            ))
+            Some(format!("crate `{}` depends on `{}`, but {reason}", member.name, used.name))
         }));
     }
     errors
@@ -129,10 +123,7 @@ fn layer(name: &str) -> Option<usize> {
 }
 
 fn face(name: &str) -> Option<&'static [&'static str]> {
-    FACES
-        .iter()
-        .find(|(face, _)| *face == name)
-        .map(|(_, allowed)| *allowed)
+    FACES.iter().find(|(face, _)| *face == name).map(|(_, allowed)| *allowed)
 }
 
 #[cfg(test)]
@@ -151,10 +142,7 @@ mod tests {
     }
 
     fn member(name: &str, dependencies: &[&str]) -> Crate {
-        Crate {
-            name: name.to_owned(),
-            dependencies: dependencies.iter().map(|text| dependency(text)).collect(),
-        }
+        Crate { name: name.to_owned(), dependencies: dependencies.iter().map(|text| dependency(text)).collect() }
     }
 
     #[track_caller]
@@ -214,17 +202,11 @@ mod tests {
 
     #[test]
     fn the_library_stands_alone() {
-        let alone = [
-            member("hotloop", &["hotloop-macros", "?+tracing", "*+serde"]),
-            member("hotloop-macros", &[]),
-        ];
+        let alone = [member("hotloop", &["hotloop-macros", "?+tracing", "*+serde"]), member("hotloop-macros", &[])];
         assert_eq!(check_alone(&alone, "hotloop"), [""; 0]);
         let direct = [member("hotloop", &["+libc"])];
         assert_eq!(check_alone(&direct, "hotloop").len(), 1);
-        let through = [
-            member("hotloop", &["hotloop-macros"]),
-            member("hotloop-macros", &["+syn"]),
-        ];
+        let through = [member("hotloop", &["hotloop-macros"]), member("hotloop-macros", &["+syn"])];
         assert_eq!(check_alone(&through, "hotloop").len(), 1);
     }
 }

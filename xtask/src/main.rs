@@ -1,10 +1,6 @@
 //! The project's own commands: `cargo xtask --help` lists them.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command for developers: its output is the terminal"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers: its output is the terminal")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,11 +41,7 @@ fn test(steps: &[&steps::Step]) -> ExitCode {
     let Some(root) = workspace_root() else {
         return misused("this is not a folder of the workspace");
     };
-    if runner::run_all(&root, steps) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if runner::run_all(&root, steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn misused(message: &str) -> ExitCode {
@@ -60,9 +52,7 @@ fn misused(message: &str) -> ExitCode {
 /// Looked up when running, not compiled in: a cached binary may find its workspace somewhere else.
 fn workspace_root() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
-    here.ancestors()
-        .find(|folder| folder.join("xtask/Cargo.toml").is_file())
-        .map(PathBuf::from)
+    here.ancestors().find(|folder| folder.join("xtask/Cargo.toml").is_file()).map(PathBuf::from)
 }
 
 fn help() -> String {

@@ -40,17 +40,15 @@ pub fn read(root: &Path) -> Result<Vec<Crate>, String> {
         let message = String::from_utf8_lossy(&output.stderr);
         return Err(format!("`cargo metadata` failed: {message}"));
     }
-    let metadata = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("`cargo metadata` is not JSON: {error}"))?;
+    let metadata =
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("`cargo metadata` is not JSON: {error}"))?;
     parse(&metadata).ok_or_else(|| "`cargo metadata` has another form than known".to_owned())
 }
 
 fn parse(metadata: &Value) -> Option<Vec<Crate>> {
     let packages = metadata["packages"].as_array()?;
-    let folders: Option<Vec<&Path>> = packages
-        .iter()
-        .map(|package| Path::new(package["manifest_path"].as_str()?).parent())
-        .collect();
+    let folders: Option<Vec<&Path>> =
+        packages.iter().map(|package| Path::new(package["manifest_path"].as_str()?).parent()).collect();
     let folders = folders?;
     let parse_crate = |(package, folder): (&Value, &&Path)| {
         let dependencies = package["dependencies"].as_array()?.iter();

@@ -12,10 +12,7 @@ pub fn ensure() -> Result<(), String> {
     if missing.is_empty() {
         return Ok(());
     }
-    let command = format!(
-        "apt-get install -y --no-install-recommends {}",
-        missing.join(" ")
-    );
+    let command = format!("apt-get install -y --no-install-recommends {}", missing.join(" "));
     if !is_root() || find_in_path("apt-get").is_none() {
         return Err(format!(
             "{} not found; install with your package manager, e.g. `sudo {command}`",
@@ -27,25 +24,16 @@ pub fn ensure() -> Result<(), String> {
 }
 
 fn missing<'a>(programs: &[&'a str], exists: impl Fn(&str) -> bool) -> Vec<&'a str> {
-    programs
-        .iter()
-        .copied()
-        .filter(|program| !exists(program))
-        .collect()
+    programs.iter().copied().filter(|program| !exists(program)).collect()
 }
 
 fn find_in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|candidate| candidate.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
 }
 
 fn is_root() -> bool {
-    Command::new("id")
-        .arg("-u")
-        .output()
-        .is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
 /// Fresh images carry no package lists, so the first try may fail for want of them alone.
@@ -62,11 +50,7 @@ fn apt_get(command: &str) -> Result<(), String> {
         .env("DEBIAN_FRONTEND", "noninteractive")
         .status()
         .map_err(|error| format!("`{command}` did not start: {error}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("`{command}` ended with {status}"))
-    }
+    if status.success() { Ok(()) } else { Err(format!("`{command}` ended with {status}")) }
 }
 
 #[cfg(test)]

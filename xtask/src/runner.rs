@@ -10,13 +10,7 @@ use crate::steps::{Action, Outcome, Step};
 pub fn run_all(root: &Path, steps: &[&Step]) -> bool {
     let mut results = Vec::new();
     for (at, step) in steps.iter().enumerate() {
-        println!(
-            "\n== {} ({} of {}): {}",
-            step.name,
-            at + 1,
-            steps.len(),
-            step.about
-        );
+        println!("\n== {} ({} of {}): {}", step.name, at + 1, steps.len(), step.about);
         let started = Instant::now();
         let outcome = run_one(root, step);
         announce(step, &outcome);
@@ -28,9 +22,7 @@ pub fn run_all(root: &Path, steps: &[&Step]) -> bool {
     }
     let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
     print!("\n{}", summary(&names, &results));
-    !results
-        .iter()
-        .any(|(outcome, _)| matches!(outcome, Outcome::Failed(_)))
+    !results.iter().any(|(outcome, _)| matches!(outcome, Outcome::Failed(_)))
 }
 
 fn run_one(root: &Path, step: &Step) -> Outcome {
@@ -53,10 +45,9 @@ fn announce(step: &Step, outcome: &Outcome) {
     match outcome {
         Outcome::Passed => {}
         Outcome::Skipped(reason) => println!("skipped: {reason}"),
-        Outcome::Failed(message) => println!(
-            "\nerror: step `{0}` failed: {message}\nrepeat it alone: cargo xtask test {0}",
-            step.name
-        ),
+        Outcome::Failed(message) => {
+            println!("\nerror: step `{0}` failed: {message}\nrepeat it alone: cargo xtask test {0}", step.name)
+        }
     }
 }
 
@@ -93,10 +84,7 @@ mod tests {
 
     #[test]
     fn a_green_run_counts_what_ran() {
-        let results = [
-            seconds(Outcome::Passed, 2),
-            seconds(Outcome::Skipped("no tool".to_owned()), 0),
-        ];
+        let results = [seconds(Outcome::Passed, 2), seconds(Outcome::Skipped("no tool".to_owned()), 0)];
         assert_eq!(
             summary(&["fmt", "deny"], &results),
             "step      result     seconds\n\
@@ -109,10 +97,7 @@ mod tests {
 
     #[test]
     fn a_red_run_shows_what_did_not_run() {
-        let results = [
-            seconds(Outcome::Passed, 1),
-            seconds(Outcome::Failed("broken".to_owned()), 3),
-        ];
+        let results = [seconds(Outcome::Passed, 1), seconds(Outcome::Failed("broken".to_owned()), 3)];
         assert_eq!(
             summary(&["fmt", "tidy", "doc"], &results),
             "step      result     seconds\n\

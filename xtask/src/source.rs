@@ -103,20 +103,14 @@ fn character_length(rest: &str) -> Option<usize> {
 }
 
 fn raw_string_length(rest: &str) -> Option<usize> {
-    let after_prefix = rest
-        .strip_prefix("br")
-        .or_else(|| rest.strip_prefix("cr"))
-        .or_else(|| rest.strip_prefix('r'))?;
+    let after_prefix =
+        rest.strip_prefix("br").or_else(|| rest.strip_prefix("cr")).or_else(|| rest.strip_prefix('r'))?;
     let body = after_prefix.trim_start_matches('#');
     let hashes = &after_prefix[..after_prefix.len() - body.len()];
     let content = body.strip_prefix('"')?;
     let end = format!("\"{hashes}");
     let before = rest.len() - content.len();
-    Some(
-        content
-            .find(&end)
-            .map_or(rest.len(), |at| before + at + end.len()),
-    )
+    Some(content.find(&end).map_or(rest.len(), |at| before + at + end.len()))
 }
 
 #[cfg(test)]

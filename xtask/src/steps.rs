@@ -45,17 +45,11 @@ pub struct CommandLine {
 }
 
 const fn run(words: &'static str) -> CommandLine {
-    CommandLine {
-        variable: None,
-        words,
-    }
+    CommandLine { variable: None, words }
 }
 
 const fn rustdoc(words: &'static str) -> CommandLine {
-    CommandLine {
-        variable: Some(("RUSTDOCFLAGS", "-D warnings")),
-        words,
-    }
+    CommandLine { variable: Some(("RUSTDOCFLAGS", "-D warnings")), words }
 }
 
 /// Every step, in the order of a whole run.
@@ -95,9 +89,7 @@ pub static STEPS: &[Step] = &[
         // The program and the library are both called `hotloop` and write to one folder: the library comes last.
         action: Action::Commands(&[
             rustdoc("cargo doc -p hotloop-cli --no-deps --document-private-items"),
-            rustdoc(
-                "cargo doc --workspace --exclude hotloop-cli --no-deps --document-private-items",
-            ),
+            rustdoc("cargo doc --workspace --exclude hotloop-cli --no-deps --document-private-items"),
             rustdoc("cargo doc -p hotloop --all-features --no-deps --document-private-items"),
         ]),
     },
@@ -156,9 +148,7 @@ fn deny(root: &Path) -> Outcome {
         .status()
         .is_ok_and(|status| status.success());
     if !installed {
-        return Outcome::Skipped(
-            "cargo-deny is not installed (cargo install cargo-deny)".to_owned(),
-        );
+        return Outcome::Skipped("cargo-deny is not installed (cargo install cargo-deny)".to_owned());
     }
     run("cargo deny check licenses bans sources").execute(root)
 }
@@ -215,10 +205,7 @@ mod tests {
     #[test]
     fn a_command_is_shown_as_one_types_it() {
         let command = rustdoc("cargo doc --no-deps");
-        assert_eq!(
-            command.to_string(),
-            "RUSTDOCFLAGS=\"-D warnings\" cargo doc --no-deps"
-        );
+        assert_eq!(command.to_string(), "RUSTDOCFLAGS=\"-D warnings\" cargo doc --no-deps");
     }
 
     #[test]

@@ -14,32 +14,20 @@ const LINES_ALLOWED: usize = 700;
 const BYTES_ALLOWED: u64 = 1 << 20;
 
 /// Endings of files that people write and read as code.
-const SOURCE_ENDINGS: &[&str] = &[
-    ".rs", ".c", ".h", ".cpp", ".hpp", ".py", ".sh", ".js", ".ts", ".css", ".html",
-];
+const SOURCE_ENDINGS: &[&str] = &[".rs", ".c", ".h", ".cpp", ".hpp", ".py", ".sh", ".js", ".ts", ".css", ".html"];
 
 /// Names that say nothing about what is inside.
 const EMPTY_NAMES: &[&str] = &["utils", "common", "helpers", "manager"];
 
 /// Roots of somebody's machine. Spelled in halves, here and below, so that this file passes its own rules.
-const MACHINE_ROOTS: &[&str] = &[
-    concat!("/wo", "rk/"),
-    concat!("/ro", "ot/"),
-    concat!("/ho", "me/"),
-    concat!("/Us", "ers/"),
-];
+const MACHINE_ROOTS: &[&str] =
+    &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 
 /// Marks of unfinished work, in comments and documents too.
 const LEFTOVER_WORDS: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X")];
 
 /// Marks of unfinished work in code: it would panic, or it is a test that never runs.
-const LEFTOVER_CODE: &[&str] = &[
-    "todo!",
-    "unimplemented!",
-    "#[ignore]",
-    "#[ignore ",
-    "#[ignore=",
-];
+const LEFTOVER_CODE: &[&str] = &["todo!", "unimplemented!", "#[ignore]", "#[ignore ", "#[ignore="];
 
 /// The only homes of unsafe code: files (`.rs` follows) or folders (`/` follows).
 const UNSAFE_PLACES: &[&str] = &[
@@ -94,22 +82,14 @@ fn check_file(file: &File) -> Vec<Finding> {
     }
     if file.path.ends_with(".rs") {
         for (number, line) in (1..).zip(code_only(text).lines()) {
-            let messages = [
-                leftover_code(line),
-                empty_module_name(line),
-                misplaced_unsafe(&file.path, line),
-            ];
+            let messages = [leftover_code(line), empty_module_name(line), misplaced_unsafe(&file.path, line)];
             findings.extend(at_line(file, number, messages));
         }
     }
     findings
 }
 
-fn at_line<const N: usize>(
-    file: &File,
-    number: usize,
-    messages: [Option<String>; N],
-) -> impl Iterator<Item = Finding> {
+fn at_line<const N: usize>(file: &File, number: usize, messages: [Option<String>; N]) -> impl Iterator<Item = Finding> {
     messages.into_iter().flatten().map(move |message| Finding {
         fatal: true,
         place: format!("{}:{number}", file.path),
@@ -126,9 +106,7 @@ fn size(file: &File) -> Option<Finding> {
 }
 
 fn length(file: &File, text: &str) -> Option<Finding> {
-    let is_source = SOURCE_ENDINGS
-        .iter()
-        .any(|ending| file.path.ends_with(ending));
+    let is_source = SOURCE_ENDINGS.iter().any(|ending| file.path.ends_with(ending));
     let lines = text.lines().count();
     (is_source && lines > LINES_WARNED).then(|| Finding {
         fatal: lines > LINES_ALLOWED,
@@ -143,26 +121,18 @@ fn empty_name(file: &File) -> Option<Finding> {
         EMPTY_NAMES.contains(&stem.to_lowercase().as_str())
     };
     let part = file.path.split('/').find(|part| is_empty(part))?;
-    Some(Finding {
-        fatal: true,
-        place: file.path.clone(),
-        message: format!("`{part}` does not say what is inside"),
-    })
+    Some(Finding { fatal: true, place: file.path.clone(), message: format!("`{part}` does not say what is inside") })
 }
 
 fn empty_module_name(line: &str) -> Option<String> {
     let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.find(|word| *word == "mod")?;
     let name = words.next()?;
-    EMPTY_NAMES
-        .contains(&name)
-        .then(|| format!("module `{name}` does not say what is inside"))
+    EMPTY_NAMES.contains(&name).then(|| format!("module `{name}` does not say what is inside"))
 }
 
 fn machine_path(line: &str) -> Option<String> {
-    let root = MACHINE_ROOTS
-        .iter()
-        .find(|root| begins_a_path(line, root))?;
+    let root = MACHINE_ROOTS.iter().find(|root| begins_a_path(line, root))?;
     Some(format!("`{root}` is a path of one machine"))
 }
 
@@ -181,23 +151,18 @@ fn leftover_word(line: &str) -> Option<String> {
 
 fn leftover_code(line: &str) -> Option<String> {
     let code = LEFTOVER_CODE.iter().find(|code| line.contains(**code))?;
-    Some(format!(
-        "`{}` marks unfinished work: finish it",
-        code.trim_end()
-    ))
+    Some(format!("`{}` marks unfinished work: finish it", code.trim_end()))
 }
 
 fn misplaced_unsafe(path: &str, line: &str) -> Option<String> {
-    (has_word(line, "unsafe") && !may_be_unsafe(path)).then(|| {
-        "unsafe code outside of its places (UNSAFE_PLACES in xtask/src/tidy.rs)".to_owned()
-    })
+    (has_word(line, "unsafe") && !may_be_unsafe(path))
+        .then(|| "unsafe code outside of its places (UNSAFE_PLACES in xtask/src/tidy.rs)".to_owned())
 }
 
 fn may_be_unsafe(path: &str) -> bool {
-    UNSAFE_PLACES.iter().any(|place| {
-        path.strip_prefix(place)
-            .is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
-    })
+    UNSAFE_PLACES
+        .iter()
+        .any(|place| path.strip_prefix(place).is_some_and(|rest| rest.starts_with('/') || rest == ".rs"))
 }
 
 #[cfg(test)]

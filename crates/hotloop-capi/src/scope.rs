@@ -49,8 +49,9 @@ pub unsafe extern "C" fn hotloop_enter_index(site: *const CSite, index: u64) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hotloop_exit(scope: CScope) {
     if scope.raw != 0 {
-        // Nodes are never freed, so a scope that is closed twice is found, and nothing happens.
-        drop(Scope::from_raw(scope.raw));
+        // SAFETY: the caller's promise. One that is closed twice is found, because nodes are never freed, and nothing
+        // happens.
+        drop(unsafe { Scope::from_raw(scope.raw) });
     }
 }
 
@@ -63,8 +64,8 @@ pub unsafe extern "C" fn hotloop_add_work(scope: CScope, flops: u64, bytes: u64,
     if scope.raw == 0 {
         return;
     }
-    // Not dropped: that would close it.
-    let mut scope = ManuallyDrop::new(Scope::from_raw(scope.raw));
+    // SAFETY: the caller's promise. Not dropped: that would close it.
+    let mut scope = ManuallyDrop::new(unsafe { Scope::from_raw(scope.raw) });
     scope.add_flops(flops);
     scope.add_bytes(bytes);
     scope.add_tokens(tokens);

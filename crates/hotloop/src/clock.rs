@@ -53,7 +53,13 @@ struct Base {
 /// The current time in ticks. Means nothing before [`init`].
 #[inline(always)]
 pub(crate) fn now() -> u64 {
-    if COUNTER.load(Relaxed) { read_counter() } else { read_os() }
+    counter().unwrap_or_else(read_os)
+}
+
+/// The current time in ticks, if the CPU's counter is the clock.
+#[inline(always)]
+pub(crate) fn counter() -> Option<u64> {
+    COUNTER.load(Relaxed).then(read_counter)
 }
 
 /// Chooses the clock, once; later calls do nothing.

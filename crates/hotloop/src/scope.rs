@@ -117,7 +117,7 @@ impl Entry {
     #[inline(always)]
     #[must_use]
     pub fn index(mut self, value: impl FnOnce() -> u64) -> Entry {
-        self.index = self.value(value).min(OTHER_INDEX - 1);
+        self.index = self.value(value).min(MAX_INDEX);
         self
     }
 
@@ -171,7 +171,7 @@ pub struct Scope {
 
 impl Scope {
     #[inline(always)]
-    fn new(entered: Entered) -> Scope {
+    pub(crate) fn new(entered: Entered) -> Scope {
         Scope { entered, _one_thread: PhantomData }
     }
 
@@ -216,23 +216,8 @@ impl Scope {
         }
     }
 
-    /// The scope as a number that [`from_raw`](Self::from_raw) takes back; 0 when it is not recorded.
-    #[doc(hidden)]
-    #[inline]
-    #[must_use]
-    pub fn into_raw(self) -> u64 {
-        let token = self.entered.token;
-        std::mem::forget(self);
-        token.0
-    }
-
-    /// The scope that [`into_raw`](Self::into_raw) gave away, once, on the same thread.
-    ///
-    /// A number that did not come from there would be used as an address; callers answer for that.
-    #[doc(hidden)]
-    #[inline]
-    pub fn from_raw(raw: u64) -> Scope {
-        Scope::new(Entered::from_token(Token(raw)))
+    pub(crate) fn token(&self) -> Token {
+        self.entered.token
     }
 }
 
@@ -250,8 +235,16 @@ impl Drop for Scope {
 pub fn enter(site: &'static Site, index: u64) -> Scope {
     match started_flags() {
         0 => Scope::new(Entered::NOTHING),
-        flags => Scope::new(tree::enter(flags, site, index)),
+        flags => Scope::new(tree::enter(flags, site, clamp_index(index))),
     }
+}
+
+/// The numbers above stand for "none" and "other".
+const MAX_INDEX: u64 = OTHER_INDEX - 1;
+
+#[inline(always)]
+fn clamp_index(index: u64) -> u64 {
+    if index == OTHER_INDEX { MAX_INDEX } else { index }
 }
 
 /// What is recorded now; 0 when nothing is.

@@ -4,16 +4,9 @@ use super::*;
 
 #[track_caller]
 fn check_text(path: &str, text: &str, expected: &[&str]) {
-    let file = File {
-        path: path.to_owned(),
-        size: text.len() as u64,
-        text: Some(text.to_owned()),
-    };
-    let places: Vec<String> = check_file(&file)
-        .into_iter()
-        .filter(|finding| finding.fatal)
-        .map(|finding| finding.place)
-        .collect();
+    let file = File { path: path.to_owned(), size: text.len() as u64, text: Some(text.to_owned()) };
+    let places: Vec<String> =
+        check_file(&file).into_iter().filter(|finding| finding.fatal).map(|finding| finding.place).collect();
     assert_eq!(places, expected);
 }
 
@@ -21,11 +14,7 @@ fn check_text(path: &str, text: &str, expected: &[&str]) {
 fn long_sources_are_warned_of_then_refused() {
     let fatal = |path: &str, lines: usize| {
         let text = "x\n".repeat(lines);
-        let file = File {
-            path: path.to_owned(),
-            size: 0,
-            text: None,
-        };
+        let file = File { path: path.to_owned(), size: 0, text: None };
         length(&file, &text).map(|finding| finding.fatal)
     };
     assert_eq!(fatal("a.rs", LINES_WARNED), None);
@@ -38,11 +27,7 @@ fn long_sources_are_warned_of_then_refused() {
 #[test]
 fn large_files_are_refused_even_when_not_text() {
     let fatal = |size| {
-        let file = File {
-            path: "a.bin".to_owned(),
-            size,
-            text: None,
-        };
+        let file = File { path: "a.bin".to_owned(), size, text: None };
         check_file(&file).len()
     };
     assert_eq!(fatal(BYTES_ALLOWED), 0);
@@ -77,27 +62,15 @@ fn leftovers_are_refused() {
     }
     check_text("a.rs", "\ntodo!()", &["a.rs:2"]);
     check_text("a.rs", "unimplemented!(\"x\")", &["a.rs:1"]);
-    check_text(
-        "a.rs",
-        "#[ignore]\n#[ignore = \"slow\"]",
-        &["a.rs:1", "a.rs:2"],
-    );
+    check_text("a.rs", "#[ignore]\n#[ignore = \"slow\"]", &["a.rs:1", "a.rs:2"]);
     check_text("a.rs", "// todo!() is refused\n\"#[ignore]\"", &[]);
 }
 
 #[test]
 fn unsafe_code_has_its_places() {
     let code = "unsafe { f() }";
-    check_text(
-        "crates/cli/src/main.rs",
-        code,
-        &["crates/cli/src/main.rs:1"],
-    );
-    check_text(
-        "crates/hotloop/src/lib.rs",
-        code,
-        &["crates/hotloop/src/lib.rs:1"],
-    );
+    check_text("crates/cli/src/main.rs", code, &["crates/cli/src/main.rs:1"]);
+    check_text("crates/hotloop/src/lib.rs", code, &["crates/hotloop/src/lib.rs:1"]);
     let almost = "crates/hotloop/src/clockwork.rs";
     check_text(almost, code, &["crates/hotloop/src/clockwork.rs:1"]);
     check_text("crates/hotloop/src/clock.rs", code, &[]);

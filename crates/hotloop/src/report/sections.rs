@@ -117,7 +117,11 @@ pub(super) fn work(text: &mut String, names: &[ScopeStats], n: usize) {
 
 pub(super) fn top_allocators(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats], n: usize) {
     if !snapshot.allocations_counted {
-        heading(text, "TOP ALLOCATORS", "not measured: hotloop::Allocator is not the global allocator");
+        heading(
+            text,
+            "TOP ALLOCATORS",
+            "not measured: nothing counts allocations (Rust: hotloop::Allocator, C: hotloop_malloc.c)",
+        );
         return;
     }
     heading(

@@ -140,14 +140,21 @@ pub(super) struct Exit<'a> {
 
 /// Records a timed exit.
 #[inline(always)]
-pub(super) fn record(local: &Local, thread: &'static Thread, flags: u64, exit: &Exit) {
-    let Some(ring) = thread.ring() else { return };
+pub(super) fn record(local: &Local, ring: &Ring, flags: u64, exit: &Exit) {
     let node = exit.node;
     let pushed = ring.push(node.id, exit.start, exit.ticks);
-    if node.drawn.load(Relaxed) != 0 || node.period.load(Relaxed) > 1 {
+    if u32::from(node.drawn.load(Relaxed)) + node.period.load(Relaxed) > 1 {
         sample(local, exit);
     }
     if pushed.is_multiple_of(FOLD) {
+        fold_now(local, flags, ring);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn fold_now(local: &Local, flags: u64, ring: &Ring) {
+    if let Some(thread) = local.thread() {
         fold(local, thread, flags, ring);
     }
 }
@@ -165,17 +172,25 @@ fn sample(local: &Local, exit: &Exit) {
 }
 
 /// Moves the events since the last fold into the histograms and looks after the budget.
-#[inline(never)]
 fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
     let (from, to) = (ring.folded.get(), ring.head.get());
     let mut seen = Seen { nodes: [0; FOLD as usize], len: 0 };
-    for position in from..to {
-        let event = ring.at(position);
-        let Some(node) = thread.nodes.get(event.path) else { continue };
-        seen.count(node);
-        if flags & mode::PERCENTILES != 0 {
-            histogram_of(local, thread, node, |histogram| histogram.record(event.ticks));
+    let mut position = from;
+    while position < to {
+        let first = ring.at(position);
+        let Some(node) = thread.nodes.get(first.path) else { break };
+        // Most events repeat the node of the one before: look it up once for all of them.
+        let histogram = (flags & mode::PERCENTILES != 0).then(|| histogram_of(local, thread, node)).flatten();
+        let run = (position..to).map(|position| ring.at(position)).take_while(|event| event.path == first.path);
+        let mut length = 0;
+        for event in run {
+            length += 1;
+            if let Some(histogram) = histogram {
+                histogram.record(event.ticks);
+            }
         }
+        seen.count(node, length);
+        position += u64::from(length);
     }
     ring.folded.set(to);
     if flags & mode::BUDGET != 0 {
@@ -184,19 +199,14 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
     seen.forget(thread);
 }
 
-#[inline(always)]
-fn histogram_of(local: &Local, thread: &Thread, node: &Node, then: impl FnOnce(&Histogram)) {
-    match node.histogram() {
-        Some(histogram) => then(histogram),
-        None => match local.quietly(Histogram::allocate) {
+fn histogram_of<'a>(local: &Local, thread: &Thread, node: &'a Node) -> Option<&'a Histogram> {
+    if node.histogram().is_none() {
+        match local.quietly(Histogram::allocate) {
+            Some(new) => node.histogram.store(new.as_ptr(), Release),
             None => thread.lost.histograms.add(1),
-            Some(new) => {
-                node.histogram.store(new.as_ptr(), Release);
-                // SAFETY: just allocated, zeroed, and never freed.
-                then(unsafe { new.as_ref() });
-            }
-        },
+        }
     }
+    node.histogram()
 }
 
 /// The nodes that one fold met; how often stands in [`Node::seen_in_fold`].
@@ -206,9 +216,9 @@ struct Seen {
 }
 
 impl Seen {
-    fn count(&mut self, node: &Node) {
+    fn count(&mut self, node: &Node, events: u16) {
         let before = node.seen_in_fold.load(Relaxed);
-        node.seen_in_fold.store(before.saturating_add(1), Relaxed);
+        node.seen_in_fold.store(before.saturating_add(events), Relaxed);
         if before == 0
             && let Some(slot) = self.nodes.get_mut(self.len)
         {

@@ -21,24 +21,28 @@ pub(super) enum Place<'a> {
     Folded(&'a Node),
 }
 
-/// The child of `parent` for this site and index, made if need be.
+/// The child of `parent` for this site and index, if it is the one entered last or the sibling after it.
 ///
 /// Scopes come in turns (a, b, c, a, b, c; layer 0, 1, 2, 0, …), and siblings are linked in the order of their first
-/// entry, so the sibling after the one entered last is nearly always right.
-#[inline(never)]
-pub(super) fn find_child<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) -> Place<'a> {
-    let hot = parent.hot_child.load(Relaxed);
+/// entry, so one of the two is nearly always right.
+#[inline(always)]
+pub(super) fn guess_child<'a>(parent: &'a Node, site: &'static Site, index: u64) -> Option<&'a Node> {
     // SAFETY: `hot_child` is never null: it is a node or NOBODY, and neither is ever freed.
-    let after = unsafe { &*hot }.next_sibling.load(Relaxed);
-    let guess = if after.is_null() { parent.first_child.load(Relaxed) } else { after };
-    // SAFETY: null or a node, which is never freed.
-    if let Some(node) = unsafe { guess.as_ref() }
-        && node.is(site, index)
-    {
-        parent.hot_child.store(guess, Relaxed);
-        return Place::Node(node);
+    let hot = unsafe { &*parent.hot_child.load(Relaxed) };
+    if hot.is(site, index) {
+        return Some(hot);
     }
-    search(local, parent, site, index)
+    let after = hot.next_sibling.load(Relaxed);
+    let next = if after.is_null() { parent.first_child.load(Relaxed) } else { after };
+    // SAFETY: null or a node, which is never freed.
+    let node = unsafe { next.as_ref() }.filter(|node| node.is(site, index))?;
+    parent.hot_child.store(next, Relaxed);
+    Some(node)
+}
+
+/// The child of `parent` for this site and index, made if need be.
+pub(super) fn find_child<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) -> Place<'a> {
+    guess_child(parent, site, index).map_or_else(|| search(local, parent, site, index), Place::Node)
 }
 
 fn search<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) -> Place<'a> {

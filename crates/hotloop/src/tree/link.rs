@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 use std::sync::atomic::Ordering::*;
 
 use super::grow::{Place, find_child};
-use super::local::{Local, ancestors, flags_now};
+use super::hot::flags_now;
+use super::local::{Local, ancestors};
 use super::mode;
 use super::node::Node;
 use super::registry;
@@ -16,7 +17,7 @@ use crate::clock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The path in the registry's tree; 0 is the root: nothing to attach to.
-    path: u32,
+    pub(super) path: u32,
 }
 
 /// Keeps this thread attached; scopes opened while it lives hang below the scope it came from.
@@ -104,6 +105,10 @@ impl Drop for Attached {
 impl Attached {
     /// The time counts for the scope and all above it, except where this thread is timing them anyway.
     fn detach(&self, local: &Local) {
+        if local.thread().is_none() {
+            // The thread is ending, and its tree may be another's already.
+            return;
+        }
         let flags = flags_now();
         if !local.is_in_step(flags) {
             local.fall_in_step(flags);

@@ -41,7 +41,7 @@ const _: () = assert!(BATCH * BATCHES < u16::MAX as u32);
 /// Measures the cost of recording with these modes, and puts it in force. Takes about a third of a millisecond.
 pub(crate) fn measure(flags: u64) {
     let Some(scratch) = Local::with(|local| local.quietly(scratch_thread)) else { return };
-    let cost = Local::with(|local| on_scratch(local, scratch, flags, || measure_all(local, scratch, flags)));
+    let cost = Local::with(|local| on_scratch(local, scratch, flags, |flags| measure_all(local, scratch, flags)));
     for (part, value) in COST.iter().zip([cost.timed, cost.inside, cost.untimed, cost.alloc]) {
         part.store(value.to_bits(), Relaxed);
     }
@@ -53,22 +53,20 @@ fn scratch_thread() -> Option<&'static Thread> {
 }
 
 /// Runs `work` with this thread's scopes going to `scratch`.
-fn on_scratch<R>(local: &Local, scratch: &'static Thread, flags: u64, work: impl FnOnce() -> R) -> R {
-    let standing = Standing { thread: scratch, current: scratch.root(), seen: flags };
-    let own = local.exchange(standing);
+fn on_scratch<R>(local: &Local, scratch: &'static Thread, flags: u64, work: impl FnOnce(u64) -> R) -> R {
     if flags & mode::EVENTS != 0 {
         super::events::fit_ring(local, scratch);
     }
-    let result = work();
+    // The budget must not begin to sample what is being measured.
+    let seen = flags & !mode::BUDGET;
+    let ring = scratch.ring.load(Relaxed);
+    let own = local.exchange(Standing { thread: scratch, current: scratch.root(), seen, ring });
+    let result = work(seen);
     local.exchange(own);
     result
 }
 
 fn measure_all(local: &Local, scratch: &Thread, flags: u64) -> Cost {
-    // The budget must not begin to sample what is being measured.
-    let flags = flags & !mode::BUDGET;
-    let standing = Standing { thread: scratch, current: scratch.root(), seen: flags };
-    local.exchange(standing);
     let scopes = || {
         for _ in 0..BATCH {
             let entered = local.enter(black_box(flags), &SITE, NO_INDEX);

@@ -26,14 +26,17 @@
 //! ([`local::Local::fall_in_step`]), because only it may write its tree.
 #![allow(unsafe_code, reason = "the nodes are shared with readers by pointer and never freed")]
 
+mod charge;
 mod events;
 mod future;
 mod grow;
 mod histogram;
+mod hot;
 mod link;
 mod local;
 mod measure;
 mod node;
+mod raw;
 mod registry;
 mod settle;
 mod thread;
@@ -46,7 +49,8 @@ pub use registry::Losses;
 
 pub(crate) use events::Event;
 pub(crate) use histogram::{ERROR_BOUND, HistogramCopy};
-pub(crate) use local::{Entered, Local, Token, enter, exit, flags_now};
+pub(crate) use hot::{Entered, Token, enter, exit, flags_now};
+pub(crate) use local::Local;
 pub(crate) use measure::{Cost, cost, measure};
 pub(crate) use node::{NO_INDEX, OTHER_INDEX};
 pub(crate) use registry::{

@@ -4,9 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::charge::OUTSIDE;
 use super::events::{ENDED_EVENTS, Event};
 use super::histogram::HistogramCopy;
-use super::local::{AFTER_END, Local, OUTSIDE, ancestors};
+use super::local::{AFTER_END, Local, ancestors};
 use super::measure;
 use super::node::Node;
 use super::settle::{Counters, settle};

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::mpsc;
 use std::task::{Context, Waker};
 use std::thread;
+use std::time::Duration;
 
 use hotloop::scope as open;
 
@@ -23,16 +24,15 @@ fn work_on_a_pool_hangs_below_its_cause() {
             open!("request");
             open!("forward");
             let link = hotloop::current();
+            fn half() -> Duration {
+                open!("half");
+                busy(ms(20))
+            }
             let worker = thread::spawn(move || {
                 let _attached = link.attach();
-                open!("half");
-                busy(ms(20))
+                half()
             });
-            let here = {
-                open!("half");
-                busy(ms(20))
-            };
-            (here, worker.join().unwrap())
+            (half(), worker.join().unwrap())
         });
         check_sums(&snapshot);
         assert_eq!(parent_of(&snapshot, "half").as_deref(), Some("it::pool::forward"));

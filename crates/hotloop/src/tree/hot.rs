@@ -1,0 +1,254 @@
+//! The hot path: entering and leaving a scope.
+//!
+//! [`enter`] and [`exit`] are not inlined: a call hides behind the clock's latency, and a scope stays two calls in the
+//! code. Within them, what is rare is left to functions called last, so that the usual way keeps no registers.
+
+use std::ptr;
+use std::sync::atomic::Ordering::*;
+
+use super::events::{self, Exit};
+use super::grow::{self, Place};
+use super::local::{Local, ancestors};
+use super::node::Node;
+use super::{FLAGS, mode};
+use crate::clock;
+use crate::site::Site;
+
+/// An entered scope: the address of its node, and in the low bits how it has to be left. 0: not recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token(pub(crate) u64);
+
+/// A token and what was current before. Its node knows its parent too, but a scope that keeps it at hand spares the
+/// chain of loads from one scope to the next: a fifth of the cost of counting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entered {
+    pub(crate) token: Token,
+    parent: *const Node,
+}
+
+impl Entered {
+    pub(crate) const NOTHING: Entered = Entered { token: Token::NONE, parent: ptr::null() };
+
+    #[inline(always)]
+    fn new(node: &Node, parent: &Node, how: u64) -> Entered {
+        Entered { token: Token(ptr::from_ref(node).expose_provenance() as u64 | how), parent }
+    }
+
+    /// From a token alone, as it comes back from C.
+    pub(crate) fn from_token(token: Token) -> Entered {
+        if token == Token::NONE { Entered::NOTHING } else { Entered { token, parent: token.node().parent } }
+    }
+}
+
+impl Token {
+    pub(crate) const NONE: Token = Token(0);
+    /// Counted, not timed.
+    const UNTIMED: u64 = 1;
+    /// Counted with an activation that is already open.
+    const FOLDED: u64 = 2;
+
+    #[inline(always)]
+    fn node<'a>(self) -> &'a Node {
+        let address = (self.0 & !63) as usize;
+        // SAFETY: a token other than NONE is made from a node's address, and nodes are never freed. Tokens that went
+        // through C are trusted as far as `hotloop_exit` documents.
+        unsafe { &*ptr::with_exposed_provenance(address) }
+    }
+
+    /// Adds declared work; the token must not be NONE.
+    #[inline(always)]
+    pub(crate) fn add_work(self, flops: u64, bytes: u64, tokens: u64) {
+        let node = self.node();
+        node.flops.add(flops);
+        node.bytes.add(bytes);
+        node.tokens.add(tokens);
+    }
+
+    /// Adds time between the first poll and the last; the token must not be NONE.
+    #[inline(always)]
+    pub(crate) fn add_elapsed(self, ticks: u64) {
+        self.node().elapsed.add(ticks);
+    }
+
+    /// This entry was not a call of its own; the token must not be NONE.
+    #[inline(always)]
+    pub(crate) fn mark_reentry(self) {
+        self.node().reentries.add(1);
+    }
+}
+
+#[inline(always)]
+pub(crate) fn flags_now() -> u64 {
+    FLAGS.load(Relaxed)
+}
+
+/// Enters a scope; `flags` is what [`flags_now`] said, and says that the profiler is started.
+#[inline(never)]
+pub(crate) fn enter(flags: u64, site: &'static Site, index: u64) -> Entered {
+    Local::with(|local| local.enter(flags, site, index))
+}
+
+/// Leaves a scope that [`enter`] entered on this thread; not for [`Entered::NOTHING`].
+#[inline(never)]
+pub(crate) fn exit(entered: Entered) {
+    Local::with(|local| local.exit(flags_now(), entered));
+}
+
+impl Local {
+    #[inline(always)]
+    pub(super) fn enter(&self, flags: u64, site: &'static Site, index: u64) -> Entered {
+        if self.seen.get() != flags {
+            return self.enter_out_of_step(flags, site, index);
+        }
+        // SAFETY: in step means registered, so `current` is a node, and nodes are never freed.
+        let parent = unsafe { &*self.current.get() };
+        match grow::guess_child(parent, site, index) {
+            Some(node) => self.open(flags, node, parent),
+            None => self.enter_by_search(flags, parent, site, index),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_out_of_step(&self, flags: u64, site: &'static Site, index: u64) -> Entered {
+        let parent = if self.fall_in_step(flags) { self.current_node() } else { None };
+        parent.map_or(Entered::NOTHING, |parent| self.enter_by_search(flags, parent, site, index))
+    }
+
+    #[inline(never)]
+    fn enter_by_search(&self, flags: u64, parent: &Node, site: &'static Site, index: u64) -> Entered {
+        match grow::find_child(self, parent, site, index) {
+            Place::Node(node) => self.open(flags, node, parent),
+            Place::Folded(node) => Entered::new(node, parent, Token::FOLDED),
+        }
+    }
+
+    #[inline(always)]
+    fn open(&self, flags: u64, node: &Node, parent: &Node) -> Entered {
+        node.entries.add(1);
+        self.current.set(node);
+        if flags & mode::ALLOCATIONS != 0 {
+            self.begin_peak(node);
+        }
+        let skip = node.skip.load(Relaxed);
+        if skip != 0 {
+            node.skip.store(skip - 1, Relaxed);
+            return Entered::new(node, parent, Token::UNTIMED);
+        }
+        let Some(now) = clock::counter() else { return open_by_os_clock(node, parent) };
+        node.open_since.set(now);
+        Entered::new(node, parent, 0)
+    }
+
+    #[inline(always)]
+    pub(super) fn exit(&self, flags: u64, entered: Entered) {
+        if entered.token.0 & (Token::UNTIMED | Token::FOLDED) != 0 {
+            return self.exit_untimed(flags, entered);
+        }
+        match clock::counter() {
+            Some(end) => self.exit_at(flags, entered, end),
+            None => self.exit_by_os_clock(flags, entered),
+        }
+    }
+
+    #[inline(always)]
+    fn exit_at(&self, flags: u64, entered: Entered, end: u64) {
+        let node = entered.token.node();
+        if self.seen.get() != flags || !ptr::eq(self.current.get(), node) {
+            return self.exit_slowly(flags, node, end);
+        }
+        let start = node.open_since.get();
+        let ticks = end.saturating_sub(start);
+        node.close(ticks);
+        self.current.set(entered.parent);
+        if flags & (mode::EVENTS | mode::ALLOCATIONS) != 0 {
+            self.after_exit(flags, node, start, ticks);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn exit_by_os_clock(&self, flags: u64, entered: Entered) {
+        self.exit_at(flags, entered, clock::now());
+    }
+
+    #[inline(never)]
+    fn after_exit(&self, flags: u64, node: &Node, start: u64, ticks: u64) {
+        if flags & mode::ALLOCATIONS != 0 {
+            self.end_peak(node);
+        }
+        if flags & mode::EVENTS != 0 {
+            // SAFETY: null or this thread's ring, which only this thread frees, and replaces here then.
+            let Some(ring) = (unsafe { self.ring.get().as_ref() }) else { return };
+            events::record(self, ring, flags, &Exit { node, start, ticks });
+        }
+    }
+
+    #[inline(always)]
+    fn exit_untimed(&self, flags: u64, entered: Entered) {
+        if entered.token.0 & Token::FOLDED != 0 {
+            return;
+        }
+        let node = entered.token.node();
+        if !ptr::eq(self.current.get(), node) {
+            return self.unwind_now(node);
+        }
+        self.current.set(entered.parent);
+        if flags & mode::ALLOCATIONS != 0 {
+            self.end_peak(node);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unwind_now(&self, node: &Node) {
+        self.unwind_to(node, clock::now());
+    }
+
+    /// The profiler was stopped, started or reset since this thread looked last, or scopes end out of order.
+    #[cold]
+    #[inline(never)]
+    fn exit_slowly(&self, flags: u64, node: &Node, end: u64) {
+        if self.seen.get() != flags && !self.fall_in_step(flags) {
+            return;
+        }
+        if !ptr::eq(self.current.get(), node) {
+            return self.unwind_to(node, end);
+        }
+        // While stopped, falling in step has moved the start by the pause so far, which ended after `end` was read.
+        node.close(end.saturating_sub(node.open_since.get()));
+        self.current.set(node.parent);
+        if flags & mode::ALLOCATIONS != 0 {
+            self.end_peak(node);
+        }
+    }
+
+    /// `node` ends though scopes opened inside it have not: they end with it, and their own ends find nothing to do.
+    #[cold]
+    #[inline(never)]
+    fn unwind_to(&self, node: &Node, end: u64) {
+        let Some(thread) = self.thread() else { return };
+        thread.lost.unbalanced.add(1);
+        let current = self.current.get();
+        if !ancestors(current).any(|above| ptr::eq(above, node)) {
+            return;
+        }
+        for open in ancestors(current) {
+            let since = open.open_since.get();
+            if since != 0 {
+                open.close(end.saturating_sub(since));
+            }
+            if ptr::eq(open, node) {
+                break;
+            }
+        }
+        self.current.set(node.parent);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn open_by_os_clock(node: &Node, parent: &Node) -> Entered {
+    node.open_since.set(clock::now());
+    Entered::new(node, parent, 0)
+}

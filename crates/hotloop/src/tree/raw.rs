@@ -1,0 +1,43 @@
+//! Scopes and links as numbers, for callers that are not written in Rust.
+
+use super::hot::{Entered, Token};
+use super::link::Link;
+use crate::scope::Scope;
+
+impl Scope {
+    /// The scope as a number that [`from_raw`](Self::from_raw) takes back; 0 when it is not recorded.
+    #[doc(hidden)]
+    #[inline]
+    #[must_use]
+    pub fn into_raw(self) -> u64 {
+        let Token(raw) = self.token();
+        std::mem::forget(self);
+        raw
+    }
+
+    /// The scope that [`into_raw`](Self::into_raw) gave away.
+    ///
+    /// # Safety
+    /// The number comes from there, and is taken back once, on the same thread.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn from_raw(raw: u64) -> Scope {
+        Scope::new(Entered::from_token(Token(raw)))
+    }
+}
+
+impl Link {
+    /// The link as a number that [`from_raw`](Self::from_raw) takes back; 0 leads nowhere.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn into_raw(self) -> u32 {
+        self.path
+    }
+
+    /// The link that [`into_raw`](Self::into_raw) gave away; another number leads to another scope, or nowhere.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_raw(raw: u32) -> Link {
+        Link { path: raw }
+    }
+}
