@@ -12,7 +12,7 @@ const NAME_WIDTH: usize = 44;
 const TREE_ROWS: usize = 4;
 
 fn heading(text: &mut String, title: &str, explanation: &str) {
-    let _ = writeln!(text, "\n{title}  {explanation}");
+    let _ = writeln!(text, "\n{}", format!("{title}  {explanation}").trim_end());
 }
 
 /// Times of sampled scopes are estimates, and marked as such.
@@ -294,7 +294,11 @@ pub(super) fn futures(text: &mut String, names: &[ScopeStats], n: usize) {
 }
 
 pub(super) fn threads(text: &mut String, snapshot: &Snapshot, n: usize) {
-    heading(text, "THREADS", "wall: from a thread's first scope to its end, or now");
+    heading(
+        text,
+        "THREADS",
+        "wall: from its first scope, or from the start on the thread that started, to its end, or now",
+    );
     let mut threads = group_ended(&snapshot.threads);
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.in_scopes_ns));
     let mut table =

@@ -122,6 +122,10 @@ pub(super) struct Lookup {
 }
 
 impl Lookup {
+    pub(super) fn clear(&mut self) {
+        *self = Lookup::default();
+    }
+
     fn find(&self, parent: &Node, site: &'static Site, index: u64) -> Option<NonNull<Node>> {
         let mut slot = hash(parent, site, index);
         while let Some(node) = *self.slots.get(slot & self.slots.len().wrapping_sub(1))? {

@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const SUB_BITS: u32 = 4;
 const SUB: usize = 1 << SUB_BITS;
@@ -18,6 +19,17 @@ pub(crate) const ERROR_BOUND: f64 = 0.5 / SUB as f64;
 const MAX_BYTES: usize = 64 << 20;
 static USED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
+/// A histogram that no node points to.
+struct Spare(NonNull<Histogram>);
+
+// SAFETY: the pointer leads to atomics in memory that is never freed.
+unsafe impl Send for Spare {}
+
+fn spares() -> MutexGuard<'static, Vec<Spare>> {
+    static SPARES: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
+    SPARES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Durations in ticks, by size. Fixed size; a bucket that is full halves all of them, so percentiles then weigh later
 /// durations more.
 pub(super) struct Histogram {
@@ -25,8 +37,13 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    /// A new histogram that is never freed; `None` when [`MAX_BYTES`] are in use or there is no memory.
+    /// An empty histogram, used before or new; `None` when [`MAX_BYTES`] are in use or there is no memory.
     pub(super) fn allocate() -> Option<NonNull<Histogram>> {
+        if let Some(Spare(used)) = spares().pop() {
+            // SAFETY: nobody else has it, and histograms are never freed.
+            unsafe { used.as_ref() }.clear();
+            return Some(used);
+        }
         let layout = Layout::new::<Histogram>();
         if USED_BYTES.fetch_add(layout.size(), Relaxed) + layout.size() > MAX_BYTES {
             USED_BYTES.fetch_sub(layout.size(), Relaxed);
@@ -34,6 +51,11 @@ impl Histogram {
         }
         // SAFETY: the layout is not of size zero; all-zero atomics are valid.
         NonNull::new(unsafe { System.alloc_zeroed(layout) }.cast())
+    }
+
+    /// Takes a histogram that no node points to any more.
+    pub(super) fn give_back(histogram: NonNull<Histogram>) {
+        spares().push(Spare(histogram));
     }
 
     /// Counts one duration. One thread only.

@@ -9,7 +9,7 @@ use super::hot::flags_now;
 use super::mode;
 use super::node::Node;
 use super::registry;
-use super::thread::Thread;
+use super::thread::{Owner, Thread};
 
 /// What a thread knows of itself. Constant initial value and no destructor, so that reaching it is one instruction
 /// and works while a thread starts, ends and allocates.
@@ -138,7 +138,12 @@ impl Local {
         }
         let Some(thread) = self.thread() else { return false };
         let intervals = registry::intervals();
-        thread.catch_up(flags >> 32, self.live.get(), &intervals);
+        if thread.epoch.load(Relaxed) != flags >> 32 {
+            // A reset may forget the paths, and this one with them.
+            self.linked.set((0, ptr::null()));
+        }
+        let in_scope = !ptr::eq(self.current.get(), thread.root());
+        thread.catch_up(flags >> 32, &Owner { in_scope, live: self.live.get() }, &intervals);
         if flags & mode::EVENTS != 0 {
             events::fit_ring(self, thread);
             self.ring.set(thread.ring.load(Relaxed));

@@ -272,6 +272,14 @@ impl Node {
         }
     }
 
+    /// Forgets the children.
+    pub(super) fn forget_children(&self) {
+        self.hot_child.store((&raw const NOBODY).cast::<Node>().cast_mut(), Relaxed);
+        self.first_child.store(ptr::null_mut(), Relaxed);
+        self.last_child.store(ptr::null_mut(), Relaxed);
+        self.indexed_children.store(0, Relaxed);
+    }
+
     pub(super) fn histogram(&self) -> Option<&Histogram> {
         // SAFETY: a histogram is never freed once a node points to it.
         unsafe { self.histogram.load(Acquire).as_ref() }
@@ -324,6 +332,20 @@ impl Arena {
         let (chunk, offset) = place(id);
         // SAFETY: ids below `len` were initialised before `len` was stored, and chunks are never freed.
         unsafe { self.chunks[chunk].load(Acquire).add(offset).as_ref() }
+    }
+
+    /// Forgets all nodes but the first; their histograms are used again.
+    ///
+    /// # Safety
+    /// Nobody may hold a reference to any of them: the owner has no scope open, and holds the registry's lock against
+    /// readers.
+    pub(super) unsafe fn keep_first(&self) {
+        for node in (1..self.len()).filter_map(|id| self.get(id)) {
+            if let Some(histogram) = NonNull::new(node.histogram.load(Relaxed)) {
+                Histogram::give_back(histogram);
+            }
+        }
+        self.len.store(self.len().min(1), Release);
     }
 
     /// Makes the next node; `None` when there is no room or memory. Only the owning thread calls this.

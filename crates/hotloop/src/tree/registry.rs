@@ -187,6 +187,8 @@ pub(crate) fn start(modes: u64, ring_capacity: usize, budget: f64) {
     BUDGET.store(budget.to_bits(), Relaxed);
     LAST_MODES.store(modes, Relaxed);
     set_modes(modes);
+    // The thread that starts the profiler is there from the start, not only from its first scope on.
+    Local::with(|local| local.fall_in_step(FLAGS.load(Relaxed)));
 }
 
 /// Stops recording.
@@ -267,12 +269,12 @@ pub(super) fn retire(thread: &'static Thread) {
         registry.live.retain(|other| !std::ptr::eq(*other, thread));
         let mut read = registry.read(thread);
         read.record.alive = false;
-        let events = registry.absorb_ended(&read);
-        registry.ended.keep(read, events);
-        for node in thread.all_nodes() {
-            node.open_since.set(0);
-            node.path.store(0, Relaxed);
+        if read.has_scopes() {
+            let events = registry.absorb_ended(&read);
+            registry.ended.keep(read, events);
         }
+        thread.root().open_since.set(0);
+        thread.forget_paths();
         thread.epoch.store(FRESH, Release);
         registry.free.push(thread);
     });
@@ -321,11 +323,8 @@ impl Registry {
     }
 
     fn collect(&mut self) -> Collected {
-        // A thread that opened no scope since the last reset has nothing to say.
-        let epoch = FLAGS.load(Relaxed) >> 32;
-        let speaks = |thread: &&'static Thread| thread.epoch.load(Acquire) == epoch || thread.has_open_scope();
-        let live: Vec<&'static Thread> = self.live.iter().copied().filter(speaks).collect();
-        let reads: Vec<ThreadRead> = live.into_iter().map(|thread| self.read(thread)).collect();
+        let live = self.live.clone().into_iter();
+        let reads: Vec<ThreadRead> = live.map(|thread| self.read(thread)).filter(ThreadRead::has_scopes).collect();
         let size = self.paths.list.len();
         let mut counters = self.ended.counters.clone();
         let mut histograms = self.ended.histograms.clone();
@@ -410,6 +409,11 @@ impl Registry {
 }
 
 impl ThreadRead {
+    /// A thread that opened no scope since the last reset has nothing to say.
+    fn has_scopes(&self) -> bool {
+        self.counters.iter().skip(1).any(|node| node.entries > 0 || node.attached > 0)
+    }
+
     fn add_to(&self, counters: &mut [Counters], histograms: &mut [HistogramCopy]) {
         for (path, counted) in self.paths.iter().zip(&self.counters) {
             counters[*path as usize].add(counted);

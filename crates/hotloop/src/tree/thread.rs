@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use super::events::Ring;
 use super::grow::Lookup;
 use super::node::{Arena, Counter, NO_INDEX, Node};
-use super::registry::Intervals;
+use super::registry::{self, Intervals};
 use crate::clock;
 use crate::site::Site;
 
@@ -34,6 +34,14 @@ pub(super) struct Thread {
     pub(super) lost: Lost,
     /// Used by the owning thread only.
     lookup: UnsafeCell<Lookup>,
+}
+
+/// What the owning thread alone knows.
+pub(super) struct Owner {
+    /// Whether it has a scope open, timed or not.
+    pub(super) in_scope: bool,
+    /// Its live bytes.
+    pub(super) live: u64,
 }
 
 /// Who a thread is, to people.
@@ -82,11 +90,6 @@ impl Thread {
         self.nodes.get(0).expect("made with the thread")
     }
 
-    /// Whether a scope is open that was timed.
-    pub(super) fn has_open_scope(&self) -> bool {
-        self.all_nodes().skip(1).any(|node| node.open_since.get() != 0)
-    }
-
     /// Whether its counts cannot be read just now.
     pub(super) fn is_clearing(&self) -> bool {
         self.epoch.load(Acquire) == CLEARING
@@ -113,32 +116,36 @@ impl Thread {
     }
 
     /// Brings the counts into step with a reset or pauses that happened since the thread looked last. Owner only.
-    pub(super) fn catch_up(&self, epoch: u64, live: u64, intervals: &Intervals) {
-        if self.epoch.load(Relaxed) != epoch {
-            self.clear(intervals.reset_at, live);
-            if !self.has_open_scope() {
-                // Its time counts from its first scope on, and that is the one being entered now.
-                self.root().open_since.set(clock::now());
-            }
+    pub(super) fn catch_up(&self, epoch: u64, owner: &Owner, intervals: &Intervals) {
+        let was_reset = self.epoch.load(Relaxed) != epoch;
+        if was_reset {
+            self.clear(intervals.reset_at, owner);
             self.paused_seen.store(intervals.paused_at_reset, Release);
-            self.epoch.store(epoch, Release);
         }
         let paused = intervals.paused.saturating_sub(self.paused_seen.load(Relaxed));
         if paused > 0 {
-            for node in self.all_nodes() {
-                let open_since = node.open_since.get();
-                if open_since != 0 {
-                    node.open_since.set(open_since + paused);
-                }
-            }
+            let open = self.all_nodes().filter(|node| node.open_since.get() != 0);
+            open.for_each(|node| node.open_since.add(paused));
             self.paused_seen.store(intervals.paused, Release);
+        }
+        if was_reset {
+            if !owner.in_scope {
+                // Its time counts from its first scope on, and that is the one being entered now.
+                self.root().entries.set(1);
+                self.root().open_since.set(clock::now());
+            }
+            self.epoch.store(epoch, Release);
         }
     }
 
-    fn clear(&self, reset_at: u64, live: u64) {
+    /// Forgets all counts, and the paths too unless a scope is open on one of them.
+    fn clear(&self, reset_at: u64, owner: &Owner) {
         self.epoch.store(CLEARING, Release);
+        if !owner.in_scope {
+            registry::with_registry(|_| self.forget_paths());
+        }
         for node in self.all_nodes() {
-            node.clear(reset_at, live);
+            node.clear(reset_at, owner.live);
         }
         for lost in [&self.lost.no_room, &self.lost.indices, &self.lost.unbalanced, &self.lost.histograms] {
             lost.set(0);
@@ -146,5 +153,15 @@ impl Thread {
         if let Some(ring) = self.ring() {
             ring.forget();
         }
+    }
+
+    /// Forgets all paths but the root's. For the owner without an open scope, or anyone once it has ended; under the
+    /// registry's lock.
+    pub(super) fn forget_paths(&self) {
+        // SAFETY: no scope is open and no reader has the lock, so nothing refers to a node.
+        unsafe { self.nodes.keep_first() };
+        self.root().forget_children();
+        // SAFETY: the owner is here, or has ended.
+        unsafe { self.lookup() }.clear();
     }
 }
