@@ -255,7 +255,13 @@ fn keep_budget(thread: &Thread, seen: &Seen) {
     if timings > timings_allowed {
         let short = || seen.iter(thread).filter(is_short);
         let others = timings - short().map(count).sum::<f64>();
-        let level = water_level(short().map(count).collect(), (timings_allowed - others).max(0.0));
+        // On the stack: this runs inside the program's scopes, where the profiler must not allocate.
+        let (mut counts, mut len) = ([0.0; FOLD as usize], 0);
+        for node in short() {
+            counts[len] = count(node);
+            len += 1;
+        }
+        let level = water_level(&mut counts[..len], (timings_allowed - others).max(0.0));
         short().for_each(|node| time_rarer(node, count(node) / level.max(0.5)));
     } else if timings < timings_allowed / 4.0 {
         for node in seen.iter(thread) {
@@ -282,8 +288,8 @@ fn float(ticks: u64) -> f64 {
 }
 
 /// The level at which counts cut off to it sum to `sum`: rare nodes keep all their timings, frequent ones share alike.
-fn water_level(mut counts: Vec<f64>, sum: f64) -> f64 {
-    counts.sort_by(f64::total_cmp);
+fn water_level(counts: &mut [f64], sum: f64) -> f64 {
+    counts.sort_unstable_by(f64::total_cmp);
     let mut left = sum;
     for (position, count) in counts.iter().enumerate() {
         #[expect(clippy::cast_precision_loss, reason = "at most 512")]
@@ -302,9 +308,9 @@ mod tests {
 
     #[test]
     fn water_level_spares_the_rare() {
-        assert_eq!(water_level(vec![500.0, 6.0, 6.0], 30.0), 18.0);
-        assert_eq!(water_level(vec![100.0, 100.0], 20.0), 10.0);
-        assert_eq!(water_level(vec![5.0, 5.0], 20.0), f64::INFINITY);
+        assert_eq!(water_level(&mut [500.0, 6.0, 6.0], 30.0), 18.0);
+        assert_eq!(water_level(&mut [100.0, 100.0], 20.0), 10.0);
+        assert_eq!(water_level(&mut [5.0, 5.0], 20.0), f64::INFINITY);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::events::{ENDED_EVENTS, Event};
 use super::histogram::HistogramCopy;
 use super::local::{AFTER_END, Local, ancestors};
 use super::measure;
-use super::node::Node;
+use super::node::{NO_INDEX, Node};
 use super::settle::{Counters, settle};
 use super::thread::{FRESH, Label, Thread};
 use super::{FLAGS, mode};
@@ -18,6 +18,9 @@ use crate::site::Site;
 
 /// Records of ended threads kept one by one; the rest are summed.
 const ENDED_THREADS: usize = 256;
+
+/// The most paths of all threads together, over the life of the process: about 64 MiB. The rest share one.
+const MAX_PATHS: usize = 1 << 20;
 
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
 static TIMES: Mutex<Times> = Mutex::new(Times { reset_at: 0, paused_at_reset: 0, paused: 0, paused_since: 1 });
@@ -464,12 +467,25 @@ impl Paths {
     fn id(&mut self, parent: u32, node: &Node) -> u32 {
         // SAFETY: sites are 'static.
         let site: &'static Site = unsafe { &*node.site };
-        let key = (parent, node.site.addr(), node.index);
-        let Paths { list, ids } = self;
-        *ids.entry(key).or_insert_with(|| {
-            list.push(Path { site, index: node.index, parent });
-            u32::try_from(list.len() - 1).unwrap_or(0)
-        })
+        match self.ids.get(&(parent, node.site.addr(), node.index)) {
+            Some(id) => *id,
+            None if self.list.len() < MAX_PATHS => self.add(Path { site, index: node.index, parent }),
+            None => self.no_room(),
+        }
+    }
+
+    fn add(&mut self, path: Path) -> u32 {
+        let id = u32::try_from(self.list.len()).unwrap_or(0);
+        self.ids.insert((path.parent, std::ptr::from_ref(path.site).addr(), path.index), id);
+        self.list.push(path);
+        id
+    }
+
+    /// The one path for all that come when there are too many.
+    fn no_room(&mut self) -> u32 {
+        static SITE: Site = Site::new("", "(too many paths)", "", 0);
+        let known = self.ids.get(&(0, (&raw const SITE).addr(), NO_INDEX)).copied();
+        known.unwrap_or_else(|| self.add(Path { site: &SITE, index: NO_INDEX, parent: 0 }))
     }
 }
 

@@ -1,0 +1,260 @@
+//! Allocations of known number and size, and what the profiler says of them.
+#![cfg(feature = "enabled")]
+
+use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+
+use hotloop::{AllocStats, Config, ScopeStats, Snapshot, scope as open};
+
+#[global_allocator]
+static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
+
+/// The profiler is one per process: tests that use it take turns.
+fn take_turns() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn record<R>(work: impl FnOnce() -> R) -> Snapshot {
+    hotloop::stop();
+    hotloop::reset();
+    Config::new().budget(None).start();
+    work();
+    hotloop::stop();
+    hotloop::snapshot()
+}
+
+#[track_caller]
+fn scope(snapshot: &Snapshot, name: &str) -> ScopeStats {
+    snapshot.find(name).unwrap_or_else(|| panic!("no scope {name} in\n{}", snapshot.report(50)))
+}
+
+fn stats(allocs: u64, alloc_bytes: u64, frees: u64, free_bytes: u64) -> AllocStats {
+    AllocStats { allocs, alloc_bytes, frees, free_bytes, reallocs: 0 }
+}
+
+/// An allocation of exactly this size.
+fn block(bytes: usize) -> Vec<u8> {
+    black_box(Vec::with_capacity(bytes))
+}
+
+#[test]
+fn counts_and_bytes_are_exact_by_scope() {
+    let _turn = take_turns();
+    let snapshot = record(|| {
+        open!("outer");
+        let kept = block(1000);
+        for _ in 0..10 {
+            open!("inner");
+            drop(block(100));
+            drop(block(24));
+        }
+        let zeroed = black_box(vec![0_u8; 500]);
+        drop((kept, zeroed));
+    });
+    let (outer, inner) = (scope(&snapshot, "outer"), scope(&snapshot, "inner"));
+    assert_eq!(outer.allocs, stats(2, 1500, 2, 1500));
+    assert_eq!(inner.allocs, stats(20, 1240, 20, 1240));
+    assert_eq!(outer.allocs_total, stats(22, 2740, 22, 2740));
+    assert_eq!(outer.peak_live_bytes, 1500);
+    assert_eq!(inner.peak_live_bytes, 100);
+    assert!(snapshot.allocations_counted);
+}
+
+#[test]
+fn a_chain_of_reallocations_is_charged_for_its_growth() {
+    let _turn = take_turns();
+    let snapshot = record(|| {
+        open!("grow");
+        let mut grown = block(100);
+        for bytes in [200, 400, 800, 1600] {
+            grown.reserve_exact(bytes);
+            grown = black_box(grown);
+        }
+        grown.shrink_to(50);
+        {
+            open!("elsewhere");
+            drop(grown);
+        }
+    });
+    let expected = AllocStats { allocs: 1, alloc_bytes: 1600, frees: 0, free_bytes: 1550, reallocs: 5 };
+    assert_eq!(scope(&snapshot, "grow").allocs, expected);
+    assert_eq!(scope(&snapshot, "elsewhere").allocs, stats(0, 0, 1, 50));
+    assert_eq!(scope(&snapshot, "grow").peak_live_bytes, 1600);
+}
+
+#[test]
+fn allocations_belong_to_the_thread_that_makes_them() {
+    let _turn = take_turns();
+    let snapshot = record(|| {
+        let (to_other, go) = mpsc::channel::<()>();
+        let (to_main, done) = mpsc::channel::<()>();
+        let other = thread::spawn(move || {
+            open!("busy thread");
+            go.recv().unwrap();
+            for _ in 0..100 {
+                drop(block(1 << 20));
+            }
+            to_main.send(()).unwrap();
+        });
+        // Channels allocate when they first wait; that is done before the scope that must stay clean.
+        thread::sleep(std::time::Duration::from_millis(20));
+        to_other.send(()).unwrap();
+        {
+            open!("idle thread");
+            while done.try_recv().is_err() {
+                std::hint::spin_loop();
+            }
+        }
+        other.join().unwrap();
+    });
+    let idle = scope(&snapshot, "idle thread").allocs;
+    assert!(idle.alloc_bytes < 1000, "charged for another thread's 100 MiB: {idle:?}");
+    let busy = scope(&snapshot, "busy thread").allocs;
+    assert!(busy.allocs >= 100 && busy.alloc_bytes >= 100 << 20 && busy.alloc_bytes < (100 << 20) + 10_000, "{busy:?}");
+}
+
+#[test]
+fn a_free_on_another_thread_is_charged_there() {
+    let _turn = take_turns();
+    let snapshot = record(|| {
+        let made = {
+            open!("makes");
+            block(4096)
+        };
+        thread::spawn(move || {
+            open!("frees");
+            drop(made);
+        })
+        .join()
+        .unwrap();
+    });
+    assert_eq!(scope(&snapshot, "makes").allocs, stats(1, 4096, 0, 0));
+    assert_eq!(scope(&snapshot, "frees").allocs, stats(0, 0, 1, 4096));
+    assert_eq!(scope(&snapshot, "frees").peak_live_bytes, 0, "never below zero, never wrapped");
+}
+
+#[test]
+fn threads_without_scopes_pay_outside() {
+    let _turn = take_turns();
+    let snapshot = record(|| {
+        open!("main");
+        thread::spawn(|| drop(block(1 << 20))).join().unwrap();
+    });
+    let outside = snapshot.outside_allocs;
+    assert!(outside.alloc_bytes >= 1 << 20 && outside.free_bytes >= 1 << 20, "{outside:?}");
+    assert!(scope(&snapshot, "main").allocs.alloc_bytes < 1 << 20);
+}
+
+#[test]
+fn peaks_are_of_one_call_and_above_its_entry() {
+    let _turn = take_turns();
+    let snapshot = record(|| {
+        open!("holds");
+        let base = block(10_000);
+        for size in [300, 100, 200] {
+            open!("call");
+            let first = block(size);
+            drop(block(50));
+            drop(first);
+        }
+        let open_peak = scope(&hotloop::snapshot(), "holds").peak_live_bytes;
+        assert!((10_000..60_000).contains(&open_peak), "seen while open: {open_peak}");
+        drop(base);
+    });
+    assert_eq!(scope(&snapshot, "call").peak_live_bytes, 350);
+}
+
+#[test]
+fn recording_itself_allocates_nothing_in_steady_state() {
+    let _turn = take_turns();
+    hotloop::stop();
+    hotloop::reset();
+    Config::new().timeline(Some(4096)).start();
+    let work = || {
+        for turn in 0..20_000_u32 {
+            open!("steady", index = turn % 8, flops = 1);
+            open!("below");
+        }
+    };
+    work();
+    hotloop::assert_no_alloc!(work());
+    hotloop::stop();
+    let snapshot = hotloop::snapshot();
+    assert_eq!(scope(&snapshot, "steady").calls, 40_000);
+    assert_eq!(scope(&snapshot, "steady").allocs_total, AllocStats::default());
+}
+
+#[test]
+fn first_calls_do_not_charge_the_profilers_own_memory() {
+    let _turn = take_turns();
+    let snapshot = record(|| {
+        open!("fresh");
+        for index in 0..500_u32 {
+            open!("child", index = index);
+        }
+    });
+    assert_eq!(scope(&snapshot, "fresh").allocs_total, AllocStats::default());
+}
+
+fn panic_text(work: impl FnOnce()) -> String {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let panic = catch_unwind(AssertUnwindSafe(work)).expect_err("the assertion holds");
+    std::panic::set_hook(hook);
+    panic.downcast_ref::<String>().cloned().expect("a formatted message")
+}
+
+#[test]
+fn assert_no_alloc_tells_the_two_apart() {
+    let _turn = take_turns();
+    hotloop::stop();
+    let mut buffer = block(64);
+    assert_eq!(
+        hotloop::assert_no_alloc!({
+            buffer.push(1);
+            7
+        }),
+        7
+    );
+    let text = panic_text(|| hotloop::assert_no_alloc!(drop(block(10))));
+    assert_eq!(text, "1 allocations or reallocations where none are allowed");
+    let text = panic_text(|| hotloop::assert_no_alloc!(buffer.reserve_exact(1000)));
+    assert!(text.starts_with("1 allocations"), "{text}");
+    // Another thread's allocations are its own affair.
+    let (to_other, go) = mpsc::sync_channel::<()>(1);
+    let other = thread::spawn(move || {
+        go.recv().unwrap();
+        drop(block(1000));
+    });
+    hotloop::assert_no_alloc!(thread::yield_now());
+    to_other.send(()).unwrap();
+    other.join().unwrap();
+}
+
+#[test]
+fn assertions_about_scopes_name_what_is_wrong() {
+    let _turn = take_turns();
+    hotloop::stop();
+    hotloop::reset();
+    Config::new().budget(None).start();
+    for _ in 0..3 {
+        open!("decode");
+        drop(block(10));
+    }
+    hotloop::stop();
+    hotloop::assert_allocs!("decode" <= 3);
+    let text = panic_text(|| hotloop::assert_allocs!("decode" <= 2));
+    assert!(text.contains("`allocations::decode` made 3 allocations (30 bytes) in 3 calls; at most 2"), "{text}");
+    let text = panic_text(|| hotloop::assert_allocs!("encode" <= 2));
+    assert!(text.contains("no scope `encode` was recorded; recorded were: allocations::decode"), "{text}");
+    use std::time::Duration;
+    hotloop::assert_time!("decode", p99 <= Duration::from_secs(1));
+    hotloop::assert_time!("decode", total <= Duration::from_secs(1));
+    let text = panic_text(|| hotloop::assert_time!("decode", max <= Duration::ZERO));
+    assert!(text.contains("(max of 3 calls); at most 0ns are allowed"), "{text}");
+    let text = panic_text(|| hotloop::assert_time!("decode", p75 <= Duration::ZERO));
+    assert!(text.contains("`p75` of scope `allocations::decode` is not measured"), "{text}");
+}
