@@ -86,10 +86,8 @@ pub static STEPS: &[Step] = &[
         name: "doc",
         about: "the documentation builds without a warning, private items too",
         needs_cpp: true,
-        // The program and the library are both called `hotloop` and write to one folder: the library comes last.
         action: Action::Commands(&[
-            rustdoc("cargo doc -p hotloop-cli --no-deps --document-private-items"),
-            rustdoc("cargo doc --workspace --exclude hotloop-cli --no-deps --document-private-items"),
+            rustdoc("cargo doc --workspace --no-deps --document-private-items"),
             rustdoc("cargo doc -p hotloop --all-features --no-deps --document-private-items"),
         ]),
     },
@@ -98,7 +96,7 @@ pub static STEPS: &[Step] = &[
         about: "hotloop builds and passes its tests when switched off",
         needs_cpp: false,
         action: Action::Commands(&[
-            run("cargo build -p hotloop --no-default-features"),
+            run("cargo build -p hotloop --release --no-default-features"),
             run("cargo test -p hotloop --release --no-default-features"),
         ]),
     },
@@ -106,10 +104,10 @@ pub static STEPS: &[Step] = &[
         name: "tests",
         about: "unit, integration and documentation tests, hotloop's with all features",
         needs_cpp: true,
-        // hotloop goes alone because features are chosen per package; hotloop-capi has its own step.
+        // hotloop goes alone because features are chosen per package; hotloop-capi and benches have their own steps.
         action: Action::Commands(&[
             run("cargo test -p hotloop --release --all-features"),
-            run("cargo test --workspace --release --exclude hotloop --exclude hotloop-capi"),
+            run("cargo test --workspace --release --exclude hotloop --exclude hotloop-capi --exclude benches"),
         ]),
     },
     Step {
@@ -120,12 +118,9 @@ pub static STEPS: &[Step] = &[
     },
     Step {
         name: "benches",
-        about: "the benchmarks build, and the one of the scopes runs once",
+        about: "the benchmarks build as they are measured, each row runs once, their own tests pass",
         needs_cpp: true,
-        action: Action::Commands(&[
-            run("cargo bench --workspace --no-run"),
-            run("cargo bench -p benches --bench scopes -- --test"),
-        ]),
+        action: Action::Commands(&[run("cargo test -p benches --profile bench --all-targets")]),
     },
     Step {
         name: "deny",

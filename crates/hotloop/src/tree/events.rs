@@ -8,6 +8,7 @@ use super::measure;
 use super::mode;
 use super::node::{Counter, Node};
 use super::registry;
+use super::switch;
 use super::thread::Thread;
 
 /// Events between two folds. 8 KiB of them: they and the nodes stay in the first-level cache.
@@ -115,7 +116,7 @@ impl Ring {
 
 /// Gives the thread a ring of the size asked for, if it has none or another.
 pub(super) fn fit_ring(local: &Local, thread: &'static Thread) {
-    let capacity = registry::ring_capacity().max(MIN_CAPACITY).next_power_of_two();
+    let capacity = switch::ring_capacity().max(MIN_CAPACITY).next_power_of_two();
     if thread.ring().is_some_and(|ring| ring.slots.len() == capacity) {
         return;
     }
@@ -242,7 +243,7 @@ fn keep_budget(thread: &Thread, seen: &Seen) {
     let now = crate::clock::now();
     let window = now.saturating_sub(thread.window_start.get());
     thread.window_start.set(now);
-    let (cost, budget) = (measure::cost(), registry::budget());
+    let (cost, budget) = (measure::cost(), switch::budget());
     let count = |node: &Node| f64::from(node.seen_in_fold.load(Relaxed));
     let counting: f64 =
         seen.iter(thread).map(|node| count(node) * f64::from(node.period.load(Relaxed) - 1) * cost.untimed).sum();

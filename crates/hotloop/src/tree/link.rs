@@ -9,6 +9,7 @@ use super::local::{Local, ancestors};
 use super::mode;
 use super::node::Node;
 use super::registry;
+use super::switch;
 use crate::clock;
 
 /// A scope that work on other threads can be attached to: the path from the root to it.
@@ -114,7 +115,7 @@ impl Attached {
             local.fall_in_step(flags);
         }
         let changed = flags != self.flags;
-        let ticks = if changed { registry::active_since(self.since) } else { clock::now().saturating_sub(self.since) };
+        let ticks = if changed { switch::active_since(self.since) } else { clock::now().saturating_sub(self.since) };
         for node in ancestors(self.node) {
             if node.open_since.get() == 0 {
                 node.attached.add(ticks);

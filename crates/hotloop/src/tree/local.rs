@@ -9,6 +9,7 @@ use super::hot::flags_now;
 use super::mode;
 use super::node::Node;
 use super::registry;
+use super::switch;
 use super::thread::{Owner, Thread};
 
 /// What a thread knows of itself. Constant initial value and no destructor, so that reaching it is one instruction
@@ -137,7 +138,7 @@ impl Local {
             return false;
         }
         let Some(thread) = self.thread() else { return false };
-        let intervals = registry::intervals();
+        let intervals = switch::intervals();
         if thread.epoch.load(Relaxed) != flags >> 32 {
             // A reset may forget the paths, and this one with them.
             self.linked.set((0, ptr::null()));

@@ -37,15 +37,17 @@ mod local;
 mod measure;
 mod node;
 mod raw;
+mod read;
 mod registry;
 mod settle;
+mod switch;
 mod thread;
 
 use std::sync::atomic::AtomicU64;
 
 pub use future::{Linked, Profiled};
 pub use link::{Attached, Link};
-pub use registry::Losses;
+pub use read::Losses;
 
 pub(crate) use events::Event;
 pub(crate) use histogram::{ERROR_BOUND, HistogramCopy};
@@ -53,10 +55,10 @@ pub(crate) use hot::{Entered, Token, enter, exit, flags_now};
 pub(crate) use local::Local;
 pub(crate) use measure::{Cost, cost, measure};
 pub(crate) use node::{NO_INDEX, OTHER_INDEX};
-pub(crate) use registry::{
-    Collected, ThreadRecord, allocations_counted, budget_in_force, collect, name_thread, reset, set_watch, start, stop,
-};
+pub(crate) use read::ThreadRecord;
+pub(crate) use registry::{Collected, collect, name_thread};
 pub(crate) use settle::Counters;
+pub(crate) use switch::{allocations_counted, budget_in_force, reset, set_watch, start, stop};
 
 /// What is recorded, and since when: modes in the low byte, then a generation (every start and stop), then the epoch
 /// (every reset) in the high half. One word, so that a scope learns of any change by one compare.

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use super::events::Ring;
 use super::grow::Lookup;
 use super::node::{Arena, Counter, NO_INDEX, Node};
-use super::registry::{self, Intervals};
+use super::registry;
+use super::switch::Intervals;
 use crate::clock;
 use crate::site::Site;
 

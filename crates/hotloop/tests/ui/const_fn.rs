@@ -7,7 +7,7 @@ struct Matrix;
 
 impl Matrix {
     #[hotloop::profile]
-    pub const unsafe fn rows(&self) -> usize { //~ ERROR cannot be put on a `const fn`
+    pub const fn rows(&self) -> usize { //~ ERROR cannot be put on a `const fn`
         3
     }
 }
@@ -15,5 +15,5 @@ impl Matrix {
 fn main() {
     // The function itself is still there, so nothing else is reported.
     let _ = square(2);
-    let _ = unsafe { Matrix.rows() };
+    let _ = Matrix.rows();
 }

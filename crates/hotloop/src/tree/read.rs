@@ -1,0 +1,209 @@
+//! Reading one thread's tree while the thread goes on.
+
+use std::sync::atomic::Ordering::*;
+
+use super::FLAGS;
+use super::events::Event;
+use super::histogram::HistogramCopy;
+use super::measure;
+use super::mode;
+use super::node::Node;
+use super::registry::{Paths, lock};
+use super::settle::{Counters, settle};
+use super::switch::{self, intervals};
+use super::thread::{FRESH, Label, Thread};
+use crate::clock;
+
+/// One thread, or several that ended, summed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ThreadRecord {
+    pub(crate) id: u64,
+    pub(crate) name: Option<String>,
+    pub(crate) alive: bool,
+    /// How many threads this is; more than one when summed.
+    pub(crate) count: u64,
+    pub(crate) calls: u64,
+    /// From its first scope to its end, or now.
+    pub(crate) ticks: f64,
+    pub(crate) in_scopes: f64,
+    pub(crate) own_cost: f64,
+    pub(crate) allocs: u64,
+    pub(crate) alloc_bytes: u64,
+}
+
+/// What could not be recorded as asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Timeline events that were overwritten by later ones.
+    pub timeline_events: u64,
+    /// Calls that found no room in the tree (its limit of paths or depth): counted nowhere else.
+    pub calls_without_room: u64,
+    /// Calls with an index beyond those a parent keeps apart: counted together under the index "other".
+    pub calls_with_other_index: u64,
+    /// Scopes that ended in another order than they began.
+    pub unbalanced_scopes: u64,
+    /// Scopes opened while their thread was being torn down.
+    pub scopes_after_thread_end: u64,
+    /// Timings that are in no percentile because the memory for histograms was used up.
+    pub timings_without_percentile: u64,
+}
+
+impl Losses {
+    pub(super) fn add(&mut self, other: &Losses) {
+        self.timeline_events += other.timeline_events;
+        self.calls_without_room += other.calls_without_room;
+        self.calls_with_other_index += other.calls_with_other_index;
+        self.unbalanced_scopes += other.unbalanced_scopes;
+        self.scopes_after_thread_end += other.scopes_after_thread_end;
+        self.timings_without_percentile += other.timings_without_percentile;
+    }
+}
+
+/// One thread's tree as it was read.
+pub(super) struct ThreadRead {
+    /// By node.
+    paths: Vec<u32>,
+    counters: Vec<Counters>,
+    histograms: Vec<HistogramCopy>,
+    pub(super) events: Vec<Event>,
+    pub(super) record: ThreadRecord,
+    pub(super) lost: Losses,
+}
+
+impl ThreadRead {
+    /// Reads a thread, and looks up the paths of its nodes. Under the registry's lock.
+    pub(super) fn new(thread: &'static Thread, known: &mut Paths) -> ThreadRead {
+        let mut counters = read_counters(thread);
+        let nodes: Vec<&Node> = thread.all_nodes().take(counters.len()).collect();
+        // SAFETY: a node's parent is null at the root, otherwise a node, which is never freed.
+        let parent = |node: &Node| unsafe { node.parent.as_ref() }.map_or(0, |parent| parent.id as usize);
+        let parents: Vec<usize> = nodes.iter().map(|node| parent(node)).collect();
+        settle(&mut counters, &parents, &measure::cost());
+        let mut paths = Vec::with_capacity(nodes.len());
+        for (node, parent) in nodes.iter().zip(&parents) {
+            let parent = paths.get(*parent).copied().unwrap_or(0);
+            paths.push(known.id(parent, node));
+        }
+        let current = thread.epoch.load(Acquire) == FLAGS.load(Relaxed) >> 32;
+        let mut histograms = vec![HistogramCopy::default(); if current { nodes.len() } else { 0 }];
+        for (copy, node) in histograms.iter_mut().zip(&nodes) {
+            if let Some(histogram) = node.histogram() {
+                histogram.add_to(copy);
+            }
+        }
+        let modes = switch::last_modes();
+        let mut events = (Vec::new(), 0);
+        if let Some(ring) = thread.ring().filter(|_| current) {
+            ring.add_pending(&mut histograms);
+            if modes & mode::TIMELINE != 0 {
+                events = ring.read();
+            }
+        }
+        ThreadRead {
+            record: ThreadRecord::new(&lock(&thread.label), &counters, &parents),
+            lost: losses(thread, events.1, current),
+            events: events.0,
+            paths,
+            counters,
+            histograms,
+        }
+    }
+
+    /// A thread that opened no scope since the last reset has nothing to say.
+    pub(super) fn has_scopes(&self) -> bool {
+        self.counters.iter().skip(1).any(|node| node.entries > 0 || node.attached > 0)
+    }
+
+    pub(super) fn add_to(&self, counters: &mut [Counters], histograms: &mut [HistogramCopy]) {
+        for (path, counted) in self.paths.iter().zip(&self.counters) {
+            counters[*path as usize].add(counted);
+        }
+        for (path, histogram) in self.paths.iter().zip(&self.histograms) {
+            histograms[*path as usize].add(histogram);
+        }
+    }
+
+    pub(super) fn events_by_path(&self) -> Vec<Event> {
+        let path = |node: u32| self.paths.get(node as usize).copied();
+        self.events.iter().filter_map(|event| Some(Event { path: path(event.path)?, ..*event })).collect()
+    }
+}
+
+impl ThreadRecord {
+    fn new(label: &Label, nodes: &[Counters], parents: &[usize]) -> Self {
+        let top_level = nodes.iter().zip(parents).skip(1).filter(|(_, parent)| **parent == 0);
+        let root = nodes.first().cloned().unwrap_or_default();
+        ThreadRecord {
+            id: label.id,
+            name: label.name.clone(),
+            alive: true,
+            count: 1,
+            calls: nodes.iter().skip(1).map(|node| node.entries + node.folded - node.reentries.min(node.entries)).sum(),
+            ticks: root.total + root.own_cost,
+            in_scopes: top_level.map(|(node, _)| node.total).sum(),
+            own_cost: root.own_cost,
+            allocs: nodes.iter().map(|node| node.allocs).sum(),
+            alloc_bytes: nodes.iter().map(|node| node.alloc_bytes).sum(),
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &ThreadRecord) {
+        self.name = None;
+        self.count += other.count;
+        self.calls += other.calls;
+        self.ticks += other.ticks;
+        self.in_scopes += other.in_scopes;
+        self.own_cost += other.own_cost;
+        self.allocs += other.allocs;
+        self.alloc_bytes += other.alloc_bytes;
+    }
+}
+
+/// Reads a thread's nodes, children before parents, at one epoch.
+fn read_counters(thread: &Thread) -> Vec<Counters> {
+    // A thread clears its tree within microseconds, unless it is descheduled just then.
+    for _ in 0..1000 {
+        let epoch = thread.epoch.load(Acquire);
+        let mut counters: Vec<Counters> = thread.all_nodes().rev().map(Node::read).collect();
+        counters.reverse();
+        if epoch == FRESH {
+            break;
+        }
+        if !thread.is_clearing() && thread.epoch.load(Acquire) == epoch {
+            take_pauses_out(thread, epoch, &mut counters);
+            return counters;
+        }
+        std::thread::yield_now();
+    }
+    vec![Counters::default(); thread.nodes.len() as usize]
+}
+
+/// Accounts for pauses and resets that the thread itself has not noticed yet.
+fn take_pauses_out(thread: &Thread, epoch: u64, counters: &mut [Counters]) {
+    let times = intervals();
+    let is_current = epoch == FLAGS.load(Relaxed) >> 32;
+    let since_reset = clock::now().saturating_sub(times.reset_at);
+    let unseen = times.paused.saturating_sub(thread.paused_seen.load(Acquire));
+    for node in counters {
+        if !is_current {
+            let (open, open_ticks) = (node.open, node.open_ticks.min(since_reset));
+            *node = Counters { open, open_ticks, entries: open, ..Counters::default() };
+        }
+        let pause = if is_current { unseen } else { times.paused - times.paused_at_reset };
+        node.open_ticks = node.open_ticks.saturating_sub(pause);
+    }
+}
+
+fn losses(thread: &Thread, timeline_events: u64, current: bool) -> Losses {
+    if !current {
+        return Losses::default();
+    }
+    Losses {
+        timeline_events,
+        calls_without_room: thread.lost.no_room.get(),
+        calls_with_other_index: thread.lost.indices.get(),
+        unbalanced_scopes: thread.lost.unbalanced.get(),
+        scopes_after_thread_end: 0,
+        timings_without_percentile: thread.lost.histograms.get(),
+    }
+}
