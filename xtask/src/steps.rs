@@ -97,7 +97,7 @@ pub static STEPS: &[Step] = &[
         needs_cpp: false,
         action: Action::Commands(&[
             run("cargo build -p hotloop --release --no-default-features"),
-            run("cargo test -p hotloop --release --no-default-features"),
+            run("cargo test -p hotloop --release --no-default-features --all-targets"),
         ]),
     },
     Step {

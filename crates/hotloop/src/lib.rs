@@ -19,7 +19,7 @@
 //! A scope is a named region of code; it ends with its block, also by `return`, `?` or panic. Scopes form a call tree
 //! per thread, merged when it is read: calls, total and self time, percentiles, allocations, declared work. A scope
 //! costs two readings of the CPU's counter; when the profiler is not started, a load and a branch; without the feature
-//! `enabled`, nothing. [`snapshot`] gives everything as data, [`print()`] as text, at any time, while threads run.
+//! `enabled`, nothing. [`snapshot()`] gives everything as data, [`print()`] as text, at any time, while threads run.
 //!
 //! | I want | use |
 //! |---|---|

@@ -2,7 +2,7 @@
 
 /// The place in the source where a scope is opened.
 ///
-/// Every use of [`scope!`](crate::scope) makes one `static` site; its address is its identity, so that opening a
+/// Every use of [`scope!`](crate::scope!) makes one `static` site; its address is its identity, so that opening a
 /// scope compares one pointer and never hashes a name.
 #[derive(Debug)]
 pub struct Site {

@@ -71,9 +71,9 @@ fn an_empty_scope_reads_nothing() {
         assert_eq!(empty.calls, 20_000);
         // The parent's own work is the loop alone: the cost of 20,000 scopes (half a millisecond) is not in it.
         let per_turn = scope(&snapshot, "around").self_ns / 20_000;
-        // The OS clock steps by several nanoseconds, so half of the calls read more than their mean.
-        let step = if snapshot.clock.ticks_per_ns == 1.0 { 10 } else { 0 };
-        if empty.mean_ns() > 2.0 || empty.p50_ns > Some(2 + step) || per_turn > 8 {
+        // The OS clock takes longer to read, and not always equally long.
+        let bound = if snapshot.clock.ticks_per_ns == 1.0 { 12 } else { 2 };
+        if empty.mean_ns() > bound as f64 || empty.p50_ns > Some(bound) || per_turn > 8 + bound {
             return Err(format!("an empty scope reads {} ns, its parent {per_turn} ns a turn", empty.mean_ns()));
         }
         Ok(())
