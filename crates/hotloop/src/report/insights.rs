@@ -24,8 +24,29 @@ pub(super) fn write(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]
         text.push_str("  Nothing stands out.\n");
     }
     for (number, insight) in found.iter().enumerate() {
-        let _ = writeln!(text, "  {}. {insight}", number + 1);
+        let _ = writeln!(text, "  {}. {}", number + 1, wrapped(insight, "\n     "));
     }
+}
+
+/// The longest line of a sentence.
+const WIDTH: usize = 112;
+
+/// A sentence in lines, with `line_end` between them.
+fn wrapped(sentence: &str, line_end: &str) -> String {
+    let (mut text, mut column) = (String::new(), 0);
+    for word in sentence.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            text.push_str(line_end);
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
 }
 
 fn hottest(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
@@ -157,4 +178,17 @@ fn over_budget(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
             most.name
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_break_between_words() {
+        let sentence = "word ".repeat(60);
+        let text = wrapped(sentence.trim_end(), "\n");
+        assert!(text.lines().count() == 3 && text.lines().all(|line| line.len() <= WIDTH));
+        assert_eq!(text.replace('\n', " "), sentence.trim_end());
+    }
 }

@@ -82,13 +82,12 @@ pub(super) fn hot_paths(text: &mut String, snapshot: &Snapshot, names: &[ScopeSt
         let label = format!("({} more scopes)", names.len() - n);
         table.row([label, time(rest), percent(share(rest, wall))]);
     }
-    table.row(["(outside any scope)".into(), time(snapshot.outside_ns), percent(share(snapshot.outside_ns, wall))]);
+    table.row(["(idle or in no scope)".into(), time(snapshot.outside_ns), percent(share(snapshot.outside_ns, wall))]);
     let own = snapshot.own_cost.total_ns;
     table.row(["(the profiler itself)".into(), time(own), percent(share(own, wall))]);
     let sum = names.iter().map(|scope| scope.self_ns).sum::<u64>() + snapshot.outside_ns + own;
     let threads = thread_count(snapshot);
-    let label =
-        if threads > 1 { format!("= {threads} threads, each from its first scope on") } else { "= the run".to_owned() };
+    let label = if threads > 1 { format!("= the time of {threads} threads") } else { "= the run".to_owned() };
     table.row([label, time(sum), percent(share(sum, wall))]);
     table.write_to(text);
 }
@@ -138,7 +137,7 @@ pub(super) fn top_allocators(text: &mut String, snapshot: &Snapshot, names: &[Sc
         "reallocs",
         "frees",
         "freed",
-        "per call",
+        "allocs/call",
         "bytes/call",
         "with callees",
         "peak",
