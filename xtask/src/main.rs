@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use steps::Step;
+
 mod runner;
 mod steps;
 
@@ -17,27 +19,45 @@ mod tidy;
 
 /// The arguments make no sense, as opposed to a check that failed (1).
 const EXIT_USAGE: u8 = 2;
+const HINT: &str = "`cargo xtask --help` lists them";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["help" | "--help" | "-h"] => {
+    match parse(&words) {
+        Ok(Request::Help) => {
             print!("{}", help());
             ExitCode::SUCCESS
         }
-        ["test"] => test(&steps::STEPS.iter().collect::<Vec<_>>()),
-        ["test", name] => match steps::find(name) {
-            Some(step) => test(&[step]),
-            None => misused(&format!("no step is called `{name}`")),
-        },
-        ["tidy"] => test(&[steps::find("tidy").expect("tidy is in the table of steps")]),
-        [] => misused("a command is missing"),
-        _ => misused(&format!("unknown command `{}`", words.join(" "))),
+        Ok(Request::Test(steps)) => test(&steps),
+        Err(message) => misused(&message),
     }
 }
 
-fn test(steps: &[&steps::Step]) -> ExitCode {
+/// What was asked for.
+enum Request {
+    Help,
+    Test(Vec<&'static Step>),
+}
+
+fn parse(words: &[&str]) -> Result<Request, String> {
+    match words {
+        [] => Err(format!("a command is missing; {HINT}")),
+        ["help", ..] => Ok(Request::Help),
+        _ if words.iter().any(|word| matches!(*word, "--help" | "-h")) => Ok(Request::Help),
+        ["test"] => Ok(Request::Test(steps::STEPS.iter().collect())),
+        ["test", names @ ..] => names.iter().map(|name| step(name)).collect::<Result<_, _>>().map(Request::Test),
+        ["tidy"] => parse(&["test", "tidy"]),
+        _ => Err(format!("unknown command `{}`; {HINT}", words.join(" "))),
+    }
+}
+
+fn step(name: &str) -> Result<&'static Step, String> {
+    let names = || steps::STEPS.iter().map(|step| step.name).collect::<Vec<_>>().join(", ");
+    steps::find(name).ok_or_else(|| format!("no step is called `{name}`; the steps are {}", names()))
+}
+
+fn test(steps: &[&Step]) -> ExitCode {
     let Some(root) = workspace_root() else {
         return misused("this is not a folder of the workspace");
     };
@@ -45,7 +65,7 @@ fn test(steps: &[&steps::Step]) -> ExitCode {
 }
 
 fn misused(message: &str) -> ExitCode {
-    eprint!("error: {message}\n\n{}", help());
+    eprintln!("error: {message}");
     ExitCode::from(EXIT_USAGE)
 }
 
@@ -59,14 +79,49 @@ fn help() -> String {
     let mut text = String::from(
         "Usage: cargo xtask <command>\n\n\
          Commands:\n  \
-           test          run every step below in this order, stop at the first failure\n  \
-           test <step>   run one step\n  \
-           tidy          the same as `test tidy`\n  \
-           help          print this\n\n\
+           test           run every step below in this order, stop at the first failure\n  \
+           test <step>..  run these steps, in the order given\n  \
+           tidy           the same as `test tidy`\n  \
+           help           print this, as do --help and -h\n\n\
          Steps:\n",
     );
     for step in steps::STEPS {
-        text.push_str(&format!("  {:<12}  {}\n", step.name, step.about));
+        text.push_str(&format!("  {:<13}  {}\n", step.name, step.about));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The steps that a command line runs; `None`: it asks for help.
+    fn asked(line: &str) -> Result<Option<Vec<&'static str>>, String> {
+        match parse(&line.split_whitespace().collect::<Vec<_>>())? {
+            Request::Help => Ok(None),
+            Request::Test(steps) => Ok(Some(steps.iter().map(|step| step.name).collect())),
+        }
+    }
+
+    #[test]
+    fn steps_run_in_the_order_given() {
+        assert_eq!(asked("test tidy fmt"), Ok(Some(vec!["tidy", "fmt"])));
+        assert_eq!(asked("tidy"), Ok(Some(vec!["tidy"])));
+        assert_eq!(asked("test"), Ok(Some(steps::STEPS.iter().map(|step| step.name).collect())));
+    }
+
+    #[test]
+    fn help_is_found_wherever_it_is_asked_for() {
+        for line in ["help", "--help", "-h", "test --help", "test fmt -h", "tidy --help"] {
+            assert_eq!(asked(line), Ok(None), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_named() {
+        let error = asked("test fmt no-such-step").unwrap_err();
+        assert!(error.starts_with("no step is called `no-such-step`; the steps are fmt, tidy,"), "{error}");
+        assert!(asked("tests").unwrap_err().contains("`tests`"));
+        assert!(asked("").is_err());
+    }
 }

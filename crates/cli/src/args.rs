@@ -30,7 +30,7 @@ impl Default for Demo {
     }
 }
 
-const MAX_TOKENS: usize = 100_000;
+const MAX_TOKENS: usize = 5_000;
 
 /// The help text.
 pub fn help() -> String {
@@ -56,18 +56,31 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let mut demo = Demo::default();
     let mut left = arguments.iter();
     while let Some(argument) = left.next() {
-        let mut value = || left.next().ok_or(format!("{argument} needs a value"));
-        match argument.as_str() {
+        let (option, attached) = split(argument);
+        let mut value =
+            || attached.or_else(|| left.next().map(String::as_str)).ok_or(format!("{option} needs a value"));
+        match option {
+            "--top" => demo.top = number(option, value()?, 1, 10_000)?,
+            "--tokens" => demo.tokens = number(option, value()?, 1, MAX_TOKENS)?,
+            "--budget" => demo.budget = budget(value()?)?,
+            "-h" | "--help" | "-V" | "--version" | "--timeline" if attached.is_some() => {
+                return Err(format!("{option} takes no value: `{argument}`"));
+            }
             "-h" | "--help" => return Ok(Command::Help),
             "-V" | "--version" => return Ok(Command::Version),
-            "--top" => demo.top = number(argument, value()?, 1, 10_000)?,
-            "--tokens" => demo.tokens = number(argument, value()?, 1, MAX_TOKENS)?,
-            "--budget" => demo.budget = budget(value()?)?,
             "--timeline" => demo.timeline = true,
-            unknown => return Err(format!("unknown argument `{unknown}`")),
+            _ => return Err(format!("unknown argument `{argument}`")),
         }
     }
     Ok(Command::Demo(demo))
+}
+
+/// `--option=value` in its two parts.
+fn split(argument: &str) -> (&str, Option<&str>) {
+    match argument.split_once('=') {
+        Some((option, value)) if option.starts_with('-') => (option, Some(value)),
+        _ => (argument, None),
+    }
 }
 
 fn number(argument: &str, value: &str, least: usize, most: usize) -> Result<usize, String> {
@@ -94,6 +107,8 @@ mod tests {
         assert_eq!(of(""), Ok(Command::Demo(Demo::default())));
         let expected = Demo { top: 3, tokens: 9, budget: None, timeline: true };
         assert_eq!(of("--top 3 --tokens 9 --budget 0 --timeline"), Ok(Command::Demo(expected)));
+        let expected = Demo { top: 3, tokens: 9, budget: Some(0.02), timeline: false };
+        assert_eq!(of("--top=3 --tokens=9 --budget=2"), Ok(Command::Demo(expected)));
         assert_eq!(of("--tokens 5 --help"), Ok(Command::Help));
         assert_eq!(of("-V"), Ok(Command::Version));
     }
@@ -103,10 +118,14 @@ mod tests {
         for (line, part) in [
             ("--top", "--top needs a value"),
             ("--top x", "from 1 to 10000, not `x`"),
+            ("--top=", "not ``"),
             ("--tokens 0", "not `0`"),
+            ("--tokens=5001", "from 1 to 5000, not `5001`"),
             ("--budget 101", "not `101`"),
             ("--budget nan", "not `nan`"),
+            ("--timeline=yes", "--timeline takes no value: `--timeline=yes`"),
             ("profile", "unknown argument `profile`"),
+            ("--top-n=3", "unknown argument `--top-n=3`"),
         ] {
             let error = of(line).unwrap_err();
             assert!(error.contains(part), "{line}: {error}");

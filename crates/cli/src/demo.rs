@@ -5,7 +5,7 @@
 //! and a scope sits on a function of a few nanoseconds.
 
 use std::sync::mpsc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 /// Width of the toy model.
 const WIDTH: usize = 192;
@@ -154,6 +154,7 @@ impl Decoder {
 struct Helper {
     ask: mpsc::Sender<(hotloop::Link, Vec<f32>)>,
     answer: mpsc::Receiver<Vec<f32>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Helper {
@@ -169,8 +170,15 @@ impl Helper {
             }
         };
         // Without the thread its channels close, and the decoder works with half of the logits.
-        let _ = thread::Builder::new().name("helper".into()).spawn(work);
-        Helper { ask, answer }
+        let thread = thread::Builder::new().name("helper".into()).spawn(work).ok();
+        Helper { ask, answer, thread }
+    }
+
+    /// Waits until the thread has ended, so that the report does not depend on how fast it does.
+    fn join(self) {
+        drop(self.ask);
+        // It can only have panicked, and has said so.
+        let _ = self.thread.map(JoinHandle::join);
     }
 }
 
@@ -234,6 +242,7 @@ pub fn generate(tokens: usize) -> usize {
         // A writer that has gone wants no more text.
         let _ = to_writer.send(detokenize(token));
     }
+    helper.join();
     drop(to_writer);
     writing.ok().and_then(|thread| thread.join().ok()).unwrap_or(0)
 }

@@ -14,7 +14,8 @@
  *     }
  *
  * Nothing here fails, throws or aborts: null pointers, scopes closed twice and the like are ignored. All functions may
- * be called from every thread. Scopes and attachments belong to the thread that opened them.
+ * be called from every thread. Scopes and attachments belong to the thread that opened them. There is no timeline yet:
+ * calls are summed by scope, and the order in which they came is kept for Rust programs only.
  *
  * With HOTLOOP_OFF defined the macros vanish, the functions do nothing, and the library need not be linked.
  * C++ programs include <hotloop.hpp> instead.
@@ -81,7 +82,7 @@ typedef struct hotloop_entry {
     int64_t p90_ns;
     int64_t p99_ns;
     uint64_t allocs; /* made by the scope itself, on the thread that was in it */
-    uint64_t alloc_bytes;
+    uint64_t alloc_bytes; /* by hotloop_malloc.c: usable sizes of blocks, so that malloc(100) may count 104 */
     uint64_t frees;
     uint64_t free_bytes;
     uint64_t reallocs;
@@ -93,7 +94,8 @@ typedef struct hotloop_entry {
 
 #ifndef HOTLOOP_OFF
 
-/* Starts to record; NULL: HOTLOOP_CONFIG_DEFAULT. */
+/* Starts to record; NULL: HOTLOOP_CONFIG_DEFAULT. Called on the main thread, it names that thread "main" in reports,
+ * unless hotloop_name_thread named it before (Linux). */
 void hotloop_start(const hotloop_config *config);
 /* Stops recording; what was recorded stays readable. Scopes that are open are still closed and counted. */
 void hotloop_stop(void);
@@ -112,7 +114,10 @@ void hotloop_exit(hotloop_scope scope);
 /* Declares work done in a scope that is open, so that the report can show rates. */
 void hotloop_add_work(hotloop_scope scope, uint64_t flops, uint64_t bytes, uint64_t tokens);
 /* A site for a name that only the running program knows; the same name gives the same site. It costs a lock and a
- * lookup and is never freed: keep the result, and keep the number of names small. */
+ * lookup and is never freed: keep the result, and keep the number of names small.
+ *     hotloop_scope scope = hotloop_enter(hotloop_named_site(name));
+ *     ...
+ *     hotloop_exit(scope); */
 hotloop_site *hotloop_named_site(const char *name);
 
 /* Prints the n hottest scopes to standard output. */
@@ -145,7 +150,7 @@ void hotloop_count_alloc(size_t bytes);
 void hotloop_count_free(size_t bytes);
 void hotloop_count_realloc(size_t old_bytes, size_t new_bytes);
 
-/* Not 0 while scopes are recorded. Read by the macros, so that a scope costs one load when they are not. */
+/* Not 0 while scopes are recorded. Read by the macros, so that a scope costs a load and a branch when they are not. */
 #if defined(__GNUC__)
 extern uint32_t hotloop_active;
 #define HOTLOOP_IS_ACTIVE() (__atomic_load_n(&hotloop_active, __ATOMIC_RELAXED) != 0)
@@ -187,7 +192,8 @@ static inline void hotloop_scope_cleanup(hotloop_scope *scope) {
 #define HOTLOOP_OPEN_(id, scope_name, scope_function, number) ((void)0)
 #endif
 
-/* Profiles the rest of the block. The name is a string literal. */
+/* Profiles the rest of the block. The name is a string literal; anything else does not compile ("expected '}'"). A name
+ * known at run time goes through hotloop_named_site. */
 #define HOTLOOP_SCOPE(name) HOTLOOP_OPEN_(HOTLOOP_UNIQUE, "" name, NULL, HOTLOOP_NO_INDEX)
 /* The same with a number. */
 #define HOTLOOP_SCOPE_INDEX(name, index) HOTLOOP_OPEN_(HOTLOOP_UNIQUE, "" name, NULL, index)

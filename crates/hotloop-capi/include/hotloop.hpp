@@ -14,7 +14,7 @@
 //     }
 //
 // A scope ends with its block, also when an exception leaves it. With HOTLOOP_OFF defined the macros vanish and the
-// library need not be linked.
+// library need not be linked. There is no timeline yet; see hotloop.h.
 #ifndef HOTLOOP_HPP
 #define HOTLOOP_HPP
 
@@ -262,7 +262,9 @@ private:
     HOTLOOP_GUARD_(id, scope_name, nullptr, HOTLOOP_NO_INDEX);                                                         \
     if (HOTLOOP_PASTE(hotloop_scope_, id).active()) HOTLOOP_PASTE(hotloop_scope_, id).add_work(__VA_ARGS__)
 
-// Profiles the rest of the block. The name is a string literal.
+// Profiles the rest of the block. The name is a string literal; anything else does not compile ("expected '}'"). A name
+// known at run time goes through hotloop_named_site:
+//     hotloop::Scope scope(hotloop_named_site(name.c_str()));
 #define PROFILE_SCOPE(name) HOTLOOP_GUARD_(HOTLOOP_UNIQUE, "" name, nullptr, HOTLOOP_NO_INDEX)
 // The same with a number, such as a layer: each index is a row of its own.
 #define PROFILE_SCOPE_INDEX(name, index)                                                                               \

@@ -1,5 +1,6 @@
 //! Starting and stopping.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,8 +44,42 @@ fn last() -> MutexGuard<'static, Config> {
 }
 
 fn start_with(config: Config) {
-    quietly(|| config.start());
+    quietly(|| {
+        config.start();
+        name_main_thread();
+    });
     hotloop_active.store(1, Relaxed);
+}
+
+thread_local! {
+    /// Whether this thread was given a name.
+    static NAMED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Names the calling thread if it is the one that `main` runs on: C, unlike Rust, gives that thread no name.
+fn name_main_thread() {
+    if is_main_thread() && !NAMED.get() {
+        name_thread("main");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_main_thread() -> bool {
+    unsafe extern "C" {
+        safe fn gettid() -> c_int;
+    }
+    u32::try_from(gettid()) == Ok(std::process::id())
+}
+
+/// Elsewhere there is no way that all systems share; the thread goes by its number.
+#[cfg(not(target_os = "linux"))]
+fn is_main_thread() -> bool {
+    false
+}
+
+fn name_thread(name: &str) {
+    NAMED.set(true);
+    profiler::name_thread(name);
 }
 
 /// Starts to record.
@@ -101,7 +136,7 @@ pub unsafe extern "C" fn hotloop_name_thread(name: *const std::ffi::c_char) {
     quietly(|| {
         // SAFETY: the caller's promise.
         if let Some(name) = unsafe { text::copy(name) } {
-            profiler::name_thread(&name);
+            name_thread(&name);
         }
     });
 }

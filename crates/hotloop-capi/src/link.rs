@@ -26,14 +26,14 @@ thread_local! {
 /// The scope this thread is in.
 #[unsafe(no_mangle)]
 pub extern "C" fn hotloop_current() -> CLink {
-    CLink { tag: TAG, raw: quietly(profiler::current).into_raw().into() }
+    CLink { tag: TAG, raw: quietly(profiler::current).into_raw() }
 }
 
 /// Attaches this thread to a scope.
 #[unsafe(no_mangle)]
 pub extern "C" fn hotloop_attach(link: CLink) {
     // A link that is all zero attaches to nothing, but is still undone by the next detach.
-    let link = Link::from_raw(if link.tag == TAG { link.raw as u32 } else { 0 });
+    let link = Link::from_raw(if link.tag == TAG { link.raw } else { 0 });
     quietly(|| {
         let attached = ManuallyDrop::new(link.attach());
         // The thread is ending: nothing can be attached any more.

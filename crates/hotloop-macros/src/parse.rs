@@ -102,14 +102,21 @@ fn parse_value(tokens: Vec<TokenTree>) -> Result<Value> {
         }
     };
     if !matches!(key.to_string().as_str(), "index" | "flops" | "bytes" | "tokens") {
-        let message = format!("unknown argument `{key}`: expected {KEYS}");
-        return Err(Problem::new(key.span(), message));
+        return Err(unknown_argument(&key));
     }
     let expression: TokenStream = tokens.collect();
     if expression.is_empty() {
         return Err(Problem::new(equals.span(), format!("`{key} =` needs a value")));
     }
     Ok(Value { key, expression })
+}
+
+fn unknown_argument(key: &Ident) -> Problem {
+    let mut message = format!("unknown argument `{key}`: expected {KEYS}");
+    if key.to_string() == "name" {
+        message.push_str("; a name comes first, as a literal or constant: `#[profile(\"x\", ..)]`");
+    }
+    Problem::new(key.span(), message)
 }
 
 /// The parts of a function that are rewritten, and what stands before the body, untouched.

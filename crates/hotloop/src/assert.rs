@@ -53,7 +53,7 @@ macro_rules! assert_time {
     };
 }
 
-const NOT_ENABLED: &str = "hotloop is built without its feature `enabled`, so this cannot be checked";
+const NOT_ENABLED: &str = "hotloop is built without its feature `enabled`, so this cannot be checked; build with `--features hotloop/enabled`";
 const NOT_INSTALLED: &str = "hotloop::Allocator is not the global allocator of this program, so allocations cannot be checked; add\n\
      #[global_allocator] static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();";
 
@@ -75,7 +75,7 @@ fn require_allocator() {
 pub fn check_no_alloc<R>(work: impl FnOnce() -> R) -> R {
     require_allocator();
     let (result, allocations) = alloc::watching(work);
-    assert!(allocations == 0, "{allocations} allocations or reallocations where none are allowed");
+    assert!(allocations == 0, "{allocations} {} where none are allowed", plural(allocations));
     result
 }
 
@@ -87,8 +87,9 @@ pub fn check_allocs(snapshot: &Snapshot, name: &str, most: u64) {
     let made = scope.allocs_total.allocs + scope.allocs_total.reallocs;
     assert!(
         made <= most,
-        "scope `{}` made {made} allocations ({} bytes) in {} calls; at most {most} are allowed",
+        "scope `{}` made {made} {} ({} bytes) in {} calls; at most {most} are allowed",
         scope.name,
+        plural(made),
         scope.allocs_total.alloc_bytes,
         scope.calls,
     );
@@ -113,6 +114,10 @@ pub fn check_time(snapshot: &Snapshot, name: &str, statistic: &str, most: Durati
     );
 }
 
+fn plural(n: u64) -> &'static str {
+    if n == 1 { "allocation or reallocation" } else { "allocations or reallocations" }
+}
+
 fn statistic_of(scope: &ScopeStats, statistic: &str) -> Option<Duration> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time, never negative")]
     let ns = match statistic {
@@ -130,9 +135,17 @@ fn statistic_of(scope: &ScopeStats, statistic: &str) -> Option<Duration> {
 
 #[track_caller]
 fn find(snapshot: &Snapshot, name: &str) -> ScopeStats {
-    let Some(scope) = snapshot.find(name) else {
-        let known: Vec<String> = snapshot.by_name().into_iter().map(|scope| scope.name).collect();
-        panic!("no scope `{name}` was recorded; recorded were: {}", known.join(", "));
-    };
-    scope
+    let names = |scopes: &[ScopeStats]| scopes.iter().map(|scope| scope.name.as_str()).collect::<Vec<_>>().join(", ");
+    let mut found = snapshot.find_all(name);
+    match (found.len(), found.pop()) {
+        (1, Some(scope)) => scope,
+        (_, Some(last)) => {
+            found.push(last);
+            panic!("several scopes are called `{name}`, name one of them in full: {}", names(&found))
+        }
+        (_, None) if snapshot.scopes.is_empty() => {
+            panic!("no scope `{name}` was recorded, nor any other: was hotloop::start() called before?")
+        }
+        (_, None) => panic!("no scope `{name}` was recorded; recorded were: {}", names(&snapshot.by_name())),
+    }
 }

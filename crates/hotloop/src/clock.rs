@@ -136,6 +136,9 @@ fn read_os() -> u64 {
 fn choose() -> (bool, &'static str) {
     match std::env::var_os("HOTLOOP_CLOCK") {
         Some(value) if value == "os" => return (false, "HOTLOOP_CLOCK=os asks for it"),
+        Some(value) if !value.is_empty() => {
+            return (counter_is_trusted().0, "HOTLOOP_CLOCK is set to something other than `os`, and ignored");
+        }
         _ => {}
     }
     if cfg!(miri) {

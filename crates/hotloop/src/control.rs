@@ -71,9 +71,7 @@ impl Config {
             return;
         }
         clock::init();
-        let modes = self.modes();
-        tree::measure(modes);
-        tree::start(modes, self.timeline.unwrap_or(0).min(MAX_EVENTS), self.budget.unwrap_or(0.0));
+        tree::start(self.modes(), self.timeline.unwrap_or(0).min(MAX_EVENTS), self.budget.unwrap_or(0.0));
     }
 
     fn modes(self) -> u64 {

@@ -19,8 +19,8 @@ use crate::{ENABLED, clock};
 ///
 /// The name (a literal or a constant) is qualified by the module. After it, in any order:
 /// `index` tells activations apart that share the name (layer 7), `flops`, `bytes` and `tokens` declare the work of this
-/// call, from which rates are made. Values are integers of any type; they are computed only when the profiler is
-/// started.
+/// call, from which rates are made. Values are numbers of any type, taken `as u64`: fractions are cut off. They are
+/// computed only when the profiler is started. What varies at run time is an index, not a name.
 ///
 /// The guard behind it belongs to one thread, so a future that holds it across `.await` cannot be spawned on a
 /// multi-threaded executor; put the scope into a block, or use [`#[profile]`](macro@crate::profile) on the `async fn`:
@@ -163,7 +163,7 @@ impl Entry {
 ///
 /// It belongs to the thread that opened it: it can neither be sent to another nor be shared.
 #[derive(Debug)]
-#[must_use = "the scope ends where this is dropped"]
+#[must_use = "the scope ends where this is dropped: bind it to a name, `let _guard = …`; `let _ =` ends it at once"]
 pub struct Scope {
     entered: Entered,
     _one_thread: PhantomData<*const ()>,

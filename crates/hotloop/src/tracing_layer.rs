@@ -35,10 +35,9 @@ const SHARDS: usize = 64;
 ///
 /// ```
 /// use tracing_subscriber::layer::SubscriberExt;
+/// use tracing_subscriber::util::SubscriberInitExt;
 ///
-/// let subscriber = tracing_subscriber::registry().with(hotloop::tracing_layer());
-/// # drop(subscriber);
-/// // subscriber.init();
+/// tracing_subscriber::registry().with(hotloop::tracing_layer()).init();
 /// hotloop::start();
 /// ```
 ///

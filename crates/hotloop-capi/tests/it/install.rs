@@ -79,6 +79,16 @@ fn use_by_pkg_config(work: &Path, prefix: &Path) {
     succeed(&mut Command::new(&program));
 }
 
+/// What is installed carries no debug information, which is most of what Cargo builds.
+fn check_sizes(prefix: &Path) {
+    let size = |path: &Path| fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).len();
+    for library in ["libhotloop.so", "libhotloop.a"] {
+        let (installed, built) =
+            (size(&prefix.join("lib").join(library)), size(&target_dir().join("release").join(library)));
+        assert!(installed < built, "{library}: {installed} bytes installed, {built} built");
+    }
+}
+
 /// A folder with a project that uses hotloop.
 fn project(work: &Path) -> &Path {
     // A leftover of an earlier run would hide what the installation forgot.
@@ -103,6 +113,7 @@ fn cmake_installs_what_cmake_and_pkg_config_find() {
     cmake(&["-S", source, "-B", shown(&build), "-DCMAKE_INSTALL_LIBDIR=lib", &to_prefix, &cargo_dir()]);
     cmake(&["--build", shown(&build)]);
     cmake(&["--install", shown(&build)]);
+    check_sizes(&prefix);
     use_it(project, &format!("-DCMAKE_PREFIX_PATH={}", shown(&prefix)));
     if exists("pkg-config") {
         use_by_pkg_config(&work, &prefix);

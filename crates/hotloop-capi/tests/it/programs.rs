@@ -69,6 +69,12 @@ fn links_join_the_work_of_threads() {
 }
 
 #[test]
+fn threads_go_by_their_names() {
+    Program::new("thread_names.cpp").check(BOTH);
+    Program { environment: &[("HOTLOOP_TEST", "named-before")], ..Program::new("thread_names.cpp") }.check(BOTH);
+}
+
+#[test]
 fn work_and_indexes_are_kept() {
     Program::new("work.cpp").check(BOTH);
 }

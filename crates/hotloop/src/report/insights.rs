@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::units::{bytes, count, mean_count, percent, share, short_time, time};
+use super::units::{bytes, count, mean_count, percent, share, short_time, time, wrapped};
 use crate::snapshot::{ScopeStats, Snapshot};
 
 /// A share of the wall time worth a sentence.
@@ -28,34 +28,13 @@ pub(super) fn write(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]
     }
 }
 
-/// The longest line of a sentence.
-const WIDTH: usize = 112;
-
-/// A sentence in lines, with `line_end` between them.
-fn wrapped(sentence: &str, line_end: &str) -> String {
-    let (mut text, mut column) = (String::new(), 0);
-    for word in sentence.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > WIDTH {
-            text.push_str(line_end);
-            column = 0;
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += length;
-    }
-    text
-}
-
 fn hottest(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
     let scope = names.iter().max_by_key(|scope| scope.self_ns)?;
     let part = share(scope.self_ns, snapshot.wall_ns);
     if part < NOTABLE {
         return None;
     }
-    if scope.threads > 1 {
+    if scope.threads > 1 || scope.self_ns > snapshot.wall_ns {
         return Some(format!(
             "`{}` spends the most time in its own code: {} on {} threads.",
             scope.name,
@@ -178,17 +157,4 @@ fn over_budget(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
             most.name
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_break_between_words() {
-        let sentence = "word ".repeat(60);
-        let text = wrapped(sentence.trim_end(), "\n");
-        assert!(text.lines().count() == 3 && text.lines().all(|line| line.len() <= WIDTH));
-        assert_eq!(text.replace('\n', " "), sentence.trim_end());
-    }
 }

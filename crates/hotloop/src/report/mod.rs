@@ -3,6 +3,7 @@
 mod insights;
 mod sections;
 mod table;
+mod trust;
 mod units;
 
 use crate::snapshot::Snapshot;
@@ -16,7 +17,7 @@ pub(crate) fn text(snapshot: &Snapshot, n: usize) -> String {
     }
     if snapshot.scopes.is_empty() {
         return "Hotloop: no scope was recorded. Call hotloop::start() before the code to be measured, and open scopes \
-                in it with hotloop::scope!(\"name\").\n"
+                in it: scope!(\"name\") in Rust, PROFILE_SCOPE(\"name\") in C++, HOTLOOP_SCOPE(\"name\") in C.\n"
             .to_owned();
     }
     let (snapshot, module) = &without_common_module(snapshot);
@@ -32,14 +33,15 @@ pub(crate) fn text(snapshot: &Snapshot, n: usize) -> String {
     sections::futures(&mut text, &names, n);
     sections::threads(&mut text, snapshot, n);
     insights::write(&mut text, snapshot, &names);
-    sections::profiler(&mut text, snapshot, &names);
+    trust::write(&mut text, snapshot, &names);
     text
 }
 
 /// The snapshot with the module that all names share taken off them, and that module: it need not be read on every row.
 fn without_common_module(snapshot: &Snapshot) -> (Snapshot, String) {
     let mut snapshot = snapshot.clone();
-    let mut names = snapshot.scopes.iter().map(|scope| scope.name.as_str());
+    // `<A as B>::c` begins with no module, but has them inside.
+    let mut names = snapshot.scopes.iter().map(|scope| scope.name.as_str()).filter(|name| !is_composed(name));
     let first = names.next().unwrap_or_default();
     let common = names.fold(module_of(first), |common, name| {
         let mut common = common;
@@ -49,13 +51,20 @@ fn without_common_module(snapshot: &Snapshot) -> (Snapshot, String) {
         common
     });
     let common = common.to_owned();
-    for scope in &mut snapshot.scopes {
-        scope.name.drain(..common.len());
+    for scope in snapshot.scopes.iter_mut().filter(|_| !common.is_empty()) {
+        match is_composed(&scope.name) {
+            true => scope.name = scope.name.replace(&common, ""),
+            false => drop(scope.name.drain(..common.len())),
+        }
     }
     (snapshot, common)
 }
 
-/// `a::b::` of `a::b::c`; nothing of a name that has no module, or is written otherwise (`<A as B>::c`).
+fn is_composed(name: &str) -> bool {
+    name.starts_with('<')
+}
+
+/// `a::b::` of `a::b::c`; nothing of a name that has no module, or is not only made of names.
 fn module_of(name: &str) -> &str {
     match name.rfind("::") {
         Some(end) if !name.contains(['<', ' ', '(']) => &name[..end + 2],

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use super::table::Table;
-use super::units::{SMALL, bytes, count, mean_count, name, percent, rate, share, short_time, time};
-use crate::clock::ClockSource;
+use super::units::{SMALL, bytes, count, mean_count, name, percent, plural, rate, share, short_time, time};
 use crate::snapshot::{ScopeStats, Snapshot, ThreadStats};
 
 const NAME_WIDTH: usize = 44;
@@ -20,12 +19,11 @@ fn estimate(scope: &ScopeStats, value: String) -> String {
     if scope.is_sampled { format!("~{value}") } else { value }
 }
 
-fn optional_time(ns: Option<u64>) -> String {
-    ns.map_or_else(|| "-".to_owned(), time)
-}
-
-fn plural(n: u64, word: &str) -> String {
-    format!("{} {word}{}", count(n), if n == 1 { "" } else { "s" })
+/// A time of single calls. There is none before the first has ended; of futures only polls are timed, and they have a
+/// section of their own.
+fn call_time(scope: &ScopeStats, ns: Option<u64>) -> String {
+    let is_known = scope.timed_calls > 0 && scope.polls <= scope.calls;
+    ns.filter(|_| is_known).map_or_else(|| "-".to_owned(), time)
 }
 
 fn thread_count(snapshot: &Snapshot) -> u64 {
@@ -70,16 +68,16 @@ pub(super) fn hot_paths(text: &mut String, snapshot: &Snapshot, names: &[ScopeSt
             percent(share(scope.total_ns, wall)),
             count(scope.calls),
             estimate(scope, short_time(scope.mean_ns())),
-            time(scope.min_ns),
-            optional_time(scope.p50_ns),
-            optional_time(scope.p90_ns),
-            optional_time(scope.p99_ns),
-            time(scope.max_ns),
+            call_time(scope, Some(scope.min_ns)),
+            call_time(scope, scope.p50_ns),
+            call_time(scope, scope.p90_ns),
+            call_time(scope, scope.p99_ns),
+            call_time(scope, Some(scope.max_ns)),
         ]);
     }
     let rest: u64 = by_self.iter().skip(n).map(|scope| scope.self_ns).sum();
     if names.len() > n {
-        let label = format!("({} more scopes)", names.len() - n);
+        let label = format!("({})", plural((names.len() - n) as u64, "more scope"));
         table.row([label, time(rest), percent(share(rest, wall))]);
     }
     table.row(["(idle or in no scope)".into(), time(snapshot.outside_ns), percent(share(snapshot.outside_ns, wall))]);
@@ -109,7 +107,7 @@ pub(super) fn work(text: &mut String, names: &[ScopeStats], n: usize) {
         ]);
     }
     if !table.is_empty() {
-        heading(text, "WORK", "declared work by total time; rates of several threads are per thread");
+        heading(text, "WORK", "declared work by the time of the calling threads; several threads: per thread");
         table.write_to(text);
     }
 }
@@ -159,7 +157,7 @@ pub(super) fn top_allocators(text: &mut String, snapshot: &Snapshot, names: &[Sc
     }
     let outside = &snapshot.outside_allocs;
     table.row([
-        "(outside any scope)".into(),
+        "(outside any scope)".to_owned(),
         bytes(outside.alloc_bytes),
         count(outside.allocs),
         count(outside.reallocs),
@@ -168,7 +166,13 @@ pub(super) fn top_allocators(text: &mut String, snapshot: &Snapshot, names: &[Sc
     ]);
     table.write_to(text);
     let none = names.iter().filter(|scope| scope.allocs_total == Default::default()).count();
-    let _ = writeln!(text, "  {} allocate nothing at all.", plural(none as u64, "scope"));
+    match none {
+        0 => {}
+        1 => text.push_str("  1 scope allocates nothing at all.\n"),
+        n => {
+            let _ = writeln!(text, "  {n} scopes allocate nothing at all.");
+        }
+    }
 }
 
 pub(super) fn most_called(text: &mut String, names: &[ScopeStats], n: usize) {
@@ -202,22 +206,22 @@ pub(super) fn call_tree(text: &mut String, snapshot: &Snapshot, n: usize) {
     heading(text, "CALL TREE", "who calls whom; scopes that differ only by index are one row");
     let scopes = snapshot.without_indices();
     let mut table = Table::new(&["scope", "total", "% wall", "% parent", "self", "calls", "mean", "allocs", "bytes"]);
-    let (mut shown, mut hidden) = (0, 0);
+    let (mut shown, mut hidden, most) = (0, 0, n.saturating_mul(TREE_ROWS));
     for scope in &scopes {
-        if shown >= n * TREE_ROWS || share(scope.total_ns, snapshot.wall_ns) < SMALL && scope.depth > 0 {
+        if shown >= most || share(scope.total_ns, snapshot.wall_ns) < SMALL && scope.depth > 0 {
             hidden += 1;
             continue;
         }
         shown += 1;
-        let parent = scope.parent.map_or(snapshot.wall_ns, |parent| scopes[parent].total_ns);
+        let of_parent = |parent: usize| percent(share(scope.total_ns, scopes[parent].total_ns));
         let indent = "  ".repeat(scope.depth.min(24));
         let allocs = |cell: String| if snapshot.allocations_counted { cell } else { String::new() };
         let width = NAME_WIDTH.saturating_sub(indent.len()).max(16);
         table.row([
-            format!("{indent}{}", name(short_name(&scopes, scope), width)),
+            format!("{indent}{}", name(&scope.name, width)),
             estimate(scope, time(scope.total_ns)),
             percent(share(scope.total_ns, snapshot.wall_ns)),
-            percent(share(scope.total_ns, parent)),
+            scope.parent.map_or_else(String::new, of_parent),
             estimate(scope, time(scope.self_ns)),
             count(scope.calls),
             estimate(scope, short_time(scope.mean_ns())),
@@ -227,15 +231,8 @@ pub(super) fn call_tree(text: &mut String, snapshot: &Snapshot, n: usize) {
     }
     table.write_to(text);
     if hidden > 0 {
-        let _ = writeln!(text, "  ({hidden} more rows: below {}, or beyond {} rows)", percent(SMALL), n * TREE_ROWS);
+        let _ = writeln!(text, "  ({} not shown: below {}, or beyond {most})", plural(hidden, "row"), percent(SMALL));
     }
-}
-
-/// Below a parent of the same module, the module need not be said again.
-fn short_name<'a>(scopes: &[ScopeStats], scope: &'a ScopeStats) -> &'a str {
-    let Some(parent) = scope.parent.map(|parent| &scopes[parent]) else { return &scope.name };
-    let Some((module, _)) = parent.name.rsplit_once("::") else { return &scope.name };
-    scope.name.strip_prefix(module).and_then(|rest| rest.strip_prefix("::")).unwrap_or(&scope.name)
 }
 
 /// For scopes with an index, how their indices differ.
@@ -271,7 +268,8 @@ pub(super) fn indices(text: &mut String, snapshot: &Snapshot, n: usize) {
 }
 
 pub(super) fn futures(text: &mut String, names: &[ScopeStats], n: usize) {
-    let mut table = Table::new(&["scope", "calls", "polls", "busy", "elapsed", "waiting"]);
+    let mut table =
+        Table::new(&["scope", "calls", "polls", "busy", "elapsed", "waiting", "poll p50", "poll p99", "longest"]);
     for scope in names.iter().filter(|scope| scope.polls > 0).take(n) {
         table.row([
             name(&scope.name, NAME_WIDTH),
@@ -280,14 +278,13 @@ pub(super) fn futures(text: &mut String, names: &[ScopeStats], n: usize) {
             estimate(scope, time(scope.total_ns)),
             time(scope.elapsed_ns),
             percent(1.0 - share(scope.total_ns.min(scope.elapsed_ns), scope.elapsed_ns)),
+            scope.p50_ns.map_or_else(|| "-".to_owned(), time),
+            scope.p99_ns.map_or_else(|| "-".to_owned(), time),
+            time(scope.max_ns),
         ]);
     }
     if !table.is_empty() {
-        heading(
-            text,
-            "FUTURES",
-            "busy: being polled; elapsed: first poll to last; percentiles of futures are per poll",
-        );
+        heading(text, "FUTURES", "busy: being polled; elapsed: first poll to last");
         table.write_to(text);
     }
 }
@@ -316,10 +313,16 @@ pub(super) fn threads(text: &mut String, snapshot: &Snapshot, n: usize) {
             allocs(bytes(thread.alloc_bytes)),
         ]);
     }
+    let early = &snapshot.early_allocs;
+    if early.allocs > 0 {
+        let empty = || std::iter::repeat_n(String::new(), 6);
+        let cells = [count(early.allocs), bytes(early.alloc_bytes)];
+        table.row(std::iter::once("(before their first scope)".to_owned()).chain(empty()).chain(cells));
+    }
     table.write_to(text);
     let rest: u64 = threads.iter().skip(n).map(|thread| thread.count).sum();
     if rest > 0 {
-        let _ = writeln!(text, "  ({} more threads)", count(rest));
+        let _ = writeln!(text, "  ({})", plural(rest, "more thread"));
     }
 }
 
@@ -346,84 +349,5 @@ fn thread_name(thread: &ThreadStats) -> String {
         (_, 2..) => format!("({} ended threads)", count(thread.count)),
         (Some(given), _) => name(given, 28),
         (None, _) => format!("thread {}", thread.id),
-    }
-}
-
-/// How the numbers came about: clock, own cost, what was sampled, what was lost.
-pub(super) fn profiler(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]) {
-    heading(text, "THE PROFILER", "how far these numbers can be trusted");
-    let cost = &snapshot.own_cost;
-    let clock = match snapshot.clock.source {
-        ClockSource::Counter => "the CPU's counter",
-        ClockSource::Os => "the operating system's",
-    };
-    let _ = writeln!(
-        text,
-        "  clock       {clock} ({}); two readings lie {} apart, shorter calls read as 0",
-        snapshot.clock.why,
-        short_time(snapshot.clock.resolution_ns)
-    );
-    let _ = writeln!(
-        text,
-        "  own cost    {} per timed call, {} per counted one, {} per allocation: {} in all, {} of the wall time;\n              \
-         taken out of the times above",
-        short_time(cost.per_scope_ns),
-        short_time(cost.per_sampled_scope_ns),
-        short_time(cost.per_alloc_ns),
-        time(cost.total_ns),
-        percent(cost.share_of_wall),
-    );
-    budget(text, snapshot, names);
-    if names.iter().any(|scope| scope.p50_ns.is_some()) {
-        let _ = writeln!(text, "  percentiles within {} of the exact ones", percent(Snapshot::PERCENTILE_ERROR));
-    }
-    let kept: usize = snapshot.timeline.iter().map(|thread| thread.events.len()).sum();
-    if kept > 0 || snapshot.lost.timeline_events > 0 {
-        let lost = count(snapshot.lost.timeline_events);
-        let _ =
-            writeln!(text, "  timeline    {} events kept, {lost} lost (overwritten by later ones)", count(kept as u64));
-    }
-    losses(text, snapshot);
-}
-
-fn budget(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]) {
-    let Some(limit) = snapshot.own_cost.budget else {
-        text.push_str("  budget      none: every call was timed\n");
-        return;
-    };
-    let sampled: Vec<&ScopeStats> = names.iter().filter(|scope| scope.is_sampled).collect();
-    let verdict = if snapshot.own_cost.share_of_wall > limit { "exceeded" } else { "kept" };
-    let _ = write!(text, "  budget      {} of the wall time, {verdict}; ", percent(limit));
-    if sampled.is_empty() {
-        text.push_str("every call was timed\n");
-        return;
-    }
-    let _ = writeln!(
-        text,
-        "{} too short to time every call (marked ~, counts are exact):",
-        plural(sampled.len() as u64, "scope")
-    );
-    for scope in sampled.iter().take(8) {
-        let entered = scope.polls.max(scope.calls);
-        let _ =
-            writeln!(text, "                {}: timed {} of {}", scope.name, count(scope.timed_calls), count(entered));
-    }
-    if sampled.len() > 8 {
-        let _ = writeln!(text, "                and {} more", sampled.len() - 8);
-    }
-}
-
-fn losses(text: &mut String, snapshot: &Snapshot) {
-    let lost = &snapshot.lost;
-    for (n, what) in [
-        (lost.calls_without_room, "calls found no room in the tree (too many paths or too deep) and are in no row"),
-        (lost.calls_with_other_index, "calls had an index beyond the 1,024 kept apart and share one entry"),
-        (lost.unbalanced_scopes, "scopes ended in another order than they began"),
-        (lost.scopes_after_thread_end, "scopes were opened while their thread was being torn down, and not recorded"),
-        (lost.timings_without_percentile, "timings are in no percentile: the memory for histograms was used up"),
-    ] {
-        if n > 0 {
-            let _ = writeln!(text, "  lost        {} {what}", count(n));
-        }
     }
 }

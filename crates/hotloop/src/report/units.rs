@@ -50,6 +50,19 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// A share in percent that may be very small.
+pub(super) fn fine_percent(share: f64) -> String {
+    match share {
+        ..=0.0 | 0.000_95.. => percent(share),
+        _ => format!("{:.1$} %", share * 100.0, (1.0 - share.log10()).ceil().clamp(2.0, 9.0) as usize - 2),
+    }
+}
+
+/// A count and what is counted, in the singular or plural.
+pub(super) fn plural(n: u64, word: &str) -> String {
+    format!("{} {word}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
 /// A rate with its unit prefix: 12.3 G, 4.56 k.
 pub(super) fn rate(per_second: f64, unit: &str) -> String {
     let (value, prefix) = match per_second {
@@ -71,14 +84,37 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// A qualified name in so many characters: its end says most.
+/// A qualified name in so many characters: its end says most. What would break the line is replaced.
 pub(super) fn name(qualified: &str, width: usize) -> String {
+    let breaks = |c: char| c.is_control() || ('\u{200e}'..='\u{202e}').contains(&c);
+    let qualified = qualified.replace(breaks, "?");
     let length = qualified.chars().count();
     if length <= width {
-        return qualified.to_owned();
+        return if qualified.is_empty() { "(no name)".to_owned() } else { qualified };
     }
     let end: String = qualified.chars().skip(length - width.saturating_sub(2)).collect();
     format!("..{end}")
+}
+
+/// The longest line of a sentence.
+const WIDTH: usize = 112;
+
+/// A sentence in lines, with `line_end` between them.
+pub(super) fn wrapped(sentence: &str, line_end: &str) -> String {
+    let (mut text, mut column) = (String::new(), 0);
+    for word in sentence.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            text.push_str(line_end);
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
 }
 
 /// Below this a share is not worth a row of its own.
@@ -105,6 +141,11 @@ mod tests {
         );
         assert_eq!([count(0), count(999), count(1_000), count(12_345_678)], ["0", "999", "1,000", "12,345,678"]);
         assert_eq!([percent(0.5), percent(1.0)], ["50.0 %", "100.0 %"]);
+        assert_eq!(
+            [fine_percent(0.01), fine_percent(0.000_5), fine_percent(0.000_01)],
+            ["1.0 %", "0.050 %", "0.0010 %"]
+        );
+        assert_eq!([plural(1, "scope"), plural(1000, "scope")], ["1 scope", "1,000 scopes"]);
         assert_eq!([rate(12.5e9, "FLOP/s"), rate(950.0, "tok/s")], ["12.5 GFLOP/s", "950 tok/s"]);
     }
 
@@ -112,5 +153,14 @@ mod tests {
     fn long_names_keep_their_end() {
         assert_eq!(name("engine::model::qkv", 10), "..del::qkv");
         assert_eq!(name("qkv", 10), "qkv");
+        assert_eq!([name("a\nb\u{202e}c", 10), name("", 10)], ["a?b?c", "(no name)"]);
+    }
+
+    #[test]
+    fn sentences_break_between_words() {
+        let sentence = "word ".repeat(60);
+        let text = wrapped(sentence.trim_end(), "\n");
+        assert!(text.lines().count() == 3 && text.lines().all(|line| line.len() <= WIDTH));
+        assert_eq!(text.replace('\n', " "), sentence.trim_end());
     }
 }

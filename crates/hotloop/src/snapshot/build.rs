@@ -56,9 +56,10 @@ impl Scale {
         (ticks / self.rate()).round().max(0.0) as u64
     }
 
-    /// A single duration as the clock read it, without the cost that lies inside it.
-    fn call_ns(&self, ticks: u64) -> u64 {
-        self.ns(ticks as f64 - self.cost.inside)
+    /// A single duration as the clock read it, without the own cost of the call, and of what happened inside it: the
+    /// latter is not known for one call, so each pays the share that all of them together pay.
+    fn call_ns(&self, ticks: u64, counters: &Counters) -> u64 {
+        self.ns((ticks as f64 - self.cost.inside) * clean_share(counters.total, counters.raw))
     }
 
     pub(super) fn thread(&self, record: &ThreadRecord) -> ThreadStats {
@@ -84,8 +85,9 @@ impl Scale {
             is_sampled: counters.is_sampled(),
             open_calls: counters.open,
             total_ns: self.ns(counters.total),
-            min_ns: if counters.timed == 0 { 0 } else { self.call_ns(counters.min) },
-            max_ns: self.call_ns(counters.max),
+            attached_ns: self.ns(counters.attached as f64 * clean_share(counters.total, counters.raw)),
+            min_ns: if counters.timed == 0 { 0 } else { self.call_ns(counters.min, counters) },
+            max_ns: self.call_ns(counters.max, counters),
             allocs: alloc_stats(counters),
             allocs_total: alloc_stats(counters),
             peak_live_bytes: counters.peak,
@@ -95,6 +97,9 @@ impl Scale {
             polls: if counters.reentries > 0 || counters.elapsed > 0 { counters.entries } else { 0 },
             elapsed_ns: self.ns(counters.elapsed as f64),
             threads: counters.threads,
+            thread_set: counters.thread_set,
+            raw_ns: counters.raw / self.rate(),
+            clean_ns: counters.total / self.rate(),
             histogram: histogram.clone(),
             ..ScopeStats::default()
         }
@@ -104,7 +109,7 @@ impl Scale {
         let event = |event: &tree::Event| {
             Some(TimelineEvent {
                 scope: (*places.get(event.path as usize)?)?,
-                start_ns: self.ns(event.start.saturating_sub(collected.reset_at) as f64),
+                start_ns: self.ns(event.start.saturating_sub(collected.zero) as f64),
                 duration_ns: self.ns(event.ticks as f64),
             })
         };
@@ -118,10 +123,16 @@ impl Scale {
     }
 }
 
+/// The part of a time that is the program's own.
+fn clean_share(clean: f64, raw: f64) -> f64 {
+    if raw > 0.0 { (clean / raw).min(1.0) } else { 1.0 }
+}
+
 pub(super) fn set_percentiles(scope: &mut ScopeStats, ticks_per_ns: f64, inside_ns: f64) {
+    let share = clean_share(scope.clean_ns, scope.raw_ns);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time, never negative")]
     let percentile = |q| {
-        let ns = scope.histogram.quantile(q)? / ticks_per_ns - inside_ns;
+        let ns = (scope.histogram.quantile(q)? / ticks_per_ns - inside_ns) * share;
         Some((ns.max(0.0) as u64).clamp(scope.min_ns, scope.max_ns.max(scope.min_ns)))
     };
     (scope.p50_ns, scope.p90_ns, scope.p99_ns) = (percentile(0.5), percentile(0.9), percentile(0.99));

@@ -29,8 +29,10 @@ pub struct Snapshot {
     pub threads: Vec<ThreadStats>,
     /// Time that threads spent outside any scope, from each one's first scope on.
     pub outside_ns: u64,
-    /// Allocations outside any scope, those of threads that never opened one included.
+    /// Allocations outside any scope, [`early_allocs`](Self::early_allocs) included.
     pub outside_allocs: AllocStats,
+    /// Allocations of threads before their first scope, and of threads that have none: in no thread's count.
+    pub early_allocs: AllocStats,
     /// Whether allocations were counted.
     pub allocations_counted: bool,
     /// The last calls of each thread, where a timeline was asked for.
@@ -67,11 +69,14 @@ pub struct ScopeStats {
     pub open_calls: u64,
     /// Time in it and all below it, summed over threads.
     pub total_ns: u64,
+    /// The part of it that other threads spent, attached to it.
+    pub attached_ns: u64,
     /// Time in it and not in any scope below it.
     pub self_ns: u64,
-    /// The shortest timed call.
+    /// The shortest timed call; 0 where none was. Like the longest and the percentiles, it is without the profiler's own
+    /// cost inside the call as far as that follows from the mean; of an `async fn` it is the shortest poll.
     pub min_ns: u64,
-    /// The longest timed call.
+    /// The longest timed call. Of a sampled scope, the longest of those that were timed.
     pub max_ns: u64,
     /// Half of the timed calls took no longer; within [`PERCENTILE_ERROR`](Snapshot::PERCENTILE_ERROR).
     pub p50_ns: Option<u64>,
@@ -95,9 +100,14 @@ pub struct ScopeStats {
     pub polls: u64,
     /// From first poll to last, summed over the calls; 0 where it is no future.
     pub elapsed_ns: u64,
-    /// Threads that entered it.
+    /// Threads that entered it; where names are summed, at least so many.
     pub threads: u64,
+    /// Which threads, as far as their numbers fit.
+    thread_set: u128,
     histogram: HistogramCopy,
+    /// Its time before and after the own cost was taken out, for percentiles of several paths together.
+    raw_ns: f64,
+    clean_ns: f64,
 }
 
 /// Allocations and frees: how many and how many bytes.
@@ -194,32 +204,38 @@ impl AllocStats {
 }
 
 impl ScopeStats {
-    /// Mean time of a call (of an `async fn`: of all its polls together).
+    /// Mean time of a call (of an `async fn`: of all its polls together), without what other threads did for it.
     #[must_use]
     pub fn mean_ns(&self) -> f64 {
-        if self.calls == 0 { 0.0 } else { self.total_ns as f64 / self.calls as f64 }
+        if self.calls == 0 { 0.0 } else { self.called_ns() as f64 / self.calls as f64 }
     }
 
-    /// Declared operations per nanosecond of its total time, which is GFLOP/s; `None` where none are declared.
+    /// Its total, without what other threads did attached to it.
+    fn called_ns(&self) -> u64 {
+        self.total_ns.saturating_sub(self.attached_ns)
+    }
+
+    /// Declared operations per nanosecond of its time on the calling threads, which is GFLOP/s; `None` where none are
+    /// declared.
     #[must_use]
     pub fn gflops(&self) -> Option<f64> {
         self.rate(self.flops)
     }
 
-    /// Declared bytes per nanosecond of its total time, which is GB/s; `None` where none are declared.
+    /// Declared bytes per nanosecond of that time, which is GB/s; `None` where none are declared.
     #[must_use]
     pub fn gbytes_per_s(&self) -> Option<f64> {
         self.rate(self.bytes)
     }
 
-    /// Declared tokens per second of its total time; `None` where none are declared.
+    /// Declared tokens per second of that time; `None` where none are declared.
     #[must_use]
     pub fn tokens_per_s(&self) -> Option<f64> {
         self.rate(self.tokens).map(|per_ns| per_ns * 1e9)
     }
 
     fn rate(&self, work: u64) -> Option<f64> {
-        (work > 0 && self.total_ns > 0).then(|| work as f64 / self.total_ns as f64)
+        (work > 0 && self.called_ns() > 0).then(|| work as f64 / self.called_ns() as f64)
     }
 
     /// Adds another path of the same name. Its total, and all that includes what is below, counts only where it is not
@@ -230,18 +246,25 @@ impl ScopeStats {
         self.is_sampled |= other.is_sampled;
         self.open_calls += other.open_calls;
         self.self_ns += other.self_ns;
-        self.min_ns = self.min_ns.min(other.min_ns);
+        if other.timed_calls > 0 && (self.timed_calls == other.timed_calls || other.min_ns < self.min_ns) {
+            // The first with any timing, or a shorter one.
+            self.min_ns = other.min_ns;
+        }
         self.max_ns = self.max_ns.max(other.max_ns);
         self.allocs.add(&other.allocs);
         self.peak_live_bytes = self.peak_live_bytes.max(other.peak_live_bytes);
         self.polls += other.polls;
-        self.threads = self.threads.max(other.threads);
+        self.thread_set |= other.thread_set;
+        self.threads = self.threads.max(other.threads).max(self.thread_set.count_ones().into());
+        self.raw_ns += other.raw_ns;
+        self.clean_ns += other.clean_ns;
         self.histogram.add(&other.histogram);
-        self.flops += other.flops;
-        self.bytes += other.bytes;
-        self.tokens += other.tokens;
+        self.flops = self.flops.saturating_add(other.flops);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.tokens = self.tokens.saturating_add(other.tokens);
         if !inside {
             self.total_ns += other.total_ns;
+            self.attached_ns += other.attached_ns;
             self.elapsed_ns += other.elapsed_ns;
             self.allocs_total.add(&other.allocs_total);
         }
@@ -291,6 +314,7 @@ impl Snapshot {
             threads: Vec::new(),
             outside_ns: 0,
             outside_allocs: AllocStats::default(),
+            early_allocs: AllocStats::default(),
             allocations_counted: false,
             timeline: Vec::new(),
             lost: Losses::default(),
@@ -301,8 +325,9 @@ impl Snapshot {
         let in_scopes: u64 = self.threads.iter().map(|thread| thread.in_scopes_ns + thread.own_cost_ns).sum();
         let wall: u64 = self.threads.iter().map(|thread| thread.wall_ns).sum();
         self.outside_ns = wall.saturating_sub(in_scopes);
-        let [allocs, alloc_bytes, frees, free_bytes] = collected.outside;
-        self.outside_allocs = AllocStats { allocs, alloc_bytes, frees, free_bytes, reallocs: 0 };
+        let [allocs, alloc_bytes, frees, free_bytes, reallocs] = collected.outside;
+        self.early_allocs = AllocStats { allocs, alloc_bytes, frees, free_bytes, reallocs };
+        self.outside_allocs = self.early_allocs;
         if let Some(root) = collected.counters.first() {
             self.outside_allocs.add(&alloc_stats(root));
         }
@@ -317,7 +342,7 @@ impl Snapshot {
         let mut sums: Vec<ScopeStats> = Vec::new();
         for (place, scope) in self.scopes.iter().enumerate() {
             match places.get(scope.name.as_str()) {
-                Some(sum) => sums[*sum].absorb(scope, self.is_inside_namesake(place)),
+                Some(sum) => sums[*sum].absorb(scope, self.is_inside(place, |above| above.name == scope.name)),
                 None => {
                     places.insert(&scope.name, sums.len());
                     sums.push(ScopeStats { parent: None, depth: 0, ..scope.clone() });
@@ -343,6 +368,7 @@ impl Snapshot {
 
     /// The names that carry indices, with the scopes of each, summed over the tree by index; longest total first.
     pub(crate) fn by_index(&self) -> Vec<(String, Vec<ScopeStats>)> {
+        let same = |a: &ScopeStats, b: &ScopeStats| (&a.name, a.index) == (&b.name, b.index);
         let mut families: HashMap<&str, HashMap<(Option<u64>, bool), ScopeStats>> = HashMap::new();
         for (place, scope) in self.scopes.iter().enumerate() {
             if scope.index.is_none() && !scope.is_other_index {
@@ -350,7 +376,7 @@ impl Snapshot {
             }
             let members = families.entry(&scope.name).or_default();
             match members.get_mut(&(scope.index, scope.is_other_index)) {
-                Some(member) => member.absorb(scope, self.is_inside_namesake(place)),
+                Some(member) => member.absorb(scope, self.is_inside(place, |above| same(above, scope))),
                 None => drop(members.insert((scope.index, scope.is_other_index), scope.clone())),
             }
         }
@@ -361,24 +387,30 @@ impl Snapshot {
         families
     }
 
-    fn is_inside_namesake(&self, place: usize) -> bool {
-        let mut above = self.scopes[place].parent;
-        while let Some(parent) = above {
-            if self.scopes[parent].name == self.scopes[place].name {
-                return true;
-            }
-            above = self.scopes[parent].parent;
-        }
-        false
+    /// Whether a scope above this one is such.
+    fn is_inside(&self, place: usize, is_such: impl Fn(&ScopeStats) -> bool) -> bool {
+        let above = |place: &usize| self.scopes[*place].parent;
+        std::iter::successors(above(&place), above).any(|place| is_such(&self.scopes[place]))
     }
 
-    /// The scope of this name, summed over the tree: the qualified name, or the end of it (`qkv`, `model::qkv`).
+    /// The scope of this name, summed over the tree: the qualified name, or the end of it (`qkv`, `model::qkv`). Where
+    /// several names end so, the one with the longest total; see [`find_all`](Self::find_all).
     #[must_use]
     pub fn find(&self, name: &str) -> Option<ScopeStats> {
-        let is_end = |scope: &ScopeStats| scope.name.strip_suffix(name).is_some_and(|rest| rest.ends_with("::"));
-        let sums = self.by_name();
-        let exact = sums.iter().find(|scope| scope.name == name);
-        exact.or_else(|| sums.iter().find(|scope| is_end(scope))).cloned()
+        self.find_all(name).into_iter().next()
+    }
+
+    /// The scopes that [`find`](Self::find) chooses from, longest total first: one, if the name is qualified.
+    #[must_use]
+    pub fn find_all(&self, name: &str) -> Vec<ScopeStats> {
+        let mut found = self.by_name();
+        match found.iter().position(|scope| scope.name == name) {
+            Some(exact) => vec![found.swap_remove(exact)],
+            None => {
+                found.retain(|scope| scope.name.strip_suffix(name).is_some_and(|rest| rest.ends_with("::")));
+                found
+            }
+        }
     }
 
     /// The report as text, with the first `n` of each ranking.

@@ -8,18 +8,19 @@ use super::node::Node;
 
 /// Allocations and frees of threads that have no tree: counts and bytes of each. Locked additions, because any thread
 /// may come here.
-pub(super) static OUTSIDE: Outside = Outside([const { AtomicU64::new(0) }; 4]);
+pub(super) static OUTSIDE: Outside = Outside([const { AtomicU64::new(0) }; 5]);
 
-pub(super) struct Outside([AtomicU64; 4]);
+/// Allocations, their bytes, frees, their bytes, reallocations.
+pub(super) struct Outside([AtomicU64; 5]);
 
 impl Outside {
-    fn add(&self, amounts: [u64; 4]) {
+    fn add(&self, amounts: [u64; 5]) {
         for (sum, amount) in self.0.iter().zip(amounts).filter(|(_, amount)| *amount > 0) {
             sum.fetch_add(amount, Relaxed);
         }
     }
 
-    pub(super) fn get(&self) -> [u64; 4] {
+    pub(super) fn get(&self) -> [u64; 5] {
         self.0.each_ref().map(|sum| sum.load(Relaxed))
     }
 
@@ -43,6 +44,15 @@ impl Local {
         self.peak.set(higher(self.peak.get(), node.entry_peak.get()));
     }
 
+    /// Lets the scopes that are open count their peaks from now, when allocations begin to be counted.
+    pub(super) fn restart_peaks(&self) {
+        self.peak.set(self.live.get());
+        for node in ancestors(self.current.get()) {
+            node.entry_live.set(self.live.get());
+            node.entry_peak.set(self.live.get());
+        }
+    }
+
     /// Writes the peaks of the scopes that are still open on this thread, for a snapshot that this thread takes.
     pub(super) fn publish_peaks(&self) {
         let mut peak = self.peak.get();
@@ -55,7 +65,7 @@ impl Local {
 
     #[inline(always)]
     pub(crate) fn charge_alloc(&self, flags: u64, bytes: u64) {
-        let Some(node) = self.payer(flags, true) else { return self.charge_outside(flags, [1, bytes, 0, 0]) };
+        let Some(node) = self.payer(flags, true) else { return self.charge_outside(flags, [1, bytes, 0, 0, 0]) };
         node.allocs.add(1);
         node.alloc_bytes.add(bytes);
         self.grow_live(bytes);
@@ -63,7 +73,7 @@ impl Local {
 
     #[inline(always)]
     pub(crate) fn charge_free(&self, flags: u64, bytes: u64) {
-        let Some(node) = self.payer(flags, false) else { return self.charge_outside(flags, [0, 0, 1, bytes]) };
+        let Some(node) = self.payer(flags, false) else { return self.charge_outside(flags, [0, 0, 1, bytes, 0]) };
         node.frees.add(1);
         node.free_bytes.add(bytes);
         self.live.set(self.live.get().wrapping_sub(bytes));
@@ -73,7 +83,7 @@ impl Local {
     #[inline(always)]
     pub(crate) fn charge_realloc(&self, flags: u64, old: u64, new: u64) {
         let Some(node) = self.payer(flags, true) else {
-            return self.charge_outside(flags, [0, new.saturating_sub(old), 0, old.saturating_sub(new)]);
+            return self.charge_outside(flags, [0, new.saturating_sub(old), 0, old.saturating_sub(new), 1]);
         };
         node.reallocs.add(1);
         if new >= old {
@@ -124,7 +134,7 @@ impl Local {
     /// A thread without a tree, as every thread is before its first scope, pays into a common account.
     #[cold]
     #[inline(never)]
-    fn charge_outside(&self, flags: u64, account: [u64; 4]) {
+    fn charge_outside(&self, flags: u64, account: [u64; 5]) {
         if !self.busy.get() && flags & mode::ALLOCATIONS != 0 {
             OUTSIDE.add(account);
         }

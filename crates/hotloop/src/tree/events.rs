@@ -16,7 +16,7 @@ const FOLD: u64 = 512;
 /// The smallest ring: what was not folded yet is still there when the next fold begins.
 const MIN_CAPACITY: usize = 2 * FOLD as usize;
 /// At most one entry in this many is timed: rarer timing would save less than counting costs.
-const MAX_PERIOD: u32 = 256;
+const MAX_PERIOD: u32 = 64;
 /// Events kept of threads that have ended.
 pub(crate) const ENDED_EVENTS: usize = 1 << 16;
 
@@ -33,6 +33,8 @@ pub(super) struct Ring {
     start: Counter,
     /// Events that are in the histograms already.
     folded: Counter,
+    /// The modes it was last fitted for.
+    modes: Counter,
 }
 
 /// One exit: when it began; in the upper bits how long it took, in the lower the node.
@@ -52,10 +54,13 @@ pub(crate) struct Event {
 }
 
 impl Ring {
+    /// A node with fewer timings may have none of them in a histogram yet.
+    pub(super) const UNFOLDED: u64 = 2 * FOLD;
+
     fn leak(capacity: usize) -> *mut Ring {
         let slots = (0..capacity).map(|_| Slot::default()).collect();
         let zero = || Counter::new(0);
-        Box::into_raw(Box::new(Ring { slots, head: zero(), start: zero(), folded: zero() }))
+        Box::into_raw(Box::new(Ring { slots, head: zero(), start: zero(), folded: zero(), modes: zero() }))
     }
 
     /// Pushes an event and returns how many there were ever. Owner only.
@@ -104,10 +109,12 @@ impl Ring {
         self.folded.set(self.head.get());
     }
 
-    /// Adds the events that no fold has seen to the histograms `of` their nodes.
-    pub(super) fn add_pending(&self, of: &mut [HistogramCopy]) {
+    /// Adds the events that no fold has seen to the histograms `of` their nodes, where `complete` says that those hold
+    /// all the others.
+    pub(super) fn add_pending(&self, of: &mut [HistogramCopy], complete: impl Fn(usize) -> bool) {
         for event in self.read_from(self.folded.get()).0 {
-            if let Some(histogram) = of.get_mut(event.path as usize) {
+            let node = event.path as usize;
+            if let Some(histogram) = of.get_mut(node).filter(|_| complete(node)) {
                 histogram.record(event.ticks);
             }
         }
@@ -115,16 +122,23 @@ impl Ring {
 }
 
 /// Gives the thread a ring of the size asked for, if it has none or another.
-pub(super) fn fit_ring(local: &Local, thread: &'static Thread) {
-    let capacity = switch::ring_capacity().max(MIN_CAPACITY).next_power_of_two();
-    if thread.ring().is_some_and(|ring| ring.slots.len() == capacity) {
-        return;
-    }
+pub(super) fn fit_ring(local: &Local, thread: &'static Thread, capacity: usize, flags: u64) {
+    let capacity = capacity.max(MIN_CAPACITY).next_power_of_two();
     if let Some(ring) = thread.ring() {
-        fold(local, thread, 0, ring);
+        if ring.slots.len() == capacity {
+            return ring.modes.set(flags);
+        }
+        // What it holds goes into the histograms; as a timeline it is lost.
+        fold(local, thread, ring.modes.get() & mode::PERCENTILES, ring);
+        if ring.modes.get() & mode::TIMELINE != 0 {
+            thread.lost.events.add(ring.head.get() - ring.start.get());
+        }
     }
+    let new = local.quietly(|| Ring::leak(capacity));
+    // SAFETY: just made.
+    unsafe { &*new }.modes.set(flags);
     registry::with_registry(|_| {
-        let old = thread.ring.swap(Ring::leak(capacity), AcqRel);
+        let old = thread.ring.swap(new, AcqRel);
         if !old.is_null() {
             // SAFETY: made by `leak`; readers hold the registry's lock as we do, and the owner is here.
             drop(unsafe { Box::from_raw(old) });
@@ -143,7 +157,8 @@ pub(super) struct Exit<'a> {
 #[inline(always)]
 pub(super) fn record(local: &Local, ring: &Ring, flags: u64, exit: &Exit) {
     let node = exit.node;
-    let pushed = ring.push(node.id, exit.start, exit.ticks);
+    // In the time that recording was on, so that pauses leave no gap in the timeline.
+    let pushed = ring.push(node.id, exit.start.wrapping_sub(local.paused.get()), exit.ticks);
     if u32::from(node.drawn.load(Relaxed)) + node.period.load(Relaxed) > 1 {
         sample(local, exit);
     }
@@ -181,7 +196,7 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
         let first = ring.at(position);
         let Some(node) = thread.nodes.get(first.path) else { break };
         // Most events repeat the node of the one before: look it up once for all of them.
-        let histogram = (flags & mode::PERCENTILES != 0).then(|| histogram_of(local, thread, node)).flatten();
+        let histogram = (flags & mode::PERCENTILES != 0).then(|| histogram_of(local, node)).flatten();
         let run = (position..to).map(|position| ring.at(position)).take_while(|event| event.path == first.path);
         let mut length = 0;
         for event in run {
@@ -189,6 +204,9 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
             if let Some(histogram) = histogram {
                 histogram.record(event.ticks);
             }
+        }
+        if histogram.is_none() && flags & mode::PERCENTILES != 0 {
+            thread.lost.histograms.add(u64::from(length));
         }
         seen.count(node, length);
         position += u64::from(length);
@@ -200,12 +218,10 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
     seen.forget(thread);
 }
 
-fn histogram_of<'a>(local: &Local, thread: &Thread, node: &'a Node) -> Option<&'a Histogram> {
+fn histogram_of<'a>(local: &Local, node: &'a Node) -> Option<&'a Histogram> {
     if node.histogram().is_none() {
-        match local.quietly(Histogram::allocate) {
-            Some(new) => node.histogram.store(new.as_ptr(), Release),
-            None => thread.lost.histograms.add(1),
-        }
+        let new = local.quietly(Histogram::allocate)?;
+        node.histogram.store(new.as_ptr(), Release);
     }
     node.histogram()
 }

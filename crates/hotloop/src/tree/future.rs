@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use super::hot::flags_now;
 use super::link::Link;
 use crate::scope::{self, Scope};
 use crate::site::Site;
@@ -22,15 +23,16 @@ pub struct Profiled<F> {
 struct Polls {
     site: &'static Site,
     index: u64,
-    /// When the last poll ended; 0 before the first.
+    /// When the last poll ended, and what was recorded then; 0 before the first.
     last: u64,
+    flags: u64,
 }
 
 impl<F> Profiled<F> {
     /// Makes `future` a scope at `site`; [`u64::MAX`] for no index.
     #[inline]
     pub fn new(site: &'static Site, index: u64, future: F) -> Self {
-        Profiled { future, polls: Polls { site, index, last: 0 } }
+        Profiled { future, polls: Polls { site, index, last: 0, flags: 0 } }
     }
 }
 
@@ -57,11 +59,13 @@ impl<F: Future> Future for Profiled<F> {
 impl Polls {
     #[inline]
     fn enter(&mut self) -> Scope {
-        if self.last != 0 {
-            return scope::reenter(self.site, self.index);
+        let flags = flags_now();
+        let same_run = self.flags >> 32 == flags >> 32;
+        if self.flags != flags {
+            // The first poll, or recording was stopped or reset since the last: the time between does not count.
+            self.last = scope::now_ticks();
         }
-        self.last = scope::now_ticks();
-        scope::enter(self.site, self.index)
+        if same_run { scope::reenter(self.site, self.index) } else { scope::enter(self.site, self.index) }
     }
 
     /// Adds the time since the last poll ended, so that the sums of all polls span the first to the last.
@@ -70,7 +74,7 @@ impl Polls {
         if scope.is_active() {
             let now = scope::now_ticks();
             scope.add_elapsed_ticks(now.saturating_sub(self.last));
-            self.last = now;
+            (self.last, self.flags) = (now, flags_now());
         }
     }
 }

@@ -17,8 +17,10 @@ const MAX_INDICES: u16 = 1024;
 pub(super) enum Place<'a> {
     /// In a node of its own.
     Node(&'a Node),
-    /// With an activation that is already open, or nowhere: the current node stays current.
+    /// With an activation of the same site further up, whose time includes it.
     Folded(&'a Node),
+    /// There is no room for it.
+    Nowhere,
 }
 
 /// The child of `parent` for this site and index, if it is the one entered last or the sibling after it.
@@ -46,7 +48,7 @@ pub(super) fn find_child<'a>(local: &Local, parent: &'a Node, site: &'static Sit
 }
 
 fn search<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) -> Place<'a> {
-    let Some(thread) = local.thread() else { return Place::Folded(parent) };
+    let Some(thread) = local.thread() else { return Place::Nowhere };
     // SAFETY: this is the owning thread, and the result is dropped before `make` asks again.
     let found = unsafe { thread.lookup() }.find(parent, site, index);
     if let Some(node) = found {
@@ -66,7 +68,7 @@ fn search<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) 
         Some(node) => Place::Node(node),
         None => {
             thread.lost.no_room.add(1);
-            Place::Folded(parent)
+            Place::Nowhere
         }
     }
 }
@@ -84,7 +86,7 @@ fn fold<'a>(thread: &Thread, parent: &'a Node, site: &'static Site) -> Place<'a>
             Some(above) => node = above,
             None => {
                 thread.lost.no_room.add(1);
-                return Place::Folded(parent);
+                return Place::Nowhere;
             }
         }
     }

@@ -44,8 +44,11 @@ impl Token {
     pub(crate) const NONE: Token = Token(0);
     /// Counted, not timed.
     const UNTIMED: u64 = 1;
-    /// Counted with an activation that is already open.
+    /// Counted with an activation further up; the current node stays current.
     const FOLDED: u64 = 2;
+    /// Counted with an activation of the same node that is already open.
+    const AGAIN: u64 = 4;
+    const NOT_TIMED: u64 = Token::UNTIMED | Token::FOLDED | Token::AGAIN;
 
     #[inline(always)]
     fn node<'a>(self) -> &'a Node {
@@ -58,22 +61,34 @@ impl Token {
     /// Adds declared work; the token must not be NONE.
     #[inline(always)]
     pub(crate) fn add_work(self, flops: u64, bytes: u64, tokens: u64) {
-        let node = self.node();
+        let Some(node) = self.own_node() else { return };
         node.flops.add(flops);
         node.bytes.add(bytes);
         node.tokens.add(tokens);
     }
 
+    /// The node, unless this thread has ended: then its tree may be another thread's already.
+    #[inline(always)]
+    fn own_node<'a>(self) -> Option<&'a Node> {
+        Local::with(|local| local.thread().is_some()).then(|| self.node())
+    }
+
     /// Adds time between the first poll and the last; the token must not be NONE.
     #[inline(always)]
     pub(crate) fn add_elapsed(self, ticks: u64) {
-        self.node().elapsed.add(ticks);
+        if let Some(node) = self.own_node() {
+            node.elapsed.add(ticks);
+        }
     }
 
     /// This entry was not a call of its own; the token must not be NONE.
     #[inline(always)]
     pub(crate) fn mark_reentry(self) {
-        self.node().reentries.add(1);
+        if let Some(node) = self.own_node() {
+            // One that was folded is no entry, so it must not be taken off the entries either.
+            let counter = if self.0 & (Token::FOLDED | Token::AGAIN) == 0 { &node.reentries } else { return };
+            counter.add(1);
+        }
     }
 }
 
@@ -120,11 +135,15 @@ impl Local {
         match grow::find_child(self, parent, site, index) {
             Place::Node(node) => self.open(flags, node, parent),
             Place::Folded(node) => Entered::new(node, parent, Token::FOLDED),
+            Place::Nowhere => Entered::NOTHING,
         }
     }
 
     #[inline(always)]
     fn open(&self, flags: u64, node: &Node, parent: &Node) -> Entered {
+        if node.open_since.get() != 0 {
+            return self.open_again(node, parent);
+        }
         node.entries.add(1);
         self.current.set(node);
         if flags & mode::ALLOCATIONS != 0 {
@@ -140,9 +159,19 @@ impl Local {
         Entered::new(node, parent, 0)
     }
 
+    /// The same path is open on this thread already, because the thread is attached below it: this call is counted, and
+    /// its time is in that of the other.
+    #[cold]
+    #[inline(never)]
+    fn open_again(&self, node: &Node, parent: &Node) -> Entered {
+        node.folded.add(1);
+        self.current.set(node);
+        Entered::new(node, parent, Token::AGAIN)
+    }
+
     #[inline(always)]
     pub(super) fn exit(&self, flags: u64, entered: Entered) {
-        if entered.token.0 & (Token::UNTIMED | Token::FOLDED) != 0 {
+        if entered.token.0 & Token::NOT_TIMED != 0 {
             return self.exit_untimed(flags, entered);
         }
         match clock::counter() {
@@ -154,10 +183,10 @@ impl Local {
     #[inline(always)]
     fn exit_at(&self, flags: u64, entered: Entered, end: u64) {
         let node = entered.token.node();
-        if self.seen.get() != flags || !ptr::eq(self.current.get(), node) {
-            return self.exit_slowly(flags, node, end);
-        }
         let start = node.open_since.get();
+        if self.seen.get() != flags || !ptr::eq(self.current.get(), node) || start == 0 {
+            return self.exit_slowly(flags, entered, end);
+        }
         let ticks = end.saturating_sub(start);
         node.close(ticks);
         self.current.set(entered.parent);
@@ -194,7 +223,7 @@ impl Local {
             return self.unwind_now(node);
         }
         self.current.set(entered.parent);
-        if flags & mode::ALLOCATIONS != 0 {
+        if flags & mode::ALLOCATIONS != 0 && entered.token.0 & Token::AGAIN == 0 {
             self.end_peak(node);
         }
     }
@@ -208,16 +237,17 @@ impl Local {
     /// The profiler was stopped, started or reset since this thread looked last, or scopes end out of order.
     #[cold]
     #[inline(never)]
-    fn exit_slowly(&self, flags: u64, node: &Node, end: u64) {
+    fn exit_slowly(&self, flags: u64, entered: Entered, end: u64) {
         if self.seen.get() != flags && !self.fall_in_step(flags) {
             return;
         }
+        let node = entered.token.node();
         if !ptr::eq(self.current.get(), node) {
             return self.unwind_to(node, end);
         }
         // While stopped, falling in step has moved the start by the pause so far, which ended after `end` was read.
-        node.close(end.saturating_sub(node.open_since.get()));
-        self.current.set(node.parent);
+        close_at(node, end);
+        self.current.set(entered.parent);
         if flags & mode::ALLOCATIONS != 0 {
             self.end_peak(node);
         }
@@ -229,20 +259,32 @@ impl Local {
     fn unwind_to(&self, node: &Node, end: u64) {
         let Some(thread) = self.thread() else { return };
         thread.lost.unbalanced.add(1);
+        self.loose.set(true);
+        if self.close_inside(node, end) {
+            close_at(node, end);
+            self.current.set(node.parent);
+        } else {
+            // It lies elsewhere, above an attachment: it ends alone.
+            close_at(node, end);
+        }
+    }
+
+    /// Closes the scopes that are open inside `node`; `false` when the current one is not below it.
+    pub(super) fn close_inside(&self, node: *const Node, end: u64) -> bool {
         let current = self.current.get();
         if !ancestors(current).any(|above| ptr::eq(above, node)) {
-            return;
+            return false;
         }
-        for open in ancestors(current) {
-            let since = open.open_since.get();
-            if since != 0 {
-                open.close(end.saturating_sub(since));
-            }
-            if ptr::eq(open, node) {
-                break;
-            }
-        }
-        self.current.set(node.parent);
+        ancestors(current).take_while(|open| !ptr::eq(*open, node)).for_each(|open| close_at(open, end));
+        true
+    }
+}
+
+/// Closes the activation that is open and timed, if there is one.
+fn close_at(node: &Node, end: u64) {
+    let since = node.open_since.get();
+    if since != 0 {
+        node.close(end.saturating_sub(since));
     }
 }
 

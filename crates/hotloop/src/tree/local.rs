@@ -11,6 +11,7 @@ use super::node::Node;
 use super::registry;
 use super::switch;
 use super::thread::{Owner, Thread};
+use crate::clock;
 
 /// What a thread knows of itself. Constant initial value and no destructor, so that reaching it is one instruction
 /// and works while a thread starts, ends and allocates.
@@ -32,8 +33,18 @@ pub(crate) struct Local {
     /// Allocations counted for an assertion.
     pub(super) watched: Cell<u64>,
     random: Cell<u32>,
-    /// The path this thread attached to last, and its node.
-    linked: Cell<(u32, *const Node)>,
+    /// The link this thread attached to last, and its node.
+    linked: Cell<(u64, *const Node)>,
+    /// The modes, generation and epoch this thread has put into effect; 0 when it has to look again.
+    in_effect: Cell<u64>,
+    /// How much of all pauses is taken out of what this thread records.
+    pub(super) paused: Cell<u64>,
+    /// Attachments that were not undone yet.
+    pub(super) attachments: Cell<u32>,
+    /// Ticks spent in attachments that were undone, since the outermost one that was not.
+    pub(super) away: Cell<u64>,
+    /// Scopes have ended out of order, so some may still be held though `current` says otherwise.
+    pub(super) loose: Cell<bool>,
 }
 
 thread_local! {
@@ -50,6 +61,11 @@ thread_local! {
             watched: Cell::new(0),
             random: Cell::new(0x9e37_79b9),
             linked: Cell::new((0, ptr::null())),
+            in_effect: Cell::new(0),
+            paused: Cell::new(0),
+            attachments: Cell::new(0),
+            away: Cell::new(0),
+            loose: Cell::new(false),
         }
     };
     /// Its destructor hands the thread's tree to the registry.
@@ -94,16 +110,20 @@ impl Local {
         self.seen.get() == flags
     }
 
-    /// The node of the path this thread attached to last, if it is this one.
-    pub(super) fn linked(&self, path: u32) -> Option<&'static Node> {
+    /// The node of the link this thread attached to last, if it is this one.
+    pub(super) fn linked(&self, link: u64) -> Option<&'static Node> {
         let (last, node) = self.linked.get();
         // SAFETY: null or a node, which is never freed.
-        if last == path { unsafe { node.as_ref() } } else { None }
+        if last == link { unsafe { node.as_ref() } } else { None }
     }
 
-    pub(super) fn link(&self, path: u32, node: &'static Node) -> Option<&'static Node> {
-        self.linked.set((path, node));
-        Some(node)
+    pub(super) fn remember_link(&self, link: u64, node: &'static Node) {
+        self.linked.set((link, node));
+    }
+
+    /// Whether something may still refer to a node: then no path may be forgotten.
+    fn holds_nodes(&self, thread: &Thread) -> bool {
+        !ptr::eq(self.current.get(), thread.root()) || self.attachments.get() > 0 || self.loose.get()
     }
 
     /// Puts another thread's record in place of this thread's, and gives back what was there.
@@ -118,45 +138,65 @@ impl Local {
 
     /// Does the profiler's own work: nothing it opens or allocates is recorded.
     pub(super) fn quietly<R>(&self, work: impl FnOnce() -> R) -> R {
+        /// Undoes it, also when `work` panics.
+        struct Quiet<'a>(&'a Local, u64, bool);
+        impl Drop for Quiet<'_> {
+            fn drop(&mut self) {
+                compiler_fence(SeqCst);
+                self.0.seen.set(self.1);
+                self.0.busy.set(self.2);
+            }
+        }
         // Out of step, so that scopes and allocations come to the slow paths, which look at `busy`.
-        let (seen, busy) = (self.seen.replace(0), self.busy.replace(true));
+        let _quiet = Quiet(self, self.seen.replace(0), self.busy.replace(true));
         // The compiler takes it that an allocation reads no memory of the program, and would drop these stores.
         compiler_fence(SeqCst);
-        let result = work();
-        compiler_fence(SeqCst);
-        self.seen.set(seen);
-        self.busy.set(busy);
-        result
+        work()
     }
 
-    /// Brings this thread into step with [`FLAGS`](super::FLAGS): registers it, clears its tree after a reset, takes pauses out of
-    /// the scopes that are open. `false`: nothing can be recorded now.
+    /// Brings this thread into step with [`FLAGS`](super::FLAGS): registers it, clears its tree after a reset, takes
+    /// pauses out of the scopes that are open. `false`: nothing can be recorded now.
     #[cold]
     #[inline(never)]
     pub(super) fn fall_in_step(&self, flags: u64) -> bool {
+        self.fall_in_step_at(flags, clock::now())
+    }
+
+    /// The same for a thread whose first scope, if it has none open, counts as opened at `first_scope_at`.
+    pub(super) fn fall_in_step_at(&self, flags: u64, first_scope_at: u64) -> bool {
         if self.busy.get() || (self.thread().is_none() && !self.register()) {
             return false;
         }
         let Some(thread) = self.thread() else { return false };
-        let intervals = switch::intervals();
-        if thread.epoch.load(Relaxed) != flags >> 32 {
-            // A reset may forget the paths, and this one with them.
-            self.linked.set((0, ptr::null()));
-        }
-        let in_scope = !ptr::eq(self.current.get(), thread.root());
-        thread.catch_up(flags >> 32, &Owner { in_scope, live: self.live.get() }, &intervals);
-        if flags & mode::EVENTS != 0 {
-            events::fit_ring(self, thread);
-            self.ring.set(thread.ring.load(Relaxed));
-        }
-        if flags & mode::BUDGET == 0 {
-            thread.all_nodes().for_each(Node::time_always);
+        if self.in_effect.get() != flags & !mode::WATCH {
+            self.put_into_effect(thread, flags, first_scope_at);
         }
         // Stay out of step while stopped, because a pause is going on, and while allocations are watched: then all
         // that happens has to come to the slow paths.
         let in_step = flags & (mode::STARTED | mode::WATCH) == mode::STARTED;
         self.seen.set(if in_step { flags } else { 0 });
         true
+    }
+
+    fn put_into_effect(&self, thread: &'static Thread, flags: u64, first_scope_at: u64) {
+        if thread.epoch.load(Relaxed) != flags >> 32 {
+            // A reset may forget the paths, and this one with them.
+            self.linked.set((0, ptr::null()));
+        }
+        let owner = Owner { holds_nodes: self.holds_nodes(thread), live: self.live.get(), first_scope_at };
+        thread.catch_up(flags >> 32, &owner, &switch::intervals());
+        self.paused.set(thread.paused_seen.load(Relaxed));
+        if flags & mode::EVENTS != 0 {
+            events::fit_ring(self, thread, switch::ring_capacity(), flags);
+            self.ring.set(thread.ring.load(Relaxed));
+        }
+        if flags & mode::BUDGET == 0 {
+            thread.all_nodes().for_each(Node::time_always);
+        }
+        if flags & !self.in_effect.get() & mode::ALLOCATIONS != 0 {
+            self.restart_peaks();
+        }
+        self.in_effect.set(if flags & mode::STARTED != 0 { flags & !mode::WATCH } else { 0 });
     }
 
     /// This thread's record, made if need be.
@@ -190,6 +230,7 @@ impl Local {
         self.seen.set(0);
         self.linked.set((0, ptr::null()));
         self.ring.set(ptr::null());
+        self.in_effect.set(0);
     }
 
     /// A pseudo-random number, for sampling without resonance.

@@ -39,7 +39,7 @@ const BATCHES: u32 = 24;
 const _: () = assert!(BATCH * BATCHES < u16::MAX as u32);
 
 /// Measures the cost of recording with these modes, and puts it in force. Takes about a third of a millisecond.
-pub(crate) fn measure(flags: u64) {
+pub(super) fn measure(flags: u64) {
     let Some(scratch) = Local::with(|local| local.quietly(scratch_thread)) else { return };
     let cost = Local::with(|local| on_scratch(local, scratch, flags, |flags| measure_all(local, scratch, flags)));
     for (part, value) in COST.iter().zip([cost.timed, cost.inside, cost.untimed, cost.alloc]) {
@@ -55,7 +55,7 @@ fn scratch_thread() -> Option<&'static Thread> {
 /// Runs `work` with this thread's scopes going to `scratch`.
 fn on_scratch<R>(local: &Local, scratch: &'static Thread, flags: u64, work: impl FnOnce(u64) -> R) -> R {
     if flags & mode::EVENTS != 0 {
-        super::events::fit_ring(local, scratch);
+        super::events::fit_ring(local, scratch, 0, flags);
     }
     // The budget must not begin to sample what is being measured.
     let seen = flags & !mode::BUDGET;

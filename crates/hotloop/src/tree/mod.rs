@@ -53,7 +53,7 @@ pub(crate) use events::Event;
 pub(crate) use histogram::{ERROR_BOUND, HistogramCopy};
 pub(crate) use hot::{Entered, Token, enter, exit, flags_now};
 pub(crate) use local::Local;
-pub(crate) use measure::{Cost, cost, measure};
+pub(crate) use measure::{Cost, cost};
 pub(crate) use node::{NO_INDEX, OTHER_INDEX};
 pub(crate) use read::ThreadRecord;
 pub(crate) use registry::{Collected, collect, name_thread};

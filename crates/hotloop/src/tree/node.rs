@@ -209,14 +209,17 @@ impl Node {
 
     fn read_once(&self, open_since: u64) -> Counters {
         let timed = self.timed.get();
+        // An entry is counted before it is timed, so it may be missing its exit but never the reverse.
+        let entries = self.entries.get().max(timed);
+        // One that is counted, not timed yet and not sampled is just being opened.
+        let opening = open_since == 0 && entries == timed + 1 && self.drawn.load(Relaxed) == 0;
         Counters {
             ticks: self.ticks.get(),
             timed,
             min: self.min.get(),
             max: self.max.get(),
-            // An entry is counted before it is timed, so it may be missing its exit but never the reverse.
-            entries: self.entries.get().max(timed),
-            open: u64::from(open_since != 0),
+            entries,
+            open: u64::from(open_since != 0 || opening),
             open_ticks: if open_since == 0 { 0 } else { clock::now().saturating_sub(open_since) },
             skipped: u64::from(self.drawn.load(Relaxed).saturating_sub(self.skip.load(Relaxed))),
             reentries: self.reentries.get(),
@@ -261,6 +264,7 @@ impl Node {
         }
         self.min.set(u64::MAX);
         self.time_always();
+        self.path.store(0, Relaxed);
         self.entry_live.set(live);
         self.entry_peak.set(live);
         if self.open_since.get() != 0 {

@@ -30,14 +30,14 @@ impl Link {
     /// The link as a number that [`from_raw`](Self::from_raw) takes back; 0 leads nowhere.
     #[doc(hidden)]
     #[must_use]
-    pub fn into_raw(self) -> u32 {
-        self.path
+    pub fn into_raw(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.path)
     }
 
     /// The link that [`into_raw`](Self::into_raw) gave away; another number leads to another scope, or nowhere.
     #[doc(hidden)]
     #[must_use]
-    pub fn from_raw(raw: u32) -> Link {
-        Link { path: raw }
+    pub fn from_raw(raw: u64) -> Link {
+        Link { path: raw as u32, generation: (raw >> 32) as u32 }
     }
 }

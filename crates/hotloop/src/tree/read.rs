@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering::*;
 
 use super::FLAGS;
-use super::events::Event;
+use super::events::{Event, Ring};
 use super::histogram::HistogramCopy;
 use super::measure;
 use super::mode;
 use super::node::Node;
-use super::registry::{Paths, lock};
+use super::registry::{Paths, Room, lock};
 use super::settle::{Counters, settle};
 use super::switch::{self, intervals};
 use super::thread::{FRESH, Label, Thread};
@@ -68,21 +68,34 @@ pub(super) struct ThreadRead {
     pub(super) events: Vec<Event>,
     pub(super) record: ThreadRecord,
     pub(super) lost: Losses,
+    /// When its root was read.
+    pub(super) read_at: u64,
 }
 
 impl ThreadRead {
     /// Reads a thread, and looks up the paths of its nodes. Under the registry's lock.
     pub(super) fn new(thread: &'static Thread, known: &mut Paths) -> ThreadRead {
         let mut counters = read_counters(thread);
+        let read_at = clock::now();
         let nodes: Vec<&Node> = thread.all_nodes().take(counters.len()).collect();
         // SAFETY: a node's parent is null at the root, otherwise a node, which is never freed.
         let parent = |node: &Node| unsafe { node.parent.as_ref() }.map_or(0, |parent| parent.id as usize);
         let parents: Vec<usize> = nodes.iter().map(|node| parent(node)).collect();
         settle(&mut counters, &parents, &measure::cost());
-        let mut paths = Vec::with_capacity(nodes.len());
-        for (node, parent) in nodes.iter().zip(&parents) {
-            let parent = paths.get(*parent).copied().unwrap_or(0);
-            paths.push(known.id(parent, node));
+        let mut crowded = Losses::default();
+        let mut paths: Vec<u32> = Vec::with_capacity(nodes.len());
+        for (i, (node, parent)) in nodes.iter().zip(&parents).enumerate() {
+            let (path, room) = known.id(paths.get(*parent).copied().unwrap_or(0), node);
+            match room {
+                Room::Own => {}
+                Room::OtherIndex => crowded.calls_with_other_index += counters[i].entries,
+                Room::None => crowded.calls_without_room += counters[i].entries,
+            }
+            if i > 0 && paths[*parent] == path {
+                // Both went to the same place for want of room: the parent's time includes this one's.
+                counters[i].total = 0.0;
+            }
+            paths.push(path);
         }
         let current = thread.epoch.load(Acquire) == FLAGS.load(Relaxed) >> 32;
         let mut histograms = vec![HistogramCopy::default(); if current { nodes.len() } else { 0 }];
@@ -94,14 +107,20 @@ impl ThreadRead {
         let modes = switch::last_modes();
         let mut events = (Vec::new(), 0);
         if let Some(ring) = thread.ring().filter(|_| current) {
-            ring.add_pending(&mut histograms);
+            let complete = |node: usize| nodes[node].histogram().is_some() || nodes[node].timed.get() < Ring::UNFOLDED;
+            ring.add_pending(&mut histograms, complete);
             if modes & mode::TIMELINE != 0 {
                 events = ring.read();
             }
         }
+        let label = lock(&thread.label).clone();
+        counters.iter_mut().filter(|node| node.threads > 0).for_each(|node| node.thread_set = 1 << (label.id % 128));
+        let mut lost = losses(thread, events.1, current);
+        lost.add(&crowded);
         ThreadRead {
-            record: ThreadRecord::new(&lock(&thread.label), &counters, &parents),
-            lost: losses(thread, events.1, current),
+            record: ThreadRecord::new(&label, &counters, &parents),
+            lost,
+            read_at,
             events: events.0,
             paths,
             counters,
@@ -112,6 +131,10 @@ impl ThreadRead {
     /// A thread that opened no scope since the last reset has nothing to say.
     pub(super) fn has_scopes(&self) -> bool {
         self.counters.iter().skip(1).any(|node| node.entries > 0 || node.attached > 0)
+    }
+
+    pub(super) fn paths(&self) -> &[u32] {
+        &self.paths
     }
 
     pub(super) fn add_to(&self, counters: &mut [Counters], histograms: &mut [HistogramCopy]) {
@@ -161,19 +184,18 @@ impl ThreadRecord {
 
 /// Reads a thread's nodes, children before parents, at one epoch.
 fn read_counters(thread: &Thread) -> Vec<Counters> {
-    // A thread clears its tree within microseconds, unless it is descheduled just then.
-    for _ in 0..1000 {
+    loop {
         let epoch = thread.epoch.load(Acquire);
-        let mut counters: Vec<Counters> = thread.all_nodes().rev().map(Node::read).collect();
-        counters.reverse();
-        if epoch == FRESH {
+        // Nothing was counted yet, or nothing since the reset that is being carried out.
+        if epoch == FRESH || thread.is_clearing() {
             break;
         }
-        if !thread.is_clearing() && thread.epoch.load(Acquire) == epoch {
+        let mut counters: Vec<Counters> = thread.all_nodes().rev().map(Node::read).collect();
+        counters.reverse();
+        if thread.epoch.load(Acquire) == epoch {
             take_pauses_out(thread, epoch, &mut counters);
             return counters;
         }
-        std::thread::yield_now();
     }
     vec![Counters::default(); thread.nodes.len() as usize]
 }
@@ -199,7 +221,7 @@ fn losses(thread: &Thread, timeline_events: u64, current: bool) -> Losses {
         return Losses::default();
     }
     Losses {
-        timeline_events,
+        timeline_events: timeline_events + thread.lost.events.get(),
         calls_without_room: thread.lost.no_room.get(),
         calls_with_other_index: thread.lost.indices.get(),
         unbalanced_scopes: thread.lost.unbalanced.get(),

@@ -1,14 +1,15 @@
 //! All threads' trees: those that live, and what remains of those that ended.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::Ordering::*;
+use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::charge::OUTSIDE;
 use super::events::{ENDED_EVENTS, Event};
 use super::histogram::HistogramCopy;
+use super::link::Link;
 use super::local::{AFTER_END, Local, ancestors};
-use super::node::{NO_INDEX, Node};
+use super::node::{NO_INDEX, Node, OTHER_INDEX};
 use super::read::{Losses, ThreadRead, ThreadRecord};
 use super::settle::Counters;
 use super::switch::intervals;
@@ -19,8 +20,12 @@ use crate::site::Site;
 /// Records of ended threads kept one by one; the rest are summed.
 const ENDED_THREADS: usize = 256;
 
-/// The most paths of all threads together, over the life of the process: about 64 MiB. The rest share one.
-const MAX_PATHS: usize = 1 << 20;
+/// The most paths of all threads together, about 100 MiB. The rest share one.
+const MAX_PATHS: usize = 1 << 18;
+/// A reset forgets the paths if they are more than this; fewer stay, so that links stay good.
+const KEPT_PATHS: usize = 1 << 14;
+/// The indices of all threads together that one parent keeps apart.
+const MAX_INDICES: u32 = 4096;
 
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
 /// All threads' trees.
@@ -54,17 +59,37 @@ pub(crate) struct Path {
     pub(crate) parent: u32,
 }
 
-/// Every path ever entered; ids are never given away again.
+/// Every path entered since they were last forgotten.
 #[derive(Default)]
 pub(super) struct Paths {
     list: Vec<Path>,
     ids: HashMap<(u32, usize, u64), u32>,
+    /// Children that carry an index, by parent.
+    indexed_children: HashMap<u32, u32>,
+}
+
+/// Whether a node found a path of its own.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Room {
+    Own,
+    /// With the others of its site whose index had no room.
+    OtherIndex,
+    /// With all that had no room.
+    None,
+}
+
+/// How often the paths were forgotten; a link tells by it whether it still leads anywhere.
+static PATHS_GENERATION: AtomicU32 = AtomicU32::new(0);
+
+pub(super) fn paths_generation() -> u32 {
+    PATHS_GENERATION.load(Relaxed)
 }
 
 /// Everything recorded since the last reset, settled and merged.
 pub(crate) struct Collected {
     pub(crate) wall_ticks: u64,
-    pub(crate) reset_at: u64,
+    /// The start of the last reset in the time of the events, which knows no pauses.
+    pub(crate) zero: u64,
     pub(crate) paths: Vec<Path>,
     /// By path, as are the histograms.
     pub(crate) counters: Vec<Counters>,
@@ -73,8 +98,8 @@ pub(crate) struct Collected {
     /// By thread id; the paths are those above.
     pub(crate) events: Vec<(u64, Vec<Event>)>,
     pub(crate) lost: Losses,
-    /// Allocations, their bytes, frees and their bytes, of threads that never opened a scope.
-    pub(crate) outside: [u64; 4],
+    /// Allocations, their bytes, frees, their bytes and reallocations of threads before their first scope.
+    pub(crate) outside: [u64; 5],
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -113,8 +138,8 @@ pub(super) fn retire(thread: &'static Thread) {
         registry.live.retain(|other| !std::ptr::eq(*other, thread));
         let mut read = ThreadRead::new(thread, &mut registry.paths);
         read.record.alive = false;
+        let events = registry.absorb_ended(&read);
         if read.has_scopes() {
-            let events = registry.absorb_ended(&read);
             registry.ended.keep(read, events);
         }
         thread.root().open_since.set(0);
@@ -131,8 +156,13 @@ pub(crate) fn collect() -> Collected {
 }
 
 impl Registry {
+    /// Forgets what ended threads left, and the paths if they are very many.
     pub(super) fn forget_ended(&mut self) {
         self.ended = Ended::default();
+        if self.paths.list.len() > KEPT_PATHS {
+            self.paths = Paths::default();
+            PATHS_GENERATION.fetch_add(1, Relaxed);
+        }
     }
 
     pub(super) fn scratch(&mut self) -> Option<&'static Thread> {
@@ -142,27 +172,34 @@ impl Registry {
         self.scratch
     }
 
-    /// The sites and indices from the root down to a path.
-    pub(super) fn steps_to(&self, path: u32) -> Vec<(&'static Site, u64)> {
+    /// The sites and indices from the root down to where a link leads; `None` if that was forgotten.
+    pub(super) fn steps_to(&self, link: Link) -> Option<Vec<(&'static Site, u64)>> {
+        if link.generation != paths_generation() || link.path as usize >= self.paths.list.len() {
+            return None;
+        }
         let mut steps = Vec::new();
-        let mut at = path;
+        let mut at = link.path;
         while let Some(step) = self.paths.list.get(at as usize).filter(|_| at != 0) {
             steps.push((step.site, step.index));
             at = step.parent;
         }
         steps.reverse();
-        steps
+        Some(steps)
     }
 
-    pub(super) fn path_of(&mut self, node: &Node) -> u32 {
+    /// The path of a node, and the generation of paths it is one of.
+    pub(super) fn path_of(&mut self, node: &Node) -> (u32, u32) {
         let chain: Vec<&Node> = ancestors(node).collect();
-        chain.into_iter().rev().fold(0, |parent, node| self.paths.id(parent, node))
+        let path = chain.into_iter().rev().fold(0, |parent, node| self.paths.id(parent, node).0);
+        (path, paths_generation())
     }
 
     fn collect(&mut self) -> Collected {
         let live = self.live.clone().into_iter();
-        let reads: Vec<ThreadRead> =
-            live.map(|thread| ThreadRead::new(thread, &mut self.paths)).filter(ThreadRead::has_scopes).collect();
+        let reads: Vec<ThreadRead> = live.map(|thread| ThreadRead::new(thread, &mut self.paths)).collect();
+        // The whole ends when its last part was read, so that the parts sum to it.
+        let read_at = reads.iter().map(|read| read.read_at).max().unwrap_or_else(clock::now);
+        let times = intervals();
         let size = self.paths.list.len();
         let mut counters = self.ended.counters.clone();
         let mut histograms = self.ended.histograms.clone();
@@ -175,16 +212,17 @@ impl Registry {
         for read in reads {
             read.add_to(&mut counters, &mut histograms);
             lost.add(&read.lost);
+            if !read.has_scopes() {
+                continue;
+            }
             events.push((read.record.id, read.events_by_path()));
             threads.push(read.record);
         }
         threads.sort_by_key(|thread| (thread.count > 1, thread.id));
-        let times = intervals();
+        let since_reset = read_at.saturating_sub(times.reset_at);
         Collected {
-            wall_ticks: clock::now()
-                .saturating_sub(times.reset_at)
-                .saturating_sub(times.paused - times.paused_at_reset),
-            reset_at: times.reset_at,
+            wall_ticks: since_reset.saturating_sub(times.paused_by(read_at) - times.paused_at_reset),
+            zero: times.reset_at - times.paused_at_reset,
             paths: self.paths.list.clone(),
             counters,
             histograms,
@@ -202,7 +240,8 @@ impl Registry {
         self.ended.histograms.resize_with(size, HistogramCopy::default);
         read.add_to(&mut self.ended.counters, &mut self.ended.histograms);
         // What a thread left open ended with it.
-        for counters in &mut self.ended.counters {
+        for path in read.paths() {
+            let counters = &mut self.ended.counters[*path as usize];
             counters.timed += std::mem::take(&mut counters.open);
         }
         read.events_by_path()
@@ -241,14 +280,27 @@ impl Ended {
 }
 
 impl Paths {
-    pub(super) fn id(&mut self, parent: u32, node: &Node) -> u32 {
+    /// The path of a node below its parent's, made if need be.
+    pub(super) fn id(&mut self, parent: u32, node: &Node) -> (u32, Room) {
         // SAFETY: sites are 'static.
         let site: &'static Site = unsafe { &*node.site };
-        match self.ids.get(&(parent, node.site.addr(), node.index)) {
-            Some(id) => *id,
-            None if self.list.len() < MAX_PATHS => self.add(Path { site, index: node.index, parent }),
-            None => self.no_room(),
+        let known = |paths: &Paths, index| paths.ids.get(&(parent, node.site.addr(), index)).copied();
+        if let Some(id) = known(self, node.index) {
+            return (id, Room::Own);
         }
+        if self.list.len() >= MAX_PATHS {
+            return (self.no_room(), Room::None);
+        }
+        if node.index >= OTHER_INDEX {
+            return (self.add(Path { site, index: node.index, parent }), Room::Own);
+        }
+        let indexed = self.indexed_children.entry(parent).or_default();
+        if *indexed < MAX_INDICES {
+            *indexed += 1;
+            return (self.add(Path { site, index: node.index, parent }), Room::Own);
+        }
+        let other = known(self, OTHER_INDEX);
+        (other.unwrap_or_else(|| self.add(Path { site, index: OTHER_INDEX, parent })), Room::OtherIndex)
     }
 
     fn add(&mut self, path: Path) -> u32 {

@@ -29,12 +29,16 @@ pub(crate) struct Counters {
     pub(crate) tokens: u64,
     pub(crate) elapsed: u64,
     pub(crate) attached: u64,
+    /// Settled: the same with the cost of what happened inside, but without that of its own calls.
+    pub(crate) raw: f64,
     /// Settled: the time of this path and all below it, without the profiler's own.
     pub(crate) total: f64,
     /// Settled: the profiler's own cost below this path.
     pub(crate) own_cost: f64,
     /// Threads that entered this path.
     pub(crate) threads: u64,
+    /// Which, as far as their numbers fit; to tell them apart where paths are summed.
+    pub(crate) thread_set: u128,
 }
 
 impl Default for Counters {
@@ -61,9 +65,11 @@ impl Default for Counters {
             tokens: 0,
             elapsed: 0,
             attached: 0,
+            raw: 0.0,
             total: 0.0,
             own_cost: 0.0,
             threads: 0,
+            thread_set: 0,
         }
     }
 }
@@ -117,14 +123,17 @@ impl Counters {
         self.free_bytes += other.free_bytes;
         self.reallocs += other.reallocs;
         self.peak = self.peak.max(other.peak);
+        self.skipped += other.skipped;
         self.flops = self.flops.saturating_add(other.flops);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.elapsed = self.elapsed.saturating_add(other.elapsed);
         self.attached = self.attached.saturating_add(other.attached);
+        self.raw += other.raw;
         self.total += other.total;
         self.own_cost += other.own_cost;
         self.threads += other.threads;
+        self.thread_set |= other.thread_set;
     }
 }
 
@@ -146,8 +155,8 @@ pub(super) fn settle(nodes: &mut [Counters], parents: &[usize], cost: &Cost) {
 fn subtract_own_cost(nodes: &mut [Counters], parents: &[usize], cost: &Cost) {
     for i in (0..nodes.len()).rev() {
         let allocating = nodes[i].allocator_calls() * cost.alloc;
-        let inside = float(nodes[i].closed()) * cost.inside + allocating + nodes[i].own_cost;
-        nodes[i].total = (nodes[i].raw_total() - inside).max(0.0);
+        nodes[i].raw = (nodes[i].raw_total() - float(nodes[i].closed()) * cost.inside).max(0.0);
+        nodes[i].total = (nodes[i].raw - allocating - nodes[i].own_cost).max(0.0);
         nodes[i].own_cost += allocating;
         if i > 0 {
             nodes[parents[i]].own_cost += nodes[i].own_cost + nodes[i].cost_of_calls(cost);

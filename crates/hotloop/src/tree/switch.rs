@@ -5,11 +5,15 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 use super::charge::OUTSIDE;
 use super::local::{AFTER_END, Local};
+use super::measure;
 use super::registry::{lock, with_registry};
 use super::{FLAGS, mode};
 use crate::clock;
 
 static TIMES: Mutex<Times> = Mutex::new(Times { reset_at: 0, paused_at_reset: 0, paused: 0, paused_since: 1 });
+/// Copies of the times of the last reset, for readers that must not wait.
+static RESET_AT: AtomicU64 = AtomicU64::new(0);
+static PAUSED_AT_RESET: AtomicU64 = AtomicU64::new(0);
 static RING_CAPACITY: AtomicUsize = AtomicUsize::new(0);
 static BUDGET: AtomicU64 = AtomicU64::new(0);
 /// What was recorded last, also while stopped.
@@ -29,19 +33,32 @@ pub(super) struct Intervals {
     pub(super) reset_at: u64,
     pub(super) paused_at_reset: u64,
     pub(super) paused: u64,
+    taken_at: u64,
+    is_paused: bool,
+}
+
+impl Intervals {
+    /// The ticks paused up to `then`, if that is not before the pause that is going on.
+    pub(super) fn paused_by(&self, then: u64) -> u64 {
+        let later = self.taken_at.saturating_sub(then);
+        if self.is_paused { self.paused.saturating_sub(later).max(self.paused_at_reset) } else { self.paused }
+    }
 }
 
 pub(super) fn intervals() -> Intervals {
     let times = lock(&TIMES);
-    let pause = if times.paused_since == 0 { 0 } else { clock::now().saturating_sub(times.paused_since) };
-    Intervals { reset_at: times.reset_at, paused_at_reset: times.paused_at_reset, paused: times.paused + pause }
+    let (now, is_paused) = (clock::now(), times.paused_since != 0);
+    let pause = if is_paused { now.saturating_sub(times.paused_since) } else { 0 };
+    let Times { reset_at, paused_at_reset, paused, .. } = *times;
+    Intervals { reset_at, paused_at_reset, paused: paused + pause, taken_at: now, is_paused }
 }
 
-/// Ticks since `start` in which recording was on, for a start since which it was paused or reset.
-pub(super) fn active_since(start: u64) -> u64 {
-    let times = intervals();
-    let since = clock::now().saturating_sub(start.max(times.reset_at));
-    since.saturating_sub(times.paused - times.paused_at_reset)
+/// Ticks from `start` to `now` in which recording was on; `paused_then` and `paused_now` are what was paused by either.
+/// What lies before a reset does not count.
+pub(super) fn active_since(start: u64, paused_then: u64, paused_now: u64, now: u64) -> u64 {
+    let (reset_at, paused_at_reset) = (RESET_AT.load(Acquire), PAUSED_AT_RESET.load(Acquire));
+    let (start, paused_then) = if reset_at > start { (reset_at, paused_at_reset) } else { (start, paused_then) };
+    now.saturating_sub(start).saturating_sub(paused_now.saturating_sub(paused_then))
 }
 
 pub(super) fn ring_capacity() -> usize {
@@ -67,14 +84,21 @@ pub(crate) fn allocations_counted() -> bool {
     last_modes() & mode::ALLOCATIONS != 0
 }
 
-/// Starts or changes what is recorded.
+/// Starts or changes what is recorded. One start at a time: the cost that is measured belongs to these modes.
 pub(crate) fn start(modes: u64, ring_capacity: usize, budget: f64) {
+    static STARTING: Mutex<()> = Mutex::new(());
+    let _starting = lock(&STARTING);
+    measure::measure(modes);
     RING_CAPACITY.store(ring_capacity, Relaxed);
     BUDGET.store(budget.to_bits(), Relaxed);
     LAST_MODES.store(modes, Relaxed);
-    set_modes(modes);
-    // The thread that starts the profiler is there from the start, not only from its first scope on.
-    Local::with(|local| local.fall_in_step(FLAGS.load(Relaxed)));
+    Local::with(|local| {
+        // Its tree is made before the time begins.
+        local.registered();
+        let now = set_modes(modes);
+        // The thread that starts the profiler is there from the start, not only from its first scope on.
+        local.fall_in_step_at(FLAGS.load(Relaxed), now);
+    });
 }
 
 /// Stops recording.
@@ -82,7 +106,8 @@ pub(crate) fn stop() {
     set_modes(0);
 }
 
-fn set_modes(modes: u64) {
+/// Puts the modes in force and returns when.
+fn set_modes(modes: u64) -> u64 {
     with_registry(|_| {
         let mut times = lock(&TIMES);
         let now = clock::now();
@@ -90,6 +115,7 @@ fn set_modes(modes: u64) {
         if times.reset_at == 0 && started {
             // The first start: time before it was no pause.
             *times = Times { reset_at: now, paused_at_reset: 0, paused: 0, paused_since: 0 };
+            RESET_AT.store(now, Release);
         } else if recording && !started {
             times.paused_since = now;
         } else if !recording && started {
@@ -100,7 +126,8 @@ fn set_modes(modes: u64) {
         let epoch = flags & !(mode::EPOCH - 1);
         let generation = (flags + mode::GENERATION) & (mode::EPOCH - 1) & !mode::MASK;
         FLAGS.store(epoch | generation | flags & mode::WATCH | modes, Release);
-    });
+        now
+    })
 }
 
 /// Counts allocations for an assertion, or stops doing so; several may be at it at once.
@@ -124,6 +151,8 @@ pub(crate) fn reset() {
         let pause = if times.paused_since == 0 { 0 } else { now.saturating_sub(times.paused_since) };
         times.reset_at = now;
         times.paused_at_reset = times.paused + pause;
+        RESET_AT.store(now, Release);
+        PAUSED_AT_RESET.store(times.paused_at_reset, Release);
         FLAGS.store(FLAGS.load(Relaxed).wrapping_add(mode::EPOCH), Release);
     });
 }

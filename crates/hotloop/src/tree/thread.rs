@@ -10,7 +10,6 @@ use super::grow::Lookup;
 use super::node::{Arena, Counter, NO_INDEX, Node};
 use super::registry;
 use super::switch::Intervals;
-use crate::clock;
 use crate::site::Site;
 
 static ROOT: Site = Site::new("", "(outside any scope)", "", 0);
@@ -39,10 +38,12 @@ pub(super) struct Thread {
 
 /// What the owning thread alone knows.
 pub(super) struct Owner {
-    /// Whether it has a scope open, timed or not.
-    pub(super) in_scope: bool,
+    /// Whether it has a scope open, timed or not, or may refer to a node otherwise.
+    pub(super) holds_nodes: bool,
     /// Its live bytes.
     pub(super) live: u64,
+    /// When its first scope since a reset began.
+    pub(super) first_scope_at: u64,
 }
 
 /// Who a thread is, to people.
@@ -61,8 +62,10 @@ pub(super) struct Lost {
     pub(super) indices: Counter,
     /// Scopes that ended in another order than they began.
     pub(super) unbalanced: Counter,
-    /// Scopes without percentiles, because the histograms' memory was used up.
+    /// Timings that are in no percentile, because the histograms' memory was used up.
     pub(super) histograms: Counter,
+    /// Events that went with a ring of another size.
+    pub(super) events: Counter,
 }
 
 // SAFETY: all but `lookup` are atomics or behind a lock, and `lookup` is touched by the owning thread only.
@@ -130,25 +133,30 @@ impl Thread {
             self.paused_seen.store(intervals.paused, Release);
         }
         if was_reset {
-            if !owner.in_scope {
-                // Its time counts from its first scope on, and that is the one being entered now.
+            if !owner.holds_nodes {
                 self.root().entries.set(1);
-                self.root().open_since.set(clock::now());
+                self.root().open_since.set(owner.first_scope_at);
             }
             self.epoch.store(epoch, Release);
         }
     }
 
-    /// Forgets all counts, and the paths too unless a scope is open on one of them.
+    /// Forgets all counts, and the paths too unless something refers to one of them.
     fn clear(&self, reset_at: u64, owner: &Owner) {
-        self.epoch.store(CLEARING, Release);
-        if !owner.in_scope {
-            registry::with_registry(|_| self.forget_paths());
+        if owner.holds_nodes {
+            self.epoch.store(CLEARING, Release);
+        } else {
+            // Marked under the lock: a reader that holds it must not wait for a thread that waits for the lock.
+            registry::with_registry(|_| {
+                self.epoch.store(CLEARING, Release);
+                self.forget_paths();
+            });
         }
         for node in self.all_nodes() {
             node.clear(reset_at, owner.live);
         }
-        for lost in [&self.lost.no_room, &self.lost.indices, &self.lost.unbalanced, &self.lost.histograms] {
+        let lost = &self.lost;
+        for lost in [&lost.no_room, &lost.indices, &lost.unbalanced, &lost.histograms, &lost.events] {
             lost.set(0);
         }
         if let Some(ring) = self.ring() {
