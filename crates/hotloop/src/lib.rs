@@ -31,6 +31,9 @@
 //! | lower cost | [`Config::budget`]: short scopes are sampled, their counts stay exact |
 //! | a test | [`assert_no_alloc!`], [`assert_allocs!`], [`assert_time!`] |
 //! | a program with `tracing` spans | `tracing_layer()`, feature `tracing` |
+//!
+//! Not supported: a child of `fork` that goes on without `exec` must not use the profiler, whose lock another thread of
+//! the parent may have held.
 
 mod alloc;
 mod assert;

@@ -42,14 +42,17 @@ fn hottest(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
             scope.threads
         ));
     }
-    let part = part.min(0.999);
+    let part = part.min(1.0);
+    let limit = match 1.0 / (1.0 - part) {
+        limit if limit < 20.0 => format!("more than {limit:.2} times cannot be had there"),
+        _ => "nearly all that can be had is there".to_owned(),
+    };
     Some(format!(
         "`{}` spends {} of the wall time in its own code. Twice as fast there would make the run {:.2} times as fast; \
-         more than {:.2} times cannot be had there.",
+         {limit}.",
         scope.name,
         percent(part),
         1.0 / (1.0 - part / 2.0),
-        1.0 / (1.0 - part)
     ))
 }
 

@@ -46,9 +46,10 @@ impl Token {
     const UNTIMED: u64 = 1;
     /// Counted with an activation further up; the current node stays current.
     const FOLDED: u64 = 2;
-    /// Counted with an activation of the same node that is already open.
+    /// Another activation of the same node is open further out.
     const AGAIN: u64 = 4;
-    const NOT_TIMED: u64 = Token::UNTIMED | Token::FOLDED | Token::AGAIN;
+    /// To be left in another way than most.
+    const SPECIAL: u64 = Token::UNTIMED | Token::FOLDED | Token::AGAIN;
 
     #[inline(always)]
     fn node<'a>(self) -> &'a Node {
@@ -86,8 +87,7 @@ impl Token {
     pub(crate) fn mark_reentry(self) {
         if let Some(node) = self.own_node() {
             // One that was folded is no entry, so it must not be taken off the entries either.
-            let counter = if self.0 & (Token::FOLDED | Token::AGAIN) == 0 { &node.reentries } else { return };
-            counter.add(1);
+            node.reentries.add(u64::from(self.0 & Token::FOLDED == 0));
         }
     }
 }
@@ -159,20 +159,42 @@ impl Local {
         Entered::new(node, parent, 0)
     }
 
-    /// The same path is open on this thread already, because the thread is attached below it: this call is counted, and
-    /// its time is in that of the other.
+    /// The same path is open on this thread already, because the thread is attached above it: a thread that waits for
+    /// a pool and helps it does that. The outer call is set aside until this one has ended.
     #[cold]
     #[inline(never)]
     fn open_again(&self, node: &Node, parent: &Node) -> Entered {
-        node.folded.add(1);
+        let Some(thread) = self.thread() else { return Entered::NOTHING };
+        // SAFETY: this is the owning thread, and the result is not kept.
+        self.quietly(|| unsafe { thread.set_aside() }.push((ptr::from_ref(node), node.open_since.get())));
+        node.entries.add(1);
         self.current.set(node);
+        node.open_since.set(clock::now());
         Entered::new(node, parent, Token::AGAIN)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn exit_again(&self, entered: Entered) {
+        let (node, end) = (entered.token.node(), clock::now());
+        let Some(thread) = self.thread() else { return };
+        // SAFETY: this is the owning thread, and the result is not kept.
+        let set_aside = unsafe { thread.set_aside() };
+        let outer = set_aside.iter().rposition(|(other, _)| ptr::eq(*other, node)).map(|place| set_aside.remove(place));
+        match outer {
+            Some((_, since)) if ptr::eq(self.current.get(), node) => {
+                close_at(node, end);
+                node.open_since.set(since);
+                self.current.set(entered.parent);
+            }
+            _ => self.unwind_to(node, end),
+        }
     }
 
     #[inline(always)]
     pub(super) fn exit(&self, flags: u64, entered: Entered) {
-        if entered.token.0 & Token::NOT_TIMED != 0 {
-            return self.exit_untimed(flags, entered);
+        if entered.token.0 & Token::SPECIAL != 0 {
+            return self.exit_specially(flags, entered);
         }
         match clock::counter() {
             Some(end) => self.exit_at(flags, entered, end),
@@ -214,16 +236,19 @@ impl Local {
     }
 
     #[inline(always)]
-    fn exit_untimed(&self, flags: u64, entered: Entered) {
+    fn exit_specially(&self, flags: u64, entered: Entered) {
         if entered.token.0 & Token::FOLDED != 0 {
             return;
+        }
+        if entered.token.0 & Token::AGAIN != 0 {
+            return self.exit_again(entered);
         }
         let node = entered.token.node();
         if !ptr::eq(self.current.get(), node) {
             return self.unwind_now(node);
         }
         self.current.set(entered.parent);
-        if flags & mode::ALLOCATIONS != 0 && entered.token.0 & Token::AGAIN == 0 {
+        if flags & mode::ALLOCATIONS != 0 {
             self.end_peak(node);
         }
     }

@@ -86,7 +86,8 @@ impl Link {
         }
         let node = match local.linked(self.into_raw()) {
             Some(node) => node,
-            None => self.descend(local)?,
+            // Quietly to the end: freeing what it needed must not make the thread fall in step and forget the node.
+            None => local.quietly(|| self.descend(local))?,
         };
         let previous = local.current_node()?;
         local.set_current(node);

@@ -91,7 +91,7 @@ impl ThreadRead {
                 Room::OtherIndex => crowded.calls_with_other_index += counters[i].entries,
                 Room::None => crowded.calls_without_room += counters[i].entries,
             }
-            if i > 0 && paths[*parent] == path {
+            if i > 0 && paths.get(*parent) == Some(&path) {
                 // Both went to the same place for want of room: the parent's time includes this one's.
                 counters[i].total = 0.0;
             }

@@ -23,8 +23,8 @@ const ENDED_THREADS: usize = 256;
 /// The most paths of all threads together, about 100 MiB. The rest share one.
 const MAX_PATHS: usize = 1 << 18;
 /// A reset forgets the paths if they are more than this; fewer stay, so that links stay good.
-const KEPT_PATHS: usize = 1 << 14;
-/// The indices of all threads together that one parent keeps apart.
+const KEPT_PATHS: usize = 1 << 10;
+/// The indices of one site that a parent keeps apart, all threads together.
 const MAX_INDICES: u32 = 4096;
 
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
@@ -64,8 +64,8 @@ pub(crate) struct Path {
 pub(super) struct Paths {
     list: Vec<Path>,
     ids: HashMap<(u32, usize, u64), u32>,
-    /// Children that carry an index, by parent.
-    indexed_children: HashMap<u32, u32>,
+    /// How many indices, by parent and site.
+    indices: HashMap<(u32, usize), u32>,
 }
 
 /// Whether a node found a path of its own.
@@ -294,9 +294,9 @@ impl Paths {
         if node.index >= OTHER_INDEX {
             return (self.add(Path { site, index: node.index, parent }), Room::Own);
         }
-        let indexed = self.indexed_children.entry(parent).or_default();
-        if *indexed < MAX_INDICES {
-            *indexed += 1;
+        let indices = self.indices.entry((parent, node.site.addr())).or_default();
+        if *indices < MAX_INDICES {
+            *indices += 1;
             return (self.add(Path { site, index: node.index, parent }), Room::Own);
         }
         let other = known(self, OTHER_INDEX);

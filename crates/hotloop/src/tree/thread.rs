@@ -34,7 +34,11 @@ pub(super) struct Thread {
     pub(super) lost: Lost,
     /// Used by the owning thread only.
     lookup: UnsafeCell<Lookup>,
+    set_aside: UnsafeCell<SetAside>,
 }
+
+/// Activations that wait for one of the same node to end, and when they began. Used by the owning thread only.
+type SetAside = Vec<(*const Node, u64)>;
 
 /// What the owning thread alone knows.
 pub(super) struct Owner {
@@ -68,7 +72,8 @@ pub(super) struct Lost {
     pub(super) events: Counter,
 }
 
-// SAFETY: all but `lookup` are atomics or behind a lock, and `lookup` is touched by the owning thread only.
+// SAFETY: all but `lookup` and `set_aside` are atomics or behind a lock, and those two are touched by the owning
+// thread only.
 unsafe impl Sync for Thread {}
 // SAFETY: as above; the pointers in it lead to memory that is never freed.
 unsafe impl Send for Thread {}
@@ -85,6 +90,7 @@ impl Thread {
             window_start: Counter::new(0),
             lost: Lost::default(),
             lookup: UnsafeCell::new(Lookup::default()),
+            set_aside: UnsafeCell::new(Vec::new()),
         }));
         thread.nodes.push(|id| Node::new(&raw const ROOT, NO_INDEX, ptr::null(), id, 0))?;
         Some(thread)
@@ -117,6 +123,16 @@ impl Thread {
     pub(super) unsafe fn lookup(&self) -> &mut Lookup {
         // SAFETY: the caller's promise.
         unsafe { &mut *self.lookup.get() }
+    }
+
+    /// The owner's activations that wait for an inner one of the same node.
+    ///
+    /// # Safety
+    /// As for [`lookup`](Self::lookup).
+    #[expect(clippy::mut_from_ref, reason = "one owner, one use at a time")]
+    pub(super) unsafe fn set_aside(&self) -> &mut SetAside {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.set_aside.get() }
     }
 
     /// Brings the counts into step with a reset or pauses that happened since the thread looked last. Owner only.
@@ -172,5 +188,7 @@ impl Thread {
         self.root().forget_children();
         // SAFETY: the owner is here, or has ended.
         unsafe { self.lookup() }.clear();
+        // SAFETY: as above.
+        unsafe { self.set_aside() }.clear();
     }
 }

@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
@@ -260,4 +261,72 @@ fn assertions_about_scopes_name_what_is_wrong() {
     assert!(text.contains("(max of 3 calls); at most 0ns are allowed"), "{text}");
     let text = panic_text(|| hotloop::assert_time!("decode", p75 <= Duration::ZERO));
     assert!(text.contains("`p75` of scope `allocations::decode` is not measured"), "{text}");
+}
+
+#[test]
+fn exact_again_after_a_storm_of_starts_stops_and_resets() {
+    let _turn = take_turns();
+    hotloop::stop();
+    hotloop::reset();
+    Config::new().start();
+    fn one(turn: u64) {
+        open!("worker", index = turn % 50, flops = 3);
+        {
+            open!("allocates");
+            drop(block(32));
+        }
+        open!("tail");
+    }
+    let link = {
+        open!("main");
+        hotloop::current()
+    };
+    let running = AtomicBool::new(true);
+    let attached = |turn| {
+        let _attached = link.attach();
+        one(turn);
+    };
+    thread::scope(|threads| {
+        let workers: Vec<_> = (0..3)
+            .map(|k| {
+                let (running, attached) = (&running, &attached);
+                threads.spawn(move || {
+                    let mut turn = 0;
+                    while running.load(Relaxed) {
+                        turn += 1;
+                        if k == 0 { attached(turn) } else { one(turn) }
+                    }
+                })
+            })
+            .collect();
+        for k in 0..2_usize {
+            let running = &running;
+            threads.spawn(move || {
+                let mut turn = k;
+                while running.load(Relaxed) {
+                    turn += 1;
+                    match turn % 4 {
+                        0 => hotloop::reset(),
+                        1 => hotloop::stop(),
+                        2 => Config::new().timeline((turn % 3 == 0).then_some(4096)).start(),
+                        _ => drop(hotloop::snapshot().report(5)),
+                    }
+                }
+            });
+        }
+        thread::sleep(std::time::Duration::from_millis(1500));
+        running.store(false, Relaxed);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+    let snapshot = record(|| {
+        thread::scope(|threads| {
+            for k in 0..3 {
+                let attached = &attached;
+                threads.spawn(move || (0..2_000).for_each(|turn| if k == 0 { attached(turn) } else { one(turn) }));
+            }
+        });
+    });
+    let (worker, allocates) = (scope(&snapshot, "worker"), scope(&snapshot, "allocates"));
+    assert_eq!((worker.calls, worker.flops, scope(&snapshot, "tail").calls), (6_000, 18_000, 6_000));
+    assert_eq!((allocates.calls, allocates.allocs), (6_000, stats(6_000, 192_000, 6_000, 192_000)));
 }

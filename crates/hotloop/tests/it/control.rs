@@ -124,8 +124,15 @@ fn the_clock_can_be_the_operating_systems() {
         assert_eq!(snapshot.clock.why, "HOTLOOP_CLOCK=os asks for it");
         return;
     }
-    let names = ["the_clock_can_be", "nested_scopes_with", "a_pause_counts", "an_empty_scope", "two_threads_in"];
-    let again = Command::new(std::env::current_exe().unwrap()).args(names).env("HOTLOOP_CLOCK", "os").output().unwrap();
+    let names = [
+        "control::a_pause_counts_nowhere",
+        "control::the_clock_can_be_the_operating_systems",
+        "threads::two_threads_in_one_scope",
+        "tree::an_empty_scope_reads_nothing",
+        "tree::nested_scopes_with_known_busy_times",
+    ];
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    let again = again.arg("--exact").args(names).env("HOTLOOP_CLOCK", "os").output().unwrap();
     let output = String::from_utf8_lossy(&again.stdout);
     assert!(again.status.success() && output.contains(" 5 passed"), "{output}");
 }

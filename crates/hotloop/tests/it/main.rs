@@ -5,6 +5,7 @@
 mod bounds;
 mod budget;
 mod control;
+mod misuse;
 mod pool;
 mod report;
 mod threads;

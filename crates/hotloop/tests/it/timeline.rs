@@ -69,3 +69,43 @@ fn without_a_timeline_there_is_none() {
     assert!(snapshot.timeline.is_empty());
     assert_eq!(snapshot.lost.timeline_events, 0);
 }
+
+#[test]
+fn a_pause_leaves_no_gap_and_no_disorder() {
+    let _turn = take_turns();
+    let config = exact().timeline(Some(1024));
+    let (snapshot, ()) = record(config, || {
+        open!("outer");
+        {
+            open!("before");
+            busy(ms(2));
+        }
+        hotloop::stop();
+        busy(ms(50));
+        config.start();
+        open!("after");
+        busy(ms(2));
+    });
+    let event = |name: &str| {
+        let events = &snapshot.timeline[0].events;
+        *events.iter().find(|event| snapshot.scopes[event.scope].name.ends_with(name)).unwrap()
+    };
+    let (outer, before, after) = (event("outer"), event("before"), event("after"));
+    assert!(outer.start_ns <= before.start_ns && before.start_ns + before.duration_ns <= after.start_ns + 1);
+    assert!(after.start_ns + after.duration_ns <= outer.start_ns + outer.duration_ns + 1);
+    assert!(outer.duration_ns < 40_000_000, "the pause is not in it: {outer:?}");
+}
+
+#[test]
+fn another_size_keeps_the_percentiles() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(exact(), || {
+        for _ in 0..300 {
+            open!("early");
+        }
+        exact().timeline(Some(1 << 14)).start();
+        open!("late");
+    });
+    let early = snapshot.find("early").unwrap();
+    assert!(early.p50_ns.is_some() && early.timed_calls == 300);
+}

@@ -252,3 +252,45 @@ fn work_becomes_rates() {
     let late = scope(&snapshot, "late");
     assert_eq!((late.flops, late.bytes, late.tokens), (30, 7, 1));
 }
+
+#[test]
+fn single_calls_are_without_the_cost_of_the_scopes_inside_them() {
+    let _turn = take_turns();
+    undisturbed(|| {
+        let (snapshot, ()) = record(exact(), || {
+            for _ in 0..50 {
+                open!("parent");
+                for _ in 0..2_000 {
+                    open!("child");
+                }
+            }
+        });
+        let parent = scope(&snapshot, "parent");
+        let raw = 2_000.0 * snapshot.own_cost.per_scope_ns;
+        let (mean, p50) = (parent.mean_ns(), parent.p50_ns.unwrap() as f64);
+        assert!(parent.min_ns as f64 <= mean && mean <= parent.max_ns as f64, "{parent:?}");
+        if p50 > raw / 3.0 || p50 > mean * 1.5 + 100.0 {
+            return Err(format!("p50 {p50} ns, mean {mean} ns; {raw} ns of them would be the profiler's"));
+        }
+        Ok(())
+    });
+}
+
+mod twin {
+    pub fn decode() {
+        hotloop::scope!("decode");
+    }
+}
+
+#[test]
+fn names_that_end_alike_are_all_found() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(exact(), || {
+        twin::decode();
+        open!("decode");
+    });
+    assert_eq!(snapshot.find_all("decode").len(), 2);
+    assert_eq!(snapshot.find_all("twin::decode").len(), 1);
+    assert_eq!(snapshot.find_all("it::tree::decode").len(), 1);
+    assert!(snapshot.find_all("code").is_empty() && snapshot.find("encode").is_none());
+}
