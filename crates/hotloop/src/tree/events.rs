@@ -15,8 +15,9 @@ use super::thread::Thread;
 const FOLD: u64 = 512;
 /// The smallest ring: what was not folded yet is still there when the next fold begins.
 const MIN_CAPACITY: usize = 2 * FOLD as usize;
-/// At most one entry in this many is timed: rarer timing would save less than counting costs.
-const MAX_PERIOD: u32 = 64;
+/// At least one entry in about this many is timed: rarer timing would save less than counting costs, and be blind for
+/// longer when short calls turn into long ones.
+const MAX_PERIOD: u32 = 32;
 /// Events kept of threads that have ended.
 pub(crate) const ENDED_EVENTS: usize = 1 << 16;
 
@@ -159,9 +160,6 @@ pub(super) fn record(local: &Local, ring: &Ring, flags: u64, exit: &Exit) {
     let node = exit.node;
     // In the time that recording was on, so that pauses leave no gap in the timeline.
     let pushed = ring.push(node.id, exit.start.wrapping_sub(local.paused.get()), exit.ticks);
-    if u32::from(node.drawn.load(Relaxed)) + node.period.load(Relaxed) > 1 {
-        sample(local, exit);
-    }
     if pushed.is_multiple_of(FOLD) {
         fold_now(local, flags, ring);
     }
@@ -175,16 +173,12 @@ fn fold_now(local: &Local, flags: u64, ring: &Ring) {
     }
 }
 
-/// Lets the timing stand for the entries before it that were only counted, and draws how many come next.
-fn sample(local: &Local, exit: &Exit) {
-    let node = exit.node;
-    node.ticks.add(exit.ticks.saturating_mul(u64::from(node.drawn.load(Relaxed))));
+/// How many entries are only counted before the next is timed: between half and one and a half periods, so that
+/// sampling cannot fall in step with the program.
+pub(super) fn next_skip(local: &Local, node: &Node) -> u16 {
     let period = node.period.load(Relaxed);
-    // Between half and one and a half periods, so that sampling cannot fall in step with the program.
     let next = if period > 1 { period / 2 + local.draw() % period } else { 0 };
-    let next = u16::try_from(next).unwrap_or(u16::MAX);
-    node.drawn.store(next, Relaxed);
-    node.skip.store(next, Relaxed);
+    u16::try_from(next).unwrap_or(u16::MAX)
 }
 
 /// Moves the events since the last fold into the histograms and looks after the budget.

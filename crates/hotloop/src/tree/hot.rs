@@ -141,19 +141,20 @@ impl Local {
 
     #[inline(always)]
     fn open(&self, flags: u64, node: &Node, parent: &Node) -> Entered {
-        if node.open_since.get() != 0 {
+        let skip = node.skip.load(Relaxed);
+        if skip == 0 && node.open_since.get() != 0 {
             return self.open_again(node, parent);
         }
-        node.entries.add(1);
         self.current.set(node);
         if flags & mode::ALLOCATIONS != 0 {
             self.begin_peak(node);
         }
-        let skip = node.skip.load(Relaxed);
         if skip != 0 {
+            // Counts the entry too: see `Node::close_sampled`.
             node.skip.store(skip - 1, Relaxed);
             return Entered::new(node, parent, Token::UNTIMED);
         }
+        node.entries.add(1);
         let Some(now) = clock::counter() else { return open_by_os_clock(node, parent) };
         node.open_since.set(now);
         Entered::new(node, parent, 0)
@@ -193,8 +194,11 @@ impl Local {
 
     #[inline(always)]
     pub(super) fn exit(&self, flags: u64, entered: Entered) {
-        if entered.token.0 & Token::SPECIAL != 0 {
-            return self.exit_specially(flags, entered);
+        match entered.token.0 & Token::SPECIAL {
+            0 => {}
+            Token::UNTIMED => return self.exit_untimed(flags, entered),
+            Token::AGAIN => return self.exit_again(entered),
+            _ => return,
         }
         match clock::counter() {
             Some(end) => self.exit_at(flags, entered, end),
@@ -210,7 +214,11 @@ impl Local {
             return self.exit_slowly(flags, entered, end);
         }
         let ticks = end.saturating_sub(start);
-        node.close(ticks);
+        if flags & mode::BUDGET != 0 && node.is_sampled() {
+            node.close_sampled(ticks, events::next_skip(self, node));
+        } else {
+            node.close(ticks);
+        }
         self.current.set(entered.parent);
         if flags & (mode::EVENTS | mode::ALLOCATIONS) != 0 {
             self.after_exit(flags, node, start, ticks);
@@ -236,13 +244,7 @@ impl Local {
     }
 
     #[inline(always)]
-    fn exit_specially(&self, flags: u64, entered: Entered) {
-        if entered.token.0 & Token::FOLDED != 0 {
-            return;
-        }
-        if entered.token.0 & Token::AGAIN != 0 {
-            return self.exit_again(entered);
-        }
+    fn exit_untimed(&self, flags: u64, entered: Entered) {
         let node = entered.token.node();
         if !ptr::eq(self.current.get(), node) {
             return self.unwind_now(node);
@@ -309,7 +311,7 @@ impl Local {
 fn close_at(node: &Node, end: u64) {
     let since = node.open_since.get();
     if since != 0 {
-        node.close(end.saturating_sub(since));
+        node.close_sampled(end.saturating_sub(since), 0);
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) struct Node {
     pub(super) depth: u32,
 
     // Its time.
-    /// Times entered, exact also when sampled.
+    /// Times entered, but for those that [`skip`](Self::skip) has counted since the last timing.
     pub(super) entries: Counter,
     /// When the timed activation that is open now began; 0 when none is, [`CLOSING`] while one ends.
     pub(super) open_since: Counter,
@@ -170,17 +170,46 @@ impl Node {
     #[inline(always)]
     pub(super) fn close(&self, ticks: u64) {
         self.open_since.set(CLOSING);
-        self.ticks.add(ticks);
+        self.add_timing(ticks, ticks);
+        self.open_since.set(0);
+    }
+
+    /// The same for a node that is sampled: this timing stands for the entries before it that were only counted, and
+    /// `next` entries will only be counted before the next.
+    pub(super) fn close_sampled(&self, ticks: u64, next: u16) {
+        self.open_since.set(CLOSING);
+        let skipped = u64::from(self.drawn.load(Relaxed));
+        self.entries.add(skipped);
+        self.add_timing(ticks, ticks.saturating_mul(1 + skipped));
+        self.drawn.store(next, Relaxed);
+        self.skip.store(next, Relaxed);
+        self.open_since.set(0);
+    }
+
+    #[inline(always)]
+    fn add_timing(&self, ticks: u64, weighted: u64) {
+        self.ticks.add(weighted);
         self.timed.add(1);
         if ticks < self.min.get() {
             self.min.set(ticks);
         }
         self.max.raise_to(ticks);
-        self.open_since.set(0);
+    }
+
+    /// Whether entries were, or are to be, only counted.
+    #[inline(always)]
+    pub(super) fn is_sampled(&self) -> bool {
+        u32::from(self.drawn.load(Relaxed)) + self.period.load(Relaxed) > 1
+    }
+
+    /// Entries only counted since the last timing.
+    fn skipped(&self) -> u64 {
+        u64::from(self.drawn.load(Acquire).saturating_sub(self.skip.load(Acquire)))
     }
 
     /// Ends sampling.
     pub(super) fn time_always(&self) {
+        self.entries.add(self.skipped());
         self.period.store(1, Relaxed);
         self.skip.store(0, Relaxed);
         self.drawn.store(0, Relaxed);
@@ -210,7 +239,8 @@ impl Node {
     fn read_once(&self, open_since: u64) -> Counters {
         let timed = self.timed.get();
         // An entry is counted before it is timed, so it may be missing its exit but never the reverse.
-        let entries = self.entries.get().max(timed);
+        let skipped = self.skipped();
+        let entries = self.entries.get().max(timed) + skipped;
         // One that is counted, not timed yet and not sampled is just being opened.
         let opening = open_since == 0 && entries == timed + 1 && self.drawn.load(Relaxed) == 0;
         Counters {
@@ -221,7 +251,7 @@ impl Node {
             entries,
             open: u64::from(open_since != 0 || opening),
             open_ticks: if open_since == 0 { 0 } else { clock::now().saturating_sub(open_since) },
-            skipped: u64::from(self.drawn.load(Relaxed).saturating_sub(self.skip.load(Relaxed))),
+            skipped,
             reentries: self.reentries.get(),
             allocs: self.allocs.get(),
             alloc_bytes: self.alloc_bytes.get(),
@@ -241,6 +271,7 @@ impl Node {
 
     /// Forgets all that was counted, but not the structure. An activation that is open counts from `now`.
     pub(super) fn clear(&self, now: u64, live: u64) {
+        self.time_always();
         for counter in [
             &self.entries,
             &self.ticks,
@@ -263,7 +294,6 @@ impl Node {
             counter.set(0);
         }
         self.min.set(u64::MAX);
-        self.time_always();
         self.path.store(0, Relaxed);
         self.entry_live.set(live);
         self.entry_peak.set(live);
