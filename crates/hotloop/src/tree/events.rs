@@ -17,7 +17,7 @@ const FOLD: u64 = 512;
 const MIN_CAPACITY: usize = 2 * FOLD as usize;
 /// At least one entry in about this many is timed: rarer timing would save less than counting costs, and be blind for
 /// longer when short calls turn into long ones.
-const MAX_PERIOD: u32 = 32;
+const MAX_PERIOD: u32 = 64;
 /// Events kept of threads that have ended.
 pub(crate) const ENDED_EVENTS: usize = 1 << 16;
 
