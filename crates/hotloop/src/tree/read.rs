@@ -82,50 +82,18 @@ impl ThreadRead {
         let parent = |node: &Node| unsafe { node.parent.as_ref() }.map_or(0, |parent| parent.id as usize);
         let parents: Vec<usize> = nodes.iter().map(|node| parent(node)).collect();
         settle(&mut counters, &parents, &measure::cost());
-        let mut crowded = Losses::default();
-        let mut paths: Vec<u32> = Vec::with_capacity(nodes.len());
-        for (i, (node, parent)) in nodes.iter().zip(&parents).enumerate() {
-            let (path, room) = known.id(paths.get(*parent).copied().unwrap_or(0), node);
-            match room {
-                Room::Own => {}
-                Room::OtherIndex => crowded.calls_with_other_index += counters[i].entries,
-                Room::None => crowded.calls_without_room += counters[i].entries,
-            }
-            if i > 0 && paths.get(*parent) == Some(&path) {
-                // Both went to the same place for want of room: the parent's time includes this one's.
-                counters[i].total = 0.0;
-            }
-            paths.push(path);
-        }
-        let current = thread.epoch.load(Acquire) == FLAGS.load(Relaxed) >> 32;
-        let mut histograms = vec![HistogramCopy::default(); if current { nodes.len() } else { 0 }];
-        for (copy, node) in histograms.iter_mut().zip(&nodes) {
-            if let Some(histogram) = node.histogram() {
-                histogram.add_to(copy);
-            }
-        }
-        let modes = switch::last_modes();
-        let mut events = (Vec::new(), 0);
-        if let Some(ring) = thread.ring().filter(|_| current) {
-            let complete = |node: usize| nodes[node].histogram().is_some() || nodes[node].timed.get() < Ring::UNFOLDED;
-            ring.add_pending(&mut histograms, complete);
-            if modes & mode::TIMELINE != 0 {
-                events = ring.read();
-            }
-        }
+        let (paths, crowded) = look_up(known, &nodes, &parents, &mut counters);
+        let is_current = thread.epoch.load(Acquire) == FLAGS.load(Relaxed) >> 32;
+        let ring = thread.ring().filter(|_| is_current);
+        let histograms = if is_current { histograms(&nodes, ring) } else { Vec::new() };
+        let timeline = ring.filter(|_| switch::last_modes() & mode::TIMELINE != 0);
+        let (events, overwritten) = timeline.map(Ring::read).unwrap_or_default();
         let label = lock(&thread.label).clone();
         counters.iter_mut().filter(|node| node.threads > 0).for_each(|node| node.thread_set = 1 << (label.id % 128));
-        let mut lost = losses(thread, events.1, current);
+        let mut lost = if is_current { losses(thread, overwritten) } else { Losses::default() };
         lost.add(&crowded);
-        ThreadRead {
-            record: ThreadRecord::new(&label, &counters, &parents),
-            lost,
-            read_at,
-            events: events.0,
-            paths,
-            counters,
-            histograms,
-        }
+        let record = ThreadRecord::new(&label, &counters, &parents);
+        ThreadRead { paths, counters, histograms, events, record, lost, read_at }
     }
 
     /// A thread that opened no scope since the last reset has nothing to say.
@@ -216,10 +184,43 @@ fn take_pauses_out(thread: &Thread, epoch: u64, counters: &mut [Counters]) {
     }
 }
 
-fn losses(thread: &Thread, timeline_events: u64, current: bool) -> Losses {
-    if !current {
-        return Losses::default();
+/// The paths of a thread's nodes, and what had no room among them.
+fn look_up(known: &mut Paths, nodes: &[&Node], parents: &[usize], counters: &mut [Counters]) -> (Vec<u32>, Losses) {
+    let mut crowded = Losses::default();
+    let mut paths: Vec<u32> = Vec::with_capacity(nodes.len());
+    for (i, node) in nodes.iter().enumerate() {
+        let above = paths.get(parents[i]).copied();
+        let (path, room) = known.id(above.unwrap_or(0), node);
+        match room {
+            Room::Own => {}
+            Room::OtherIndex => crowded.calls_with_other_index += counters[i].entries,
+            Room::None => crowded.calls_without_room += counters[i].entries,
+        }
+        if i > 0 && above == Some(path) {
+            // Both went to the same place for want of room: the parent's time includes this one's.
+            counters[i].total = 0.0;
+        }
+        paths.push(path);
     }
+    (paths, crowded)
+}
+
+/// The histograms of a thread's nodes, with what the ring holds that is in none yet.
+fn histograms(nodes: &[&Node], ring: Option<&Ring>) -> Vec<HistogramCopy> {
+    let mut copies = vec![HistogramCopy::default(); nodes.len()];
+    for (copy, node) in copies.iter_mut().zip(nodes) {
+        if let Some(histogram) = node.histogram() {
+            histogram.add_to(copy);
+        }
+    }
+    if let Some(ring) = ring {
+        let is_complete = |node: usize| nodes[node].histogram().is_some() || nodes[node].timed.get() < Ring::UNFOLDED;
+        ring.add_pending(&mut copies, is_complete);
+    }
+    copies
+}
+
+fn losses(thread: &Thread, timeline_events: u64) -> Losses {
     Losses {
         timeline_events: timeline_events + thread.lost.events.get(),
         calls_without_room: thread.lost.no_room.get(),
