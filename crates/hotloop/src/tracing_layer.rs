@@ -20,6 +20,7 @@ use crate::ENABLED;
 use crate::control::is_started;
 use crate::scope::{Scope, enter, now_ticks, reenter};
 use crate::site::Site;
+use crate::tree::flags_now;
 
 /// "No index", as [`enter`] takes it.
 const NO_INDEX: u64 = u64::MAX;
@@ -88,10 +89,13 @@ impl TracingLayer {
             let mut spans = self.shard(id);
             let known = spans.get_mut(&id)?;
             let span = *known;
-            if span.counted_until.is_none() && self.entry == Entry::Poll {
-                known.counted_until = Some(now_ticks());
+            let flags = flags_now();
+            let is_same_run = span.counted_until.is_some_and(|(_, then)| then >> 32 == flags >> 32);
+            if self.entry == Entry::Poll && span.counted_until.is_none_or(|(_, then)| then != flags) {
+                // The first entry, or recording was stopped or reset since the last: the time between does not count.
+                known.counted_until = Some((now_ticks(), flags));
             }
-            span
+            Span { counted_until: span.counted_until.filter(|_| is_same_run), ..span }
         };
         let open = if span.counted_until.is_some() { reenter } else { enter };
         Some((span, open(span.site, span.index)))
@@ -104,10 +108,10 @@ impl TracingLayer {
         let Some(scope) = open.scope.as_mut().filter(|_| !is_first) else {
             return;
         };
-        let now = now_ticks();
-        if let Some(span) = self.shard(open.id).get_mut(&open.id) {
-            let since = span.counted_until.replace(now);
-            scope.add_elapsed_ticks(now.saturating_sub(since.unwrap_or(now)));
+        let (now, flags) = (now_ticks(), flags_now());
+        if let Some(span) = self.shard(open.id).get_mut(&open.id).filter(|_| now != 0) {
+            let since = span.counted_until.replace((now, flags)).filter(|(_, then)| *then == flags);
+            scope.add_elapsed_ticks(since.map_or(0, |(since, _)| now.saturating_sub(since)));
         }
     }
 }
@@ -194,9 +198,9 @@ fn close(stack: &mut Vec<OpenSpan>, id: u64, layer: &TracingLayer) {
 struct Span {
     site: &'static Site,
     index: u64,
-    /// In ticks: the end of the time that was added as elapsed, at first the start of the first entry. `None` before
-    /// that entry, and always where each entry is a call.
-    counted_until: Option<u64>,
+    /// In ticks: the end of the time that was added as elapsed, at first the start of the first entry; and what was
+    /// recorded then. `None` before that entry, and always where each entry is a call.
+    counted_until: Option<(u64, u64)>,
 }
 
 impl Span {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::units::{bytes, count, mean_count, percent, share, short_time, time, wrapped};
+use super::units::{bytes, count, mean_count, percent, plural, share, short_time, time, wrapped};
 use crate::snapshot::{ScopeStats, Snapshot};
 
 /// A share of the wall time worth a sentence.
@@ -36,10 +36,10 @@ fn hottest(snapshot: &Snapshot, names: &[ScopeStats]) -> Option<String> {
     }
     if scope.threads > 1 || scope.self_ns > snapshot.wall_ns {
         return Some(format!(
-            "`{}` spends the most time in its own code: {} on {} threads.",
+            "`{}` spends the most time in its own code: {} on {}.",
             scope.name,
             time(scope.self_ns),
-            scope.threads
+            plural(scope.threads, "thread")
         ));
     }
     let part = part.min(1.0);

@@ -57,6 +57,9 @@ fn without_common_module(snapshot: &Snapshot) -> (Snapshot, String) {
             false => drop(scope.name.drain(..common.len())),
         }
     }
+    for scope in &mut snapshot.scopes {
+        scope.name = units::printable(&scope.name);
+    }
     (snapshot, common)
 }
 

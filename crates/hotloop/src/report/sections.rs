@@ -92,7 +92,7 @@ pub(super) fn hot_paths(text: &mut String, snapshot: &Snapshot, names: &[ScopeSt
 
 pub(super) fn work(text: &mut String, names: &[ScopeStats], n: usize) {
     let mut table = Table::new(&["scope", "total", "FLOP/s", "bytes/s", "tokens/s", "FLOP/byte"]);
-    let declared = |scope: &&ScopeStats| scope.flops + scope.bytes + scope.tokens > 0;
+    let declared = |scope: &&ScopeStats| scope.flops | scope.bytes | scope.tokens != 0;
     for scope in names.iter().filter(declared).take(n) {
         let intensity = (scope.flops > 0 && scope.bytes > 0).then(|| scope.flops as f64 / scope.bytes as f64);
         let cell =
@@ -195,6 +195,9 @@ pub(super) fn most_called(text: &mut String, names: &[ScopeStats], n: usize) {
 /// How many of the calls were timed.
 fn timed_part(scope: &ScopeStats) -> String {
     let entered = scope.polls.max(scope.calls);
+    if entered == 0 {
+        return "-".to_owned();
+    }
     match entered / scope.timed_calls.max(1) {
         _ if !scope.is_sampled => "all".to_owned(),
         0 | 1 => percent(share(scope.timed_calls, entered)),

@@ -69,8 +69,8 @@ fn sampled(text: &mut String, names: &[ScopeStats]) {
     let sampled: Vec<&ScopeStats> = names.iter().filter(|scope| scope.is_sampled).collect();
     for scope in sampled.iter().take(8) {
         let entered = scope.polls.max(scope.calls);
-        let _ =
-            writeln!(text, "                {}: timed {} of {}", scope.name, count(scope.timed_calls), count(entered));
+        let timed = count(scope.timed_calls);
+        let _ = writeln!(text, "                {}: timed {timed} of {}", scope.name, count(entered));
     }
     if sampled.len() > 8 {
         let _ = writeln!(text, "                and {} more", sampled.len() - 8);

@@ -84,13 +84,17 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// A qualified name in so many characters: its end says most. What would break the line is replaced.
-pub(super) fn name(qualified: &str, width: usize) -> String {
+/// A name without what would break the line.
+pub(super) fn printable(name: &str) -> String {
     let breaks = |c: char| c.is_control() || ('\u{200e}'..='\u{202e}').contains(&c);
-    let qualified = qualified.replace(breaks, "?");
+    if name.is_empty() { "(no name)".to_owned() } else { name.replace(breaks, "?") }
+}
+
+/// A qualified name in so many characters: its end says most.
+pub(super) fn name(qualified: &str, width: usize) -> String {
     let length = qualified.chars().count();
     if length <= width {
-        return if qualified.is_empty() { "(no name)".to_owned() } else { qualified };
+        return qualified.to_owned();
     }
     let end: String = qualified.chars().skip(length - width.saturating_sub(2)).collect();
     format!("..{end}")
@@ -153,7 +157,7 @@ mod tests {
     fn long_names_keep_their_end() {
         assert_eq!(name("engine::model::qkv", 10), "..del::qkv");
         assert_eq!(name("qkv", 10), "qkv");
-        assert_eq!([name("a\nb\u{202e}c", 10), name("", 10)], ["a?b?c", "(no name)"]);
+        assert_eq!([printable("a\nb\u{202e}c"), printable("")], ["a?b?c", "(no name)"]);
     }
 
     #[test]

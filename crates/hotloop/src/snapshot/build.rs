@@ -86,7 +86,7 @@ impl Scale {
             open_calls: counters.open,
             total_ns: self.ns(counters.total),
             attached_ns: self.ns(counters.attached as f64 * clean_share(counters.total, counters.raw)),
-            min_ns: if counters.timed == 0 { 0 } else { self.call_ns(counters.min, counters) },
+            min_ns: if counters.min == u64::MAX { 0 } else { self.call_ns(counters.min, counters) },
             max_ns: self.call_ns(counters.max, counters),
             allocs: alloc_stats(counters),
             allocs_total: alloc_stats(counters),

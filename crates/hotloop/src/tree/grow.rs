@@ -9,7 +9,7 @@ use super::thread::Thread;
 use crate::site::Site;
 
 /// Deeper calls are counted at the activation of the same site above them, whose time includes theirs.
-const MAX_DEPTH: u32 = 256;
+const MAX_DEPTH: u16 = 256;
 /// Indices one parent keeps apart; the others share one node.
 const MAX_INDICES: u16 = 1024;
 

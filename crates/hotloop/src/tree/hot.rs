@@ -71,7 +71,12 @@ impl Token {
     /// The node, unless this thread has ended: then its tree may be another thread's already.
     #[inline(always)]
     fn own_node<'a>(self) -> Option<&'a Node> {
-        Local::with(|local| local.thread().is_some()).then(|| self.node())
+        let node = self.node();
+        // One that was folded does not hold its node, which may be another's since.
+        let holds = |local: &Local| {
+            self.0 & Token::FOLDED == 0 || ancestors(local.current.get()).any(|above| ptr::eq(above, node))
+        };
+        Local::with(|local| local.thread().is_some() && holds(local)).then_some(node)
     }
 
     /// Adds time between the first poll and the last; the token must not be NONE.
@@ -113,7 +118,7 @@ impl Local {
     #[inline(always)]
     pub(super) fn enter(&self, flags: u64, site: &'static Site, index: u64) -> Entered {
         if self.seen.get() != flags {
-            return self.enter_out_of_step(flags, site, index);
+            return self.enter_out_of_step(site, index);
         }
         // SAFETY: in step means registered, so `current` is a node, and nodes are never freed.
         let parent = unsafe { &*self.current.get() };
@@ -125,7 +130,12 @@ impl Local {
 
     #[cold]
     #[inline(never)]
-    fn enter_out_of_step(&self, flags: u64, site: &'static Site, index: u64) -> Entered {
+    fn enter_out_of_step(&self, site: &'static Site, index: u64) -> Entered {
+        // Read again: computing the scope's arguments may have taken long.
+        let flags = flags_now();
+        if flags & mode::STARTED == 0 {
+            return Entered::NOTHING;
+        }
         let parent = if self.fall_in_step(flags) { self.current_node() } else { None };
         parent.map_or(Entered::NOTHING, |parent| self.enter_by_search(flags, parent, site, index))
     }
@@ -176,15 +186,19 @@ impl Local {
 
     #[cold]
     #[inline(never)]
-    fn exit_again(&self, entered: Entered) {
+    fn exit_again(&self, flags: u64, entered: Entered) {
+        if self.seen.get() != flags && !self.fall_in_step(flags) {
+            return;
+        }
         let (node, end) = (entered.token.node(), clock::now());
         let Some(thread) = self.thread() else { return };
         // SAFETY: this is the owning thread, and the result is not kept.
         let set_aside = unsafe { thread.set_aside() };
         let outer = set_aside.iter().rposition(|(other, _)| ptr::eq(*other, node)).map(|place| set_aside.remove(place));
         match outer {
-            Some((_, since)) if ptr::eq(self.current.get(), node) => {
-                close_at(node, end);
+            Some((_, since)) if ptr::eq(self.current.get(), node) && node.open_since.get() != 0 => {
+                // Of weight one: it was not drawn, the outer call was.
+                node.close(end.saturating_sub(node.open_since.get()));
                 node.open_since.set(since);
                 self.current.set(entered.parent);
             }
@@ -197,7 +211,7 @@ impl Local {
         match entered.token.0 & Token::SPECIAL {
             0 => {}
             Token::UNTIMED => return self.exit_untimed(flags, entered),
-            Token::AGAIN => return self.exit_again(entered),
+            Token::AGAIN => return self.exit_again(flags, entered),
             _ => return,
         }
         match clock::counter() {
@@ -284,9 +298,10 @@ impl Local {
     #[cold]
     #[inline(never)]
     fn unwind_to(&self, node: &Node, end: u64) {
-        let Some(thread) = self.thread() else { return };
-        thread.lost.unbalanced.add(1);
-        self.loose.set(true);
+        if self.thread().is_none() {
+            return;
+        }
+        self.note_disorder();
         if self.close_inside(node, end) {
             close_at(node, end);
             self.current.set(node.parent);

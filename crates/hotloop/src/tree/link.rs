@@ -62,11 +62,13 @@ impl Link {
 
     fn to(node: &'static Node) -> Link {
         let generation = registry::paths_generation();
-        if let Some(path) = node.path.load(Relaxed).checked_sub(1) {
+        let is_cached = node.path_generation.load(Relaxed) == generation as u16;
+        if let Some(path) = node.path.load(Relaxed).checked_sub(1).filter(|_| is_cached) {
             return Link { path, generation };
         }
         let (path, generation) = registry::with_registry(|registry| registry.path_of(node));
         node.path.store(path + 1, Relaxed);
+        node.path_generation.store(generation as u16, Relaxed);
         Link { path, generation }
     }
 
@@ -152,9 +154,12 @@ impl Attached {
         }
         let now = clock::now();
         let spent = switch::active_since(self.since, self.paused_before, local.paused.get(), now);
-        let inner = local.away.get().wrapping_sub(self.away_before);
+        // What was spent in inner attachments before a reset is forgotten with the rest.
+        let was_reset = switch::last_reset() > self.since;
+        let before = if was_reset { local.away_at_reset.get() } else { self.away_before };
+        let inner = local.away.get().wrapping_sub(before);
         self.book(spent.saturating_sub(inner), spent);
-        local.away.set(self.away_before.wrapping_add(spent));
+        local.away.set(before.wrapping_add(spent));
         local.attachments.set(local.attachments.get().saturating_sub(1));
         self.go_back(local, flags, now);
     }
@@ -170,21 +175,21 @@ impl Attached {
 
     /// Makes current what was so before. Scopes that were left open inside end here.
     fn go_back(&self, local: &Local, flags: u64, now: u64) {
-        if !local.close_inside(self.node, now) {
-            // Attachments are undone in another order than they were made.
-            local.loose.set(true);
-            if let Some(thread) = local.thread() {
-                thread.lost.unbalanced.add(1);
+        if !ptr::eq(local.current.get(), self.node) {
+            // A scope inside is still held, or attachments are undone in another order than they were made.
+            local.note_disorder();
+            if !local.close_inside(self.node, now) {
+                return;
             }
-            return;
         }
         // SAFETY: a node, which is never freed.
         let node = unsafe { &*self.node };
         if self.has_peak && flags & mode::ALLOCATIONS != 0 {
             local.end_peak(node);
         }
-        // Where scopes ended out of order, the previous one may have ended meanwhile.
-        let is_open = |node: &&Node| !local.loose.get() || node.open_since.get() != 0;
+        // Where scopes ended out of order, the previous one may have ended meanwhile; one that is only counted has no
+        // start to tell by.
+        let is_open = |node: &&Node| !local.loose.get() || node.open_since.get() != 0 || node.is_sampled();
         let previous = ancestors(self.previous).find(is_open).map_or(self.previous, ptr::from_ref);
         local.set_current(previous);
     }

@@ -43,6 +43,8 @@ pub(crate) struct Local {
     pub(super) attachments: Cell<u32>,
     /// Ticks spent in attachments that were undone, since the outermost one that was not.
     pub(super) away: Cell<u64>,
+    /// [`away`](Self::away) at the last reset.
+    pub(super) away_at_reset: Cell<u64>,
     /// Scopes have ended out of order, so some may still be held though `current` says otherwise.
     pub(super) loose: Cell<bool>,
 }
@@ -65,6 +67,7 @@ thread_local! {
             paused: Cell::new(0),
             attachments: Cell::new(0),
             away: Cell::new(0),
+            away_at_reset: Cell::new(0),
             loose: Cell::new(false),
         }
     };
@@ -119,6 +122,14 @@ impl Local {
 
     pub(super) fn remember_link(&self, link: u64, node: &'static Node) {
         self.linked.set((link, node));
+    }
+
+    /// Scopes or attachments end in another order than they began: some may still be held that have ended.
+    pub(super) fn note_disorder(&self) {
+        self.loose.set(true);
+        if let Some(thread) = self.thread() {
+            thread.lost.unbalanced.add(1);
+        }
     }
 
     /// Whether something may still refer to a node: then no path may be forgotten.
@@ -179,9 +190,11 @@ impl Local {
     }
 
     fn put_into_effect(&self, thread: &'static Thread, flags: u64, first_scope_at: u64) {
-        if thread.epoch.load(Relaxed) != flags >> 32 {
+        let was_reset = thread.epoch.load(Relaxed) != flags >> 32;
+        if was_reset {
             // A reset may forget the paths, and this one with them.
             self.linked.set((0, ptr::null()));
+            self.away_at_reset.set(self.away.get());
         }
         let owner = Owner { holds_nodes: self.holds_nodes(thread), live: self.live.get(), first_scope_at };
         thread.catch_up(flags >> 32, &owner, &switch::intervals());
@@ -193,7 +206,7 @@ impl Local {
         if flags & mode::BUDGET == 0 {
             thread.all_nodes().for_each(Node::time_always);
         }
-        if flags & !self.in_effect.get() & mode::ALLOCATIONS != 0 {
+        if flags & mode::ALLOCATIONS != 0 && (was_reset || self.in_effect.get() & mode::ALLOCATIONS == 0) {
             self.restart_peaks();
         }
         self.in_effect.set(if flags & mode::STARTED != 0 { flags & !mode::WATCH } else { 0 });

@@ -63,7 +63,9 @@ pub(super) struct Node {
     pub(super) last_child: AtomicPtr<Node>,
     pub(super) next_sibling: AtomicPtr<Node>,
     pub(super) id: u32,
-    pub(super) depth: u32,
+    pub(super) depth: u16,
+    /// Children that carry an index.
+    pub(super) indexed_children: AtomicU16,
 
     // Its time.
     /// Times entered, but for those that [`skip`](Self::skip) has counted since the last timing.
@@ -80,7 +82,7 @@ pub(super) struct Node {
     pub(super) skip: AtomicU16,
     /// What [`skip`](Self::skip) counted down from: how many entries the next timing stands for besides itself.
     pub(super) drawn: AtomicU16,
-    /// One entry in about this many is timed.
+    /// One entry in about this many is timed; 1 for all, 0 for all now but not always.
     pub(super) period: AtomicU32,
     /// Entries that were not calls of their own: later polls of a future, a span entered again.
     pub(super) reentries: Counter,
@@ -108,18 +110,17 @@ pub(super) struct Node {
     /// Calls beyond the depth limit, counted here because their outer activation is already being timed.
     pub(super) folded: Counter,
     pub(super) histogram: AtomicPtr<Histogram>,
-    /// The id of this path in the registry's tree, plus one; 0 when not looked up yet.
+    /// The id of this path in the registry's tree, plus one; 0 when not looked up yet. And when it was looked up.
     pub(super) path: AtomicU32,
+    pub(super) path_generation: AtomicU16,
     /// How many events of this node the fold in progress saw.
     pub(super) seen_in_fold: AtomicU16,
-    /// Children that carry an index.
-    pub(super) indexed_children: AtomicU16,
 }
 
 const _: () = assert!(size_of::<Node>() == 4 * 64, "a node is four cache lines");
 
 impl Node {
-    pub(super) const fn new(site: *const Site, index: u64, parent: *const Node, id: u32, depth: u32) -> Self {
+    pub(super) const fn new(site: *const Site, index: u64, parent: *const Node, id: u32, depth: u16) -> Self {
         Node {
             site,
             index,
@@ -130,6 +131,7 @@ impl Node {
             next_sibling: AtomicPtr::new(ptr::null_mut()),
             id,
             depth,
+            indexed_children: AtomicU16::new(0),
             entries: Counter::new(0),
             open_since: Counter::new(0),
             ticks: Counter::new(0),
@@ -156,8 +158,8 @@ impl Node {
             folded: Counter::new(0),
             histogram: AtomicPtr::new(ptr::null_mut()),
             path: AtomicU32::new(0),
+            path_generation: AtomicU16::new(0),
             seen_in_fold: AtomicU16::new(0),
-            indexed_children: AtomicU16::new(0),
         }
     }
 
@@ -210,9 +212,15 @@ impl Node {
     /// Ends sampling.
     pub(super) fn time_always(&self) {
         self.entries.add(self.skipped());
-        self.period.store(1, Relaxed);
+        self.time_all();
         self.skip.store(0, Relaxed);
         self.drawn.store(0, Relaxed);
+    }
+
+    /// Lets all entries be timed from the next timing on.
+    pub(super) fn time_all(&self) {
+        let was_sampled = self.period.load(Relaxed) != 1;
+        self.period.store(u32::from(!was_sampled), Relaxed);
     }
 
     /// Everything counted here, at one moment: read again while an exit falls between.
@@ -242,7 +250,7 @@ impl Node {
         let skipped = self.skipped();
         let entries = self.entries.get().max(timed) + skipped;
         // One that is counted, not timed yet and not sampled is just being opened.
-        let opening = open_since == 0 && entries == timed + 1 && self.drawn.load(Relaxed) == 0;
+        let opening = open_since == 0 && entries == timed + 1 && self.period.load(Relaxed) == 1;
         Counters {
             ticks: self.ticks.get(),
             timed,
@@ -272,6 +280,7 @@ impl Node {
     /// Forgets all that was counted, but not the structure. An activation that is open counts from `now`.
     pub(super) fn clear(&self, now: u64, live: u64) {
         self.time_always();
+        self.period.store(1, Relaxed);
         for counter in [
             &self.entries,
             &self.ticks,

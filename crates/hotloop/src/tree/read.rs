@@ -101,8 +101,15 @@ impl ThreadRead {
         self.counters.iter().skip(1).any(|node| node.entries > 0 || node.attached > 0)
     }
 
-    pub(super) fn paths(&self) -> &[u32] {
-        &self.paths
+    /// The thread has ended, and what it left open with it.
+    pub(super) fn end(&mut self) {
+        self.record.alive = false;
+        for node in self.counters.iter_mut().filter(|node| node.open > 0) {
+            node.min = node.min.min(node.open_ticks);
+            node.max = node.max.max(node.open_ticks);
+            node.timed += std::mem::take(&mut node.open);
+            node.open_ticks = 0;
+        }
     }
 
     pub(super) fn add_to(&self, counters: &mut [Counters], histograms: &mut [HistogramCopy]) {

@@ -137,7 +137,7 @@ pub(super) fn retire(thread: &'static Thread) {
     with_registry(|registry| {
         registry.live.retain(|other| !std::ptr::eq(*other, thread));
         let mut read = ThreadRead::new(thread, &mut registry.paths);
-        read.record.alive = false;
+        read.end();
         let events = registry.absorb_ended(&read);
         if read.has_scopes() {
             registry.ended.keep(read, events);
@@ -239,11 +239,6 @@ impl Registry {
         self.ended.counters.resize_with(size, Counters::default);
         self.ended.histograms.resize_with(size, HistogramCopy::default);
         read.add_to(&mut self.ended.counters, &mut self.ended.histograms);
-        // What a thread left open ended with it.
-        for path in read.paths() {
-            let counters = &mut self.ended.counters[*path as usize];
-            counters.timed += std::mem::take(&mut counters.open);
-        }
         read.events_by_path()
     }
 }

@@ -61,6 +61,11 @@ pub(super) fn active_since(start: u64, paused_then: u64, paused_now: u64, now: u
     now.saturating_sub(start).saturating_sub(paused_now.saturating_sub(paused_then))
 }
 
+/// When the last reset was.
+pub(super) fn last_reset() -> u64 {
+    RESET_AT.load(Acquire)
+}
+
 pub(super) fn ring_capacity() -> usize {
     RING_CAPACITY.load(Relaxed)
 }

@@ -146,6 +146,8 @@ impl Thread {
         if paused > 0 {
             let open = self.all_nodes().filter(|node| node.open_since.get() != 0);
             open.for_each(|node| node.open_since.add(paused));
+            // SAFETY: this is the owning thread, and the result is not kept.
+            unsafe { self.set_aside() }.iter_mut().for_each(|(_, since)| *since += paused);
             self.paused_seen.store(intervals.paused, Release);
         }
         if was_reset {
@@ -170,6 +172,12 @@ impl Thread {
         }
         for node in self.all_nodes() {
             node.clear(reset_at, owner.live);
+        }
+        // SAFETY: this is the owning thread, and the result is not kept.
+        for (node, since) in unsafe { self.set_aside() } {
+            *since = reset_at;
+            // SAFETY: a node, which is never freed.
+            unsafe { &**node }.entries.add(1);
         }
         let lost = &self.lost;
         for lost in [&lost.no_room, &lost.indices, &lost.unbalanced, &lost.histograms, &lost.events] {

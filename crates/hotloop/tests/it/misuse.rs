@@ -303,3 +303,116 @@ fn starts_stops_and_resets_in_a_storm() {
     });
     assert_eq!((scope(&snapshot, "calm").calls, scope(&snapshot, "calm").flops), (1000, 3000));
 }
+
+#[test]
+fn a_guard_that_outlives_its_attachment_closes_nothing_else() {
+    let _turn = take_turns();
+    undisturbed(|| {
+        let (snapshot, spent) = record(exact(), || {
+            let attached = deep_link(0).attach();
+            let held = guard!("held");
+            drop(attached);
+            hotloop::reset();
+            {
+                open!("first");
+            }
+            let spent = {
+                open!("second");
+                drop(held);
+                busy(ms(10))
+            };
+            open!("after");
+            spent
+        });
+        check_sums(&snapshot);
+        assert!(snapshot.lost.unbalanced_scopes <= 1);
+        for name in ["first", "second", "after"] {
+            let scope = snapshot.scopes.iter().find(|scope| scope.name.ends_with(name)).unwrap();
+            assert_eq!((scope.calls, scope.depth), (1, 0), "{name}");
+        }
+        close("second", scope(&snapshot, "second").total_ns, ns(spent), 1_000_000)
+    });
+}
+
+#[test]
+fn a_scope_set_aside_knows_of_pauses_and_resets() {
+    let _turn = take_turns();
+    undisturbed(|| {
+        fn outer(link: Link, between: fn()) {
+            open!("twice");
+            busy(ms(5));
+            let _attached = link.attach();
+            open!("again below");
+            inner(link, between);
+        }
+        fn inner(link: Link, between: fn()) {
+            let _attached = link.attach();
+            open!("twice");
+            between();
+            busy(ms(5));
+        }
+        for (between, expected) in [
+            (
+                (|| {
+                    hotloop::stop();
+                    busy(ms(40));
+                    exact().start();
+                }) as fn(),
+                10_000_000,
+            ),
+            (
+                || {
+                    busy(ms(40));
+                    hotloop::reset();
+                },
+                5_000_000,
+            ),
+        ] {
+            let (snapshot, ()) = record(exact(), || {
+                open!("top");
+                outer(hotloop::current(), between);
+            });
+            check_sums(&snapshot);
+            close("both calls", scope(&snapshot, "twice").total_ns, expected, 2_000_000)?;
+            assert!(scope(&snapshot, "twice").open_calls == 0);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_scope_that_an_ended_thread_left_open_ended_with_it() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(exact(), || {
+        thread::spawn(|| {
+            std::mem::forget(guard!("leaked"));
+            busy(ms(5));
+        })
+        .join()
+        .unwrap();
+    });
+    let leaked = scope(&snapshot, "leaked");
+    assert_eq!((leaked.calls, leaked.open_calls, leaked.timed_calls), (1, 0, 1));
+    assert!(leaked.min_ns >= 4_900_000 && leaked.min_ns == leaked.max_ns && leaked.max_ns <= snapshot.wall_ns);
+}
+
+#[test]
+fn one_disorder_does_not_spoil_attaching_from_sampled_scopes() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(Config::new(), || {
+        let (first, second) = (guard!("first"), guard!("second"));
+        drop(first);
+        drop(second);
+        let link = deep_link(0);
+        for _ in 0..50_000 {
+            open!("sampled");
+            drop(link.attach());
+            open!("child");
+        }
+    });
+    let children: Vec<usize> =
+        snapshot.scopes.iter().filter(|scope| scope.name.ends_with("child")).map(|scope| scope.depth).collect();
+    assert_eq!(children, [1], "all below the sampled scope");
+    assert_eq!(scope(&snapshot, "child").calls, 50_000);
+    assert!(snapshot.lost.unbalanced_scopes <= 2);
+}
