@@ -14,7 +14,9 @@ use super::thread::{Owner, Thread};
 use crate::clock;
 
 /// What a thread knows of itself. Constant initial value and no destructor, so that reaching it is one instruction
-/// and works while a thread starts, ends and allocates.
+/// and works while a thread starts, ends and allocates. What every scope and allocation touches comes first and shares
+/// a cache line.
+#[repr(C, align(64))]
 pub(crate) struct Local {
     /// The innermost open scope; null before the thread is registered.
     pub(super) current: Cell<*const Node>,
@@ -23,9 +25,11 @@ pub(crate) struct Local {
     /// Bytes allocated less bytes freed on this thread, and the most since the innermost open scope began.
     pub(super) live: Cell<u64>,
     pub(super) peak: Cell<u64>,
-    thread: Cell<*const Thread>,
     /// The thread's ring, where events are recorded.
     pub(super) ring: Cell<*const Ring>,
+    /// How much of all pauses is taken out of what this thread records.
+    pub(super) paused: Cell<u64>,
+    thread: Cell<*const Thread>,
     /// The profiler itself is at work on this thread: nothing is recorded.
     pub(super) busy: Cell<bool>,
     /// The thread is ending: its tree was handed over.
@@ -37,8 +41,6 @@ pub(crate) struct Local {
     linked: Cell<(u64, *const Node)>,
     /// The modes, generation and epoch this thread has put into effect; 0 when it has to look again.
     in_effect: Cell<u64>,
-    /// How much of all pauses is taken out of what this thread records.
-    pub(super) paused: Cell<u64>,
     /// Attachments that were not undone yet.
     pub(super) attachments: Cell<u32>,
     /// Ticks spent in attachments that were undone, since the outermost one that was not.
