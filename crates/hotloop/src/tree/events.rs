@@ -255,16 +255,14 @@ fn keep_budget(thread: &Thread, seen: &Seen) {
     thread.window_start.set(now);
     let (cost, budget) = (measure::cost(), switch::budget());
     let count = |node: &Node| f64::from(node.seen_in_fold.load(Relaxed));
-    let counting: f64 = seen
-        .iter(thread)
-        .map(|node| count(node) * f64::from(node.period.load(Relaxed).saturating_sub(1)) * cost.untimed)
-        .sum();
+    let counting: f64 =
+        seen.iter(thread).map(|node| count(node) * f64::from(node.period.load(Relaxed) - 1) * cost.untimed).sum();
     let allowed = budget * float(window);
     // Counting has to be paid whatever is timed; a quarter of the budget stays for timing.
     let timings_allowed = (allowed - counting).max(allowed / 4.0) / cost.timed;
     let timings: f64 = seen.iter(thread).map(count).sum();
-    let is_short = |node: &&Node| float(node.ticks.get()) < float(node.entries.get()) * SHORT * cost.timed / budget;
-    seen.iter(thread).filter(|node| !is_short(node)).for_each(Node::time_all);
+    let is_short = |node: &&Node| float(node.ticks.get()) < float(node.represented()) * SHORT * cost.timed / budget;
+    seen.iter(thread).filter(|node| !is_short(node)).for_each(|node| node.period.store(1, Relaxed));
     if timings > timings_allowed {
         let short = || seen.iter(thread).filter(is_short);
         let others = timings - short().map(count).sum::<f64>();
@@ -278,10 +276,7 @@ fn keep_budget(thread: &Thread, seen: &Seen) {
         short().for_each(|node| time_rarer(node, count(node) / level.max(0.5)));
     } else if timings < timings_allowed / 4.0 {
         for node in seen.iter(thread) {
-            match node.period.load(Relaxed) {
-                0..=2 => node.time_all(),
-                period => node.period.store(period / 2, Relaxed),
-            }
+            node.period.store((node.period.load(Relaxed) / 2).max(1), Relaxed);
         }
     }
 }
@@ -294,7 +289,7 @@ fn time_rarer(node: &Node, too_often: f64) {
     if too_often > 1.0 {
         // Eightfold at the most in one step: a burst is not a habit.
         let factor = (too_often.ceil() as u32).next_power_of_two().min(8);
-        node.period.store((node.period.load(Relaxed).max(1) * factor).min(MAX_PERIOD), Relaxed);
+        node.period.store((node.period.load(Relaxed) * factor).min(MAX_PERIOD), Relaxed);
     }
 }
 

@@ -164,7 +164,6 @@ impl Local {
             node.skip.store(skip - 1, Relaxed);
             return Entered::new(node, parent, Token::UNTIMED);
         }
-        node.entries.add(1);
         let Some(now) = clock::counter() else { return open_by_os_clock(node, parent) };
         node.open_since.set(now);
         Entered::new(node, parent, 0)
@@ -178,7 +177,6 @@ impl Local {
         let Some(thread) = self.thread() else { return Entered::NOTHING };
         // SAFETY: this is the owning thread, and the result is not kept.
         self.quietly(|| unsafe { thread.set_aside() }.push((ptr::from_ref(node), node.open_since.get())));
-        node.entries.add(1);
         self.current.set(node);
         node.open_since.set(clock::now());
         Entered::new(node, parent, Token::AGAIN)

@@ -5,10 +5,10 @@
 //!
 //! ```text
 //! enter(site, index)   node = current.hot_child          one compare; a miss looks at its next sibling, then hashes
-//!                      node.entries += 1; current = node
+//!                      current = node
 //!                      node.open_since = now()            skipped while the budget samples this node
 //! exit(node)           t = now() - node.open_since
-//!                      node.ticks += t; min; max; current = node.parent
+//!                      node.timed += 1; node.ticks += t; min; max; current = node.parent
 //!                      push (node, start, t) to the thread's ring      only for percentiles, timeline, budget
 //! alloc(size)          current.allocs += 1; current.alloc_bytes += size
 //! ```

@@ -68,8 +68,9 @@ pub(super) struct Node {
     pub(super) indexed_children: AtomicU16,
 
     // Its time.
-    /// Times entered, but for those that [`skip`](Self::skip) has counted since the last timing.
-    pub(super) entries: Counter,
+    /// Entries that were only counted, but for those that [`skip`](Self::skip) has counted since the last timing. All
+    /// entries are these, those timed and the one that is open: so a timed entry need not be counted when it begins.
+    pub(super) untimed: Counter,
     /// When the timed activation that is open now began; 0 when none is, [`CLOSING`] while one ends.
     pub(super) open_since: Counter,
     /// Time of the closed activations; those that were only counted are in it as the timed one after them.
@@ -82,7 +83,7 @@ pub(super) struct Node {
     pub(super) skip: AtomicU16,
     /// What [`skip`](Self::skip) counted down from: how many entries the next timing stands for besides itself.
     pub(super) drawn: AtomicU16,
-    /// One entry in about this many is timed; 1 for all, 0 for all now but not always.
+    /// One entry in about this many is timed.
     pub(super) period: AtomicU32,
     /// Entries that were not calls of their own: later polls of a future, a span entered again.
     pub(super) reentries: Counter,
@@ -132,7 +133,7 @@ impl Node {
             id,
             depth,
             indexed_children: AtomicU16::new(0),
-            entries: Counter::new(0),
+            untimed: Counter::new(0),
             open_since: Counter::new(0),
             ticks: Counter::new(0),
             timed: Counter::new(0),
@@ -181,7 +182,7 @@ impl Node {
     pub(super) fn close_sampled(&self, ticks: u64, next: u16) {
         self.open_since.set(CLOSING);
         let skipped = u64::from(self.drawn.load(Relaxed));
-        self.entries.add(skipped);
+        self.untimed.add(skipped);
         self.add_timing(ticks, ticks.saturating_mul(1 + skipped));
         self.drawn.store(next, Relaxed);
         self.skip.store(next, Relaxed);
@@ -211,16 +212,15 @@ impl Node {
 
     /// Ends sampling.
     pub(super) fn time_always(&self) {
-        self.entries.add(self.skipped());
-        self.time_all();
+        self.untimed.add(self.skipped());
+        self.period.store(1, Relaxed);
         self.skip.store(0, Relaxed);
         self.drawn.store(0, Relaxed);
     }
 
-    /// Lets all entries be timed from the next timing on.
-    pub(super) fn time_all(&self) {
-        let was_sampled = self.period.load(Relaxed) != 1;
-        self.period.store(u32::from(!was_sampled), Relaxed);
+    /// Entries whose time is known or stood for.
+    pub(super) fn represented(&self) -> u64 {
+        self.untimed.get() + self.timed.get()
     }
 
     /// Everything counted here, at one moment: read again while an exit falls between.
@@ -246,18 +246,14 @@ impl Node {
 
     fn read_once(&self, open_since: u64) -> Counters {
         let timed = self.timed.get();
-        // An entry is counted before it is timed, so it may be missing its exit but never the reverse.
-        let skipped = self.skipped();
-        let entries = self.entries.get().max(timed) + skipped;
-        // One that is counted, not timed yet and not sampled is just being opened.
-        let opening = open_since == 0 && entries == timed + 1 && self.period.load(Relaxed) == 1;
+        let (open, skipped) = (u64::from(open_since != 0), self.skipped());
         Counters {
             ticks: self.ticks.get(),
             timed,
             min: self.min.get(),
             max: self.max.get(),
-            entries,
-            open: u64::from(open_since != 0 || opening),
+            entries: self.untimed.get() + timed + open + skipped,
+            open,
             open_ticks: if open_since == 0 { 0 } else { clock::now().saturating_sub(open_since) },
             skipped,
             reentries: self.reentries.get(),
@@ -280,9 +276,8 @@ impl Node {
     /// Forgets all that was counted, but not the structure. An activation that is open counts from `now`.
     pub(super) fn clear(&self, now: u64, live: u64) {
         self.time_always();
-        self.period.store(1, Relaxed);
         for counter in [
-            &self.entries,
+            &self.untimed,
             &self.ticks,
             &self.timed,
             &self.max,
@@ -308,7 +303,6 @@ impl Node {
         self.entry_peak.set(live);
         if self.open_since.get() != 0 {
             self.open_since.set(now);
-            self.entries.set(1);
         }
         if let Some(histogram) = self.histogram() {
             histogram.clear();

@@ -152,7 +152,6 @@ impl Thread {
         }
         if was_reset {
             if !owner.holds_nodes {
-                self.root().entries.set(1);
                 self.root().open_since.set(owner.first_scope_at);
             }
             self.epoch.store(epoch, Release);
@@ -174,11 +173,7 @@ impl Thread {
             node.clear(reset_at, owner.live);
         }
         // SAFETY: this is the owning thread, and the result is not kept.
-        for (node, since) in unsafe { self.set_aside() } {
-            *since = reset_at;
-            // SAFETY: a node, which is never freed.
-            unsafe { &**node }.entries.add(1);
-        }
+        unsafe { self.set_aside() }.iter_mut().for_each(|(_, since)| *since = reset_at);
         let lost = &self.lost;
         for lost in [&lost.no_room, &lost.indices, &lost.unbalanced, &lost.histograms, &lost.events] {
             lost.set(0);
