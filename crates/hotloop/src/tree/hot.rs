@@ -175,10 +175,10 @@ impl Local {
     #[inline(never)]
     fn open_again(&self, node: &Node, parent: &Node) -> Entered {
         let Some(thread) = self.thread() else { return Entered::NOTHING };
+        let since = node.set_aside(clock::now());
         // SAFETY: this is the owning thread, and the result is not kept.
-        self.quietly(|| unsafe { thread.set_aside() }.push((ptr::from_ref(node), node.open_since.get())));
+        self.quietly(|| unsafe { thread.set_aside() }.push((ptr::from_ref(node), since)));
         self.current.set(node);
-        node.open_since.set(clock::now());
         Entered::new(node, parent, Token::AGAIN)
     }
 
@@ -195,9 +195,7 @@ impl Local {
         let outer = set_aside.iter().rposition(|(other, _)| ptr::eq(*other, node)).map(|place| set_aside.remove(place));
         match outer {
             Some((_, since)) if ptr::eq(self.current.get(), node) && node.open_since.get() != 0 => {
-                // Of weight one: it was not drawn, the outer call was.
-                node.close(end.saturating_sub(node.open_since.get()));
-                node.open_since.set(since);
+                node.close_inner(end.saturating_sub(node.open_since.get()), since);
                 self.current.set(entered.parent);
             }
             _ => self.unwind_to(node, end),

@@ -108,7 +108,8 @@ pub(super) struct Node {
     pub(super) elapsed: Counter,
     /// Time spent below this node on a thread that was attached to it, without entering it.
     pub(super) attached: Counter,
-    /// Calls beyond the depth limit, counted here because their outer activation is already being timed.
+    /// Calls beyond the depth limit, counted here because their outer activation is already being timed; and those set
+    /// aside for an inner one.
     pub(super) folded: Counter,
     pub(super) histogram: AtomicPtr<Histogram>,
     /// The id of this path in the registry's tree, plus one; 0 when not looked up yet. And when it was looked up.
@@ -187,6 +188,24 @@ impl Node {
         self.drawn.store(next, Relaxed);
         self.skip.store(next, Relaxed);
         self.open_since.set(0);
+    }
+
+    /// Sets the open activation aside for an inner one, and gives back when it began. It is counted with the folded ones
+    /// meanwhile.
+    pub(super) fn set_aside(&self, now: u64) -> u64 {
+        let since = self.open_since.get();
+        self.open_since.set(CLOSING);
+        self.folded.add(1);
+        self.open_since.set(now);
+        since
+    }
+
+    /// Closes the inner activation, which has the weight of one because it was not drawn, and goes on with the outer.
+    pub(super) fn close_inner(&self, ticks: u64, outer_since: u64) {
+        self.open_since.set(CLOSING);
+        self.add_timing(ticks, ticks);
+        self.folded.add(u64::MAX);
+        self.open_since.set(outer_since);
     }
 
     #[inline(always)]

@@ -173,7 +173,11 @@ impl Thread {
             node.clear(reset_at, owner.live);
         }
         // SAFETY: this is the owning thread, and the result is not kept.
-        unsafe { self.set_aside() }.iter_mut().for_each(|(_, since)| *since = reset_at);
+        for (node, since) in unsafe { self.set_aside() } {
+            *since = reset_at;
+            // SAFETY: a node, which is never freed.
+            unsafe { &**node }.folded.add(1);
+        }
         let lost = &self.lost;
         for lost in [&lost.no_room, &lost.indices, &lost.unbalanced, &lost.histograms, &lost.events] {
             lost.set(0);
