@@ -108,7 +108,9 @@ pub(super) fn wrapped(sentence: &str, line_end: &str) -> String {
     let (mut text, mut column) = (String::new(), 0);
     for word in sentence.split(' ') {
         let length = word.chars().count();
-        if column > 0 && column + 1 + length > WIDTH {
+        // A number is not parted from its unit.
+        let is_unit = ["%", "ns", "us", "ms", "s"].contains(&word.trim_end_matches([';', ',', '.', ':']));
+        if column > 0 && column + 1 + length > WIDTH && !is_unit {
             text.push_str(line_end);
             column = 0;
         } else if column > 0 {
@@ -166,5 +168,7 @@ mod tests {
         let text = wrapped(sentence.trim_end(), "\n");
         assert!(text.lines().count() == 3 && text.lines().all(|line| line.len() <= WIDTH));
         assert_eq!(text.replace('\n', " "), sentence.trim_end());
+        let number = format!("{} 0.2 % of it", "word ".repeat(21).trim_end());
+        assert!(wrapped(&number, "\n").contains("0.2 %"));
     }
 }

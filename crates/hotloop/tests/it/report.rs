@@ -2,7 +2,7 @@
 
 use hotloop::{Config, scope as open};
 
-use crate::{busy, exact, ms, record, take_turns};
+use crate::{busy, exact, ms, record, take_turns, undisturbed};
 
 /// All times together are the run's.
 #[track_caller]
@@ -53,12 +53,15 @@ fn has_every_section_the_originals_had() {
 #[test]
 fn says_which_index_is_slow_and_what_to_do() {
     let _turn = take_turns();
-    let (snapshot, ()) = record(exact(), sample_program);
-    let report = snapshot.report(10);
-    let row = report.lines().skip_while(|line| !line.starts_with("BY INDEX")).nth(2).unwrap();
-    assert!(row.trim_start().starts_with("layer") && row.contains("[1]"), "{row}");
-    assert!(report.contains("1. `layer` spends"), "{report}");
-    assert!(report.contains("every call was timed"));
+    undisturbed(|| {
+        let (snapshot, ()) = record(exact(), sample_program);
+        let report = snapshot.report(10);
+        assert!(report.contains("1. `layer` spends") && report.contains("every call was timed"), "{report}");
+        let row = report.lines().skip_while(|line| !line.starts_with("BY INDEX")).nth(2).unwrap();
+        // An interruption may make another layer the slowest.
+        let is_right = row.trim_start().starts_with("layer") && row.contains("[1]");
+        if is_right { Ok(()) } else { Err(row.to_owned()) }
+    });
 }
 
 #[test]
