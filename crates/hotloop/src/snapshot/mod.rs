@@ -280,7 +280,7 @@ impl Snapshot {
 
     pub(crate) fn take() -> Snapshot {
         if !crate::ENABLED {
-            return Snapshot::empty();
+            return Snapshot::empty(clock::info());
         }
         let collected = tree::collect();
         let scale = Scale::new();
@@ -296,19 +296,18 @@ impl Snapshot {
             timeline: scale.timeline(&collected, &places),
             lost: collected.lost,
             allocations_counted: counted || tree::allocations_counted(),
-            clock: scale.clock,
             scopes,
-            ..Snapshot::empty()
+            ..Snapshot::empty(scale.clock)
         };
         snapshot.take_outside(&collected);
         snapshot
     }
 
-    fn empty() -> Snapshot {
+    fn empty(clock: ClockInfo) -> Snapshot {
         Snapshot {
             enabled: false,
             wall_ns: 0,
-            clock: clock::info(),
+            clock,
             own_cost: OwnCost::default(),
             scopes: Vec::new(),
             threads: Vec::new(),

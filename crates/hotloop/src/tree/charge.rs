@@ -39,9 +39,7 @@ impl Local {
 
     #[inline(always)]
     pub(super) fn end_peak(&self, node: &Node) {
-        let above_entry = (self.peak.get().wrapping_sub(node.entry_live.get())).cast_signed();
-        node.peak.raise_to(above_entry.max(0).cast_unsigned());
-        self.peak.set(higher(self.peak.get(), node.entry_peak.get()));
+        self.peak.set(raise_peak(node, self.peak.get()));
     }
 
     /// Lets the scopes that are open count their peaks from now, when allocations begin to be counted.
@@ -57,9 +55,7 @@ impl Local {
     pub(super) fn publish_peaks(&self) {
         let mut peak = self.peak.get();
         for node in ancestors(self.current.get()) {
-            let above_entry = peak.wrapping_sub(node.entry_live.get()).cast_signed();
-            node.peak.raise_to(above_entry.max(0).cast_unsigned());
-            peak = higher(peak, node.entry_peak.get());
+            peak = raise_peak(node, peak);
         }
     }
 
@@ -148,6 +144,14 @@ impl Local {
         compiler_fence(SeqCst);
         watched
     }
+}
+
+/// Raises a node's peak to what was live at most while it was open, and returns what that makes for the node around it.
+#[inline(always)]
+fn raise_peak(node: &Node, peak: u64) -> u64 {
+    let above_entry = peak.wrapping_sub(node.entry_live.get()).cast_signed();
+    node.peak.raise_to(above_entry.max(0).cast_unsigned());
+    higher(peak, node.entry_peak.get())
 }
 
 /// The higher of two levels of live bytes, which wrap below zero when a thread frees what others allocated.

@@ -19,7 +19,7 @@ const MIN_CAPACITY: usize = 2 * FOLD as usize;
 /// longer when short calls turn into long ones.
 const MAX_PERIOD: u32 = 64;
 /// Events kept of threads that have ended.
-pub(crate) const ENDED_EVENTS: usize = 1 << 16;
+pub(super) const ENDED_EVENTS: usize = 1 << 16;
 
 const NODE_BITS: u32 = 20;
 /// About two hours; longer ones are kept as this long.
