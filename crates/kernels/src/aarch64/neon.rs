@@ -1,0 +1,117 @@
+//! NEON: vectors of four.
+
+use core::arch::aarch64::*;
+
+use crate::simd::{Simd, instructions};
+
+/// Proof that this CPU has NEON.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Neon(());
+
+impl Neon {
+    pub(crate) fn detect() -> Option<Self> {
+        std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
+    }
+
+    /// 2ⁿ for whole n from −126 to 127.
+    #[inline(always)]
+    fn power_of_two(self, n: float32x4_t) -> float32x4_t {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let exponent = vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127));
+            vreinterpretq_f32_s32(vshlq_n_s32::<23>(exponent))
+        }
+    }
+}
+
+impl Simd for Neon {
+    type F = float32x4_t;
+    type M = uint32x4_t;
+    const LANES: usize = 4;
+
+    instructions! {
+        fn splat(value: f32) -> float32x4_t = vdupq_n_f32(value);
+        fn add(a: float32x4_t, b: float32x4_t) -> float32x4_t = vaddq_f32(a, b);
+        fn sub(a: float32x4_t, b: float32x4_t) -> float32x4_t = vsubq_f32(a, b);
+        fn mul(a: float32x4_t, b: float32x4_t) -> float32x4_t = vmulq_f32(a, b);
+        fn div(a: float32x4_t, b: float32x4_t) -> float32x4_t = vdivq_f32(a, b);
+        fn fma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, b);
+        fn fnma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, b);
+        fn min(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcltq_f32(a, b), a, b);
+        fn max(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcgtq_f32(a, b), a, b);
+        fn sqrt(a: float32x4_t) -> float32x4_t = vsqrtq_f32(a);
+        fn abs(a: float32x4_t) -> float32x4_t = vabsq_f32(a);
+        fn neg(a: float32x4_t) -> float32x4_t = vnegq_f32(a);
+        fn copy_sign(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vdupq_n_u32(1 << 31), b, a);
+        fn round(a: float32x4_t) -> float32x4_t = vrndnq_f32(a);
+        fn lt(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcltq_f32(a, b);
+        fn is_nan(a: float32x4_t) -> uint32x4_t = vmvnq_u32(vceqq_f32(a, a));
+        fn select(mask: uint32x4_t, yes: float32x4_t, no: float32x4_t) -> float32x4_t = vbslq_f32(mask, yes, no);
+        fn reduce_max(a: float32x4_t) -> f32 = vmaxvq_f32(a);
+    }
+
+    #[inline(always)]
+    unsafe fn load_ptr(self, from: *const f32) -> float32x4_t {
+        // SAFETY: as the caller promises.
+        unsafe { vld1q_f32(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_ptr(self, value: float32x4_t, to: *mut f32) {
+        // SAFETY: as the caller promises.
+        unsafe { vst1q_f32(to, value) }
+    }
+
+    #[inline(always)]
+    fn load_part(self, from: &[f32]) -> float32x4_t {
+        let mut whole = [0.0; 4];
+        whole[..from.len()].copy_from_slice(from);
+        self.load(&whole)
+    }
+
+    #[inline(always)]
+    fn store_part(self, value: float32x4_t, to: &mut [f32]) {
+        let mut whole = [0.0; 4];
+        self.store(value, &mut whole);
+        to.copy_from_slice(&whole[..to.len()]);
+    }
+
+    /// By integer arithmetic: the half-precision type is not in every stable compiler.
+    #[inline(always)]
+    unsafe fn load_f16_ptr(self, from: *const u16) -> float32x4_t {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let bits = vmovl_u16(vld1_u16(from));
+            let sign = vshlq_n_u32::<16>(vandq_u32(bits, vdupq_n_u32(0x8000)));
+            let magnitude = vshlq_n_u32::<13>(vandq_u32(bits, vdupq_n_u32(0x7fff)));
+            // Exponents differ by 112; the product also makes subnormal halves normal.
+            let scaled = vmulq_f32(vreinterpretq_f32_u32(magnitude), vdupq_n_f32(f32::from_bits((127 + 112) << 23)));
+            let special = vcgeq_u32(magnitude, vdupq_n_u32(0x7c00 << 13));
+            let widened = vorrq_u32(magnitude, vdupq_n_u32(0xff << 23));
+            let value = vbslq_u32(special, widened, vreinterpretq_u32_f32(scaled));
+            vreinterpretq_f32_u32(vorrq_u32(value, sign))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_bf16_ptr(self, from: *const u16) -> float32x4_t {
+        // SAFETY: as the caller promises.
+        unsafe { vreinterpretq_f32_u32(vshlq_n_u32::<16>(vmovl_u16(vld1_u16(from)))) }
+    }
+
+    /// In two factors, so that neither leaves the range of normal numbers.
+    #[inline(always)]
+    fn scale(self, a: float32x4_t, n: float32x4_t) -> float32x4_t {
+        let half = self.round(self.mul(n, self.splat(0.5)));
+        self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(self.sub(n, half)))
+    }
+
+    #[inline(always)]
+    fn reduce_add(self, a: float32x4_t) -> f32 {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let two = vadd_f32(vget_low_f32(a), vget_high_f32(a));
+            vget_lane_f32::<0>(vpadd_f32(two, two))
+        }
+    }
+}

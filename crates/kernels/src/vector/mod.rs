@@ -1,0 +1,3 @@
+//! The speeds: each kernel told once, over the vectors of [`Simd`](crate::simd::Simd).
+
+pub(crate) mod elementwise;

@@ -1,0 +1,126 @@
+//! AVX2 with FMA and F16C: vectors of eight.
+
+use core::arch::x86_64::*;
+
+use crate::simd::{Simd, instructions};
+
+/// Proof that this CPU has AVX2, FMA and F16C.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    pub(crate) fn detect() -> Option<Self> {
+        let there =
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
+        there.then_some(Self(()))
+    }
+
+    /// The sign bits of `len` lanes are set.
+    #[inline(always)]
+    fn part_mask(self, len: usize) -> __m256i {
+        const EDGE: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert!(len < 8);
+        // SAFETY: eight values lie behind each start from 1 to 8; `self` exists only where the CPU has AVX2.
+        unsafe { _mm256_loadu_si256(EDGE.as_ptr().add(8 - len).cast()) }
+    }
+
+    /// 2ⁿ for whole n from −126 to 127.
+    #[inline(always)]
+    fn power_of_two(self, n: __m256) -> __m256 {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+            _mm256_castsi256_ps(_mm256_slli_epi32::<23>(exponent))
+        }
+    }
+}
+
+impl Simd for Avx2 {
+    type F = __m256;
+    type M = __m256;
+    const LANES: usize = 8;
+
+    instructions! {
+        fn splat(value: f32) -> __m256 = _mm256_set1_ps(value);
+        fn add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
+        fn sub(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
+        fn mul(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
+        fn div(a: __m256, b: __m256) -> __m256 = _mm256_div_ps(a, b);
+        fn fma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
+        fn fnma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fnmadd_ps(a, b, c);
+        fn min(a: __m256, b: __m256) -> __m256 = _mm256_min_ps(a, b);
+        fn max(a: __m256, b: __m256) -> __m256 = _mm256_max_ps(a, b);
+        fn sqrt(a: __m256) -> __m256 = _mm256_sqrt_ps(a);
+        fn abs(a: __m256) -> __m256 = _mm256_andnot_ps(_mm256_set1_ps(-0.0), a);
+        fn neg(a: __m256) -> __m256 = _mm256_xor_ps(_mm256_set1_ps(-0.0), a);
+        fn copy_sign(a: __m256, b: __m256) -> __m256 =
+            _mm256_or_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_and_ps(_mm256_set1_ps(-0.0), b));
+        fn round(a: __m256) -> __m256 = _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
+        fn lt(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
+        fn is_nan(a: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a);
+        fn select(mask: __m256, yes: __m256, no: __m256) -> __m256 = _mm256_blendv_ps(no, yes, mask);
+    }
+
+    #[inline(always)]
+    unsafe fn load_ptr(self, from: *const f32) -> __m256 {
+        // SAFETY: as the caller promises.
+        unsafe { _mm256_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_ptr(self, value: __m256, to: *mut f32) {
+        // SAFETY: as the caller promises.
+        unsafe { _mm256_storeu_ps(to, value) }
+    }
+
+    #[inline(always)]
+    fn load_part(self, from: &[f32]) -> __m256 {
+        // SAFETY: the mask reads no lane beyond the slice.
+        unsafe { _mm256_maskload_ps(from.as_ptr(), self.part_mask(from.len())) }
+    }
+
+    #[inline(always)]
+    fn store_part(self, value: __m256, to: &mut [f32]) {
+        // SAFETY: the mask writes no lane beyond the slice.
+        unsafe { _mm256_maskstore_ps(to.as_mut_ptr(), self.part_mask(to.len()), value) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_f16_ptr(self, from: *const u16) -> __m256 {
+        // SAFETY: as the caller promises.
+        unsafe { _mm256_cvtph_ps(_mm_loadu_si128(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_bf16_ptr(self, from: *const u16) -> __m256 {
+        // SAFETY: as the caller promises.
+        unsafe { _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast())))) }
+    }
+
+    /// In two factors, so that neither leaves the range of normal numbers.
+    #[inline(always)]
+    fn scale(self, a: __m256, n: __m256) -> __m256 {
+        let half = self.round(self.mul(n, self.splat(0.5)));
+        self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(self.sub(n, half)))
+    }
+
+    #[inline(always)]
+    fn reduce_add(self, a: __m256) -> f32 {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps::<1>(a));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+
+    #[inline(always)]
+    fn reduce_max(self, a: __m256) -> f32 {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps::<1>(a));
+            let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+}

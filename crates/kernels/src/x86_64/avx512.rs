@@ -1,0 +1,117 @@
+//! AVX-512 with VNNI: vectors of sixteen.
+
+use core::arch::x86_64::*;
+
+use super::Avx2;
+use crate::simd::{Simd, instructions};
+
+/// Proof that this CPU has AVX-512 F, BW, DQ, VL and VNNI, and what [`Avx2`] stands for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    pub(crate) fn detect() -> Option<Self> {
+        Avx2::detect()?;
+        let there = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vnni");
+        there.then_some(Self(()))
+    }
+
+    #[inline(always)]
+    fn part_mask(self, len: usize) -> __mmask16 {
+        assert!(len < 16);
+        (1 << len) - 1
+    }
+}
+
+impl Simd for Avx512 {
+    type F = __m512;
+    type M = __mmask16;
+    const LANES: usize = 16;
+
+    instructions! {
+        fn splat(value: f32) -> __m512 = _mm512_set1_ps(value);
+        fn add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
+        fn sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
+        fn mul(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
+        fn div(a: __m512, b: __m512) -> __m512 = _mm512_div_ps(a, b);
+        fn fma(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
+        fn fnma(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fnmadd_ps(a, b, c);
+        fn min(a: __m512, b: __m512) -> __m512 = _mm512_min_ps(a, b);
+        fn max(a: __m512, b: __m512) -> __m512 = _mm512_max_ps(a, b);
+        fn sqrt(a: __m512) -> __m512 = _mm512_sqrt_ps(a);
+        fn abs(a: __m512) -> __m512 = _mm512_abs_ps(a);
+        fn neg(a: __m512) -> __m512 = _mm512_xor_ps(_mm512_set1_ps(-0.0), a);
+        fn copy_sign(a: __m512, b: __m512) -> __m512 =
+            _mm512_or_ps(_mm512_abs_ps(a), _mm512_and_ps(_mm512_set1_ps(-0.0), b));
+        fn round(a: __m512) -> __m512 = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
+        fn scale(a: __m512, n: __m512) -> __m512 = _mm512_scalef_ps(a, n);
+        fn lt(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
+        fn is_nan(a: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a);
+        fn select(mask: __mmask16, yes: __m512, no: __m512) -> __m512 = _mm512_mask_blend_ps(mask, no, yes);
+    }
+
+    #[inline(always)]
+    unsafe fn load_ptr(self, from: *const f32) -> __m512 {
+        // SAFETY: as the caller promises.
+        unsafe { _mm512_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_ptr(self, value: __m512, to: *mut f32) {
+        // SAFETY: as the caller promises.
+        unsafe { _mm512_storeu_ps(to, value) }
+    }
+
+    #[inline(always)]
+    fn load_part(self, from: &[f32]) -> __m512 {
+        // SAFETY: the mask reads no lane beyond the slice.
+        unsafe { _mm512_maskz_loadu_ps(self.part_mask(from.len()), from.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn store_part(self, value: __m512, to: &mut [f32]) {
+        // SAFETY: the mask writes no lane beyond the slice.
+        unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), self.part_mask(to.len()), value) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_f16_ptr(self, from: *const u16) -> __m512 {
+        // SAFETY: as the caller promises.
+        unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_bf16_ptr(self, from: *const u16) -> __m512 {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(wide))
+        }
+    }
+
+    #[inline(always)]
+    fn reduce_add(self, a: __m512) -> f32 {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let eight = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps::<1>(a));
+            let four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+
+    #[inline(always)]
+    fn reduce_max(self, a: __m512) -> f32 {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let eight = _mm256_max_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps::<1>(a));
+            let four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
+            let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The instruction sets of x86-64.
+
+mod avx2;
+mod avx512;
+
+pub(crate) use avx2::Avx2;
+pub(crate) use avx512::Avx512;
