@@ -11,6 +11,7 @@
 
 mod dispatch;
 mod isa;
+mod memory;
 mod simd;
 
 mod elementwise;
@@ -25,3 +26,4 @@ mod x86_64;
 
 pub use dispatch::Kernels;
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
+pub use memory::{AlignedBuffer, Plain};
