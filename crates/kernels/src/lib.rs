@@ -14,6 +14,7 @@ mod isa;
 mod simd;
 
 mod elementwise;
+pub mod quant;
 
 mod scalar;
 mod vector;
