@@ -15,6 +15,7 @@ mod memory;
 mod simd;
 
 mod elementwise;
+pub mod quant;
 
 mod scalar;
 mod vector;

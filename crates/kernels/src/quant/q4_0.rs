@@ -1,0 +1,44 @@
+//! Q4_0: 32 weights in 18 bytes. Weight i = d · (code\[i\] − 8).
+//!
+//! Byte j of the codes holds element j in its low half and element j + 16 in its high half.
+
+use super::block::{Block, half, nibbles, pack_nibbles};
+
+/// A block as it stands in a file.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "the format's own name")]
+pub struct BlockQ4_0 {
+    d: [u8; 2],
+    codes: [u8; 16],
+}
+
+const _: () = assert!(size_of::<BlockQ4_0>() == 18 && align_of::<BlockQ4_0>() == 1);
+
+// SAFETY: bytes alone, so alignment 1, no padding, and every pattern is a value.
+unsafe impl Block for BlockQ4_0 {
+    const LEN: usize = 32;
+}
+
+impl BlockQ4_0 {
+    /// The code that stands for zero.
+    pub const ZERO: u8 = 8;
+
+    /// The block of these parts; `d` as bits of an f16, codes 0 to 15.
+    #[inline(always)]
+    pub fn from_parts(d: u16, codes: &[u8; 32]) -> Self {
+        Self { d: d.to_le_bytes(), codes: pack_nibbles(codes) }
+    }
+
+    /// The scale.
+    #[inline(always)]
+    pub fn d(&self) -> f32 {
+        half(self.d)
+    }
+
+    /// The codes in the order of the elements, 0 to 15.
+    #[inline(always)]
+    pub fn codes(&self) -> [u8; 32] {
+        nibbles(&self.codes)
+    }
+}
