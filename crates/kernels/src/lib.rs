@@ -15,6 +15,7 @@ mod memory;
 mod simd;
 
 mod elementwise;
+mod gemm;
 pub mod quant;
 
 mod scalar;
@@ -26,5 +27,6 @@ mod aarch64;
 mod x86_64;
 
 pub use dispatch::Kernels;
+pub use gemm::{Matrix, MatrixMut, PackedMatrix, Product, WeightRows};
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
 pub use memory::{AlignedBuffer, Plain};

@@ -13,6 +13,8 @@ pub(crate) trait Simd: Copy {
     type M: Copy;
     /// How many f32 a vector holds.
     const LANES: usize;
+    /// The side of what [`transpose_ptr`](Simd::transpose_ptr) turns.
+    const SQUARE: usize;
 
     /// The same value in all lanes.
     fn splat(self, value: f32) -> Self::F;
@@ -36,6 +38,15 @@ pub(crate) trait Simd: Copy {
     /// # Safety
     /// [`LANES`](Simd::LANES) values can be read from `from`, at any alignment.
     unsafe fn load_bf16_ptr(self, from: *const u16) -> Self::F;
+
+    /// A square of [`SQUARE`](Simd::SQUARE)² values: row i of `from` becomes column i of `to`.
+    ///
+    /// # Safety
+    /// [`SQUARE`](Simd::SQUARE) values can be read and written at each of as many rows, which are `from_row` and `to_row`
+    /// apart.
+    unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize);
+    /// Asks for the cache line of an address, which need not exist.
+    fn prefetch(self, address: *const f32);
 
     /// a + b
     fn add(self, a: Self::F, b: Self::F) -> Self::F;

@@ -28,6 +28,7 @@ impl Simd for Neon {
     type F = float32x4_t;
     type M = uint32x4_t;
     const LANES: usize = 4;
+    const SQUARE: usize = 4;
 
     instructions! {
         fn splat(value: f32) -> float32x4_t = vdupq_n_f32(value);
@@ -98,6 +99,24 @@ impl Simd for Neon {
         // SAFETY: as the caller promises.
         unsafe { vreinterpretq_f32_u32(vshlq_n_u32::<16>(vmovl_u16(vld1_u16(from)))) }
     }
+
+    #[inline(always)]
+    unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let (a, b) = (vld1q_f32(from), vld1q_f32(from.add(from_row)));
+            let (c, d) = (vld1q_f32(from.add(2 * from_row)), vld1q_f32(from.add(3 * from_row)));
+            let (ab, cd) = (vtrnq_f32(a, b), vtrnq_f32(c, d));
+            vst1q_f32(to, vcombine_f32(vget_low_f32(ab.0), vget_low_f32(cd.0)));
+            vst1q_f32(to.add(to_row), vcombine_f32(vget_low_f32(ab.1), vget_low_f32(cd.1)));
+            vst1q_f32(to.add(2 * to_row), vcombine_f32(vget_high_f32(ab.0), vget_high_f32(cd.0)));
+            vst1q_f32(to.add(3 * to_row), vcombine_f32(vget_high_f32(ab.1), vget_high_f32(cd.1)));
+        }
+    }
+
+    /// Stable Rust has no prefetch for aarch64; its CPUs find streams by themselves.
+    #[inline(always)]
+    fn prefetch(self, _address: *const f32) {}
 
     /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]

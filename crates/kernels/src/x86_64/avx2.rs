@@ -39,6 +39,7 @@ impl Simd for Avx2 {
     type F = __m256;
     type M = __m256;
     const LANES: usize = 8;
+    const SQUARE: usize = 8;
 
     instructions! {
         fn splat(value: f32) -> __m256 = _mm256_set1_ps(value);
@@ -97,6 +98,18 @@ impl Simd for Avx2 {
         unsafe { _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast())))) }
     }
 
+    #[inline(always)]
+    unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe { transpose_8(from, from_row, to, to_row) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, address: *const f32) {
+        // SAFETY: a prefetch never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+
     /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]
     fn scale(self, a: __m256, n: __m256) -> __m256 {
@@ -121,6 +134,34 @@ impl Simd for Avx2 {
             let four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps::<1>(a));
             let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
             _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+}
+
+/// Rows r and r + 4 share a register in two halves; then pairs, then fours of them change places.
+///
+/// # Safety
+/// Eight values can be read and written at each of eight rows; the CPU has AVX2.
+#[inline(always)]
+pub(super) unsafe fn transpose_8(from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        for col in [0, 4] {
+            // No closures: they would be compiled without the instruction set.
+            let mut rows = [_mm256_setzero_ps(); 4];
+            for (row, both) in rows.iter_mut().enumerate() {
+                let low = _mm_loadu_ps(from.add(row * from_row + col));
+                let high = _mm_loadu_ps(from.add((row + 4) * from_row + col));
+                *both = _mm256_set_m128(high, low);
+            }
+            let [a, b, c, d] = rows;
+            let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+            let (ab_high, cd_high) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+            let to = to.add(col * to_row);
+            _mm256_storeu_ps(to, _mm256_shuffle_ps::<0x44>(ab, cd));
+            _mm256_storeu_ps(to.add(to_row), _mm256_shuffle_ps::<0xee>(ab, cd));
+            _mm256_storeu_ps(to.add(2 * to_row), _mm256_shuffle_ps::<0x44>(ab_high, cd_high));
+            _mm256_storeu_ps(to.add(3 * to_row), _mm256_shuffle_ps::<0xee>(ab_high, cd_high));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::Avx2;
+use super::avx2::{Avx2, transpose_8};
 use crate::simd::{Simd, instructions};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and VNNI, and what [`Avx2`] stands for.
@@ -31,6 +31,7 @@ impl Simd for Avx512 {
     type F = __m512;
     type M = __mmask16;
     const LANES: usize = 16;
+    const SQUARE: usize = 8;
 
     instructions! {
         fn splat(value: f32) -> __m512 = _mm512_set1_ps(value);
@@ -91,6 +92,18 @@ impl Simd for Avx512 {
             let wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
             _mm512_castsi512_ps(_mm512_slli_epi32::<16>(wide))
         }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe { transpose_8(from, from_row, to, to_row) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, address: *const f32) {
+        // SAFETY: a prefetch never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
 
     #[inline(always)]
