@@ -74,7 +74,7 @@ pub(crate) trait Tiles: Simd {
 
 /// Writes [`Tiles::run`] and [`Tiles::panels`]: per number of rows the most panels, and each width up to that.
 macro_rules! tiles {
-    ($simd:ty, $rows:literal, $vectors:literal, $($r:literal: $($p:literal)+;)+) => {
+    ($simd:ty, $features:literal, $rows:literal, $vectors:literal, $($r:literal: $($p:literal)+;)+) => {
         const _: () = {$($(assert!($r * $p * PANEL <= MAX_TILE);)+)+};
 
         impl Tiles for $simd {
@@ -90,9 +90,16 @@ macro_rules! tiles {
 
             #[inline(always)]
             unsafe fn run<E: Element>(self, rows: usize, panels: usize, tile: &Tile<E>) {
-                match (rows, panels) {
+                /// A function of its own: inlined wherever tiles are run, they would be compiled for minutes.
+                #[inline(never)]
+                #[target_feature(enable = $features)]
+                unsafe fn sized<E: Element, const R: usize, const V: usize>(simd: $simd, tile: &Tile<E>) {
                     // SAFETY: as the caller promises.
-                    $($(($r, $p) => unsafe { run::<$simd, E, $r, { $p * $vectors }>(self, tile) },)+)+
+                    unsafe { run::<$simd, E, R, V>(simd, tile) }
+                }
+                match (rows, panels) {
+                    // SAFETY: as the caller promises; `self` exists only where the CPU has the features.
+                    $($(($r, $p) => unsafe { sized::<E, $r, { $p * $vectors }>(self, tile) },)+)+
                     _ => unreachable!("no tile has that size"),
                 }
             }
@@ -101,7 +108,7 @@ macro_rules! tiles {
 }
 
 #[cfg(target_arch = "x86_64")]
-tiles! { crate::x86_64::Avx2, 6, 2,
+tiles! { crate::x86_64::Avx2, "avx2,fma,f16c", 6, 2,
     1: 1 2 3 4;
     2: 1 2 3;
     3: 1 2;
@@ -111,7 +118,7 @@ tiles! { crate::x86_64::Avx2, 6, 2,
 }
 
 #[cfg(target_arch = "x86_64")]
-tiles! { crate::x86_64::Avx512, 14, 1,
+tiles! { crate::x86_64::Avx512, "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni", 14, 1,
     1: 1 2 3 4 5 6 7 8;
     2: 1 2 3 4 5 6 7 8;
     3: 1 2 3 4 5 6 7 8;
@@ -129,7 +136,7 @@ tiles! { crate::x86_64::Avx512, 14, 1,
 }
 
 #[cfg(target_arch = "aarch64")]
-tiles! { crate::aarch64::Neon, 6, 4,
+tiles! { crate::aarch64::Neon, "neon", 6, 4,
     1: 1 2;
     2: 1 2;
     3: 1 2;
