@@ -15,6 +15,8 @@ mod simd;
 
 mod elementwise;
 
+mod pool;
+
 mod scalar;
 mod vector;
 
@@ -25,3 +27,4 @@ mod x86_64;
 
 pub use dispatch::Kernels;
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
+pub use pool::{Pool, usable_cpus};

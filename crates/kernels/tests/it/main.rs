@@ -1,0 +1,3 @@
+//! The kernels through their public names, one module per room, over every instruction set of this CPU.
+
+mod pool;
