@@ -68,9 +68,14 @@ fn silence(length: Duration) {
     }
 }
 
-/// Back to back a region is shorter than the clock can tell, so that many make one sample; and the threads are given time to
-/// wake from what the other rows did meanwhile.
+/// Microseconds of a region. Back to back it is shorter than the clock can tell, so that many make one sample; and the threads are
+/// given time to wake from what the other rows did meanwhile. Before a silence there is a region too.
 fn sample(before: Before, region: impl Fn()) -> f64 {
+    sample_woken(before, || (), region)
+}
+
+/// The same with `wake` called some time ahead.
+fn sample_woken(before: Before, wake: impl Fn(), region: impl Fn()) -> f64 {
     match before {
         Before::Nothing => {
             const REGIONS: u32 = 32;
@@ -82,7 +87,10 @@ fn sample(before: Before, region: impl Fn()) -> f64 {
             micros(|| (0..REGIONS).for_each(|_| region())) / f64::from(REGIONS)
         }
         Before::Silence(length) => {
-            silence(length);
+            region();
+            silence(length.saturating_sub(AFTER_WAKE));
+            wake();
+            silence(AFTER_WAKE);
             micros(region)
         }
     }
@@ -96,14 +104,7 @@ fn two_threads(quick: bool, per_micro: f64) {
         ("pool", Box::new(|before, steps| sample(before, || pool.run(2, |_| spend(steps))))),
         (
             "pool, woken ahead",
-            Box::new(|before, steps| match before {
-                Before::Nothing => sample(before, || pool.run(2, |_| spend(steps))),
-                Before::Silence(length) => {
-                    silence(length.saturating_sub(AFTER_WAKE));
-                    pool.wake();
-                    sample(Before::Silence(AFTER_WAKE), || pool.run(2, |_| spend(steps)))
-                }
-            }),
+            Box::new(|before, steps| sample_woken(before, || pool.wake(), || pool.run(2, |_| spend(steps)))),
         ),
         (
             "rayon::join",
@@ -159,8 +160,11 @@ fn more_threads(quick: bool, threads: usize) {
                 let begun = AtomicUsize::new(0);
                 pool.run(count, |_| {
                     begun.fetch_add(1, Ordering::Relaxed);
+                    let mut looks = 0_u32;
                     while begun.load(Ordering::Relaxed) < count {
-                        std::hint::spin_loop();
+                        looks += 1;
+                        // Whoever is awaited may wait for this core.
+                        if looks.is_multiple_of(1000) { std::thread::yield_now() } else { std::hint::spin_loop() }
                     }
                 });
             }));
@@ -173,9 +177,9 @@ fn more_threads(quick: bool, threads: usize) {
     print_table("back to back", &titles, rows);
 }
 
-/// Some samples back to back, without the first ones.
+/// Some samples back to back.
 fn samples(region: impl Fn()) -> Samples {
-    (0..40).map(|_| sample(Before::Nothing, &region)).skip(10).collect()
+    (0..20).map(|_| sample(Before::Nothing, &region)).collect()
 }
 
 /// Where dividing begins to pay: the rule of `Pool::parts` comes from here.

@@ -182,6 +182,8 @@ impl Shared {
         while self.parked[seat].0.load(Acquire) && !self.region.ended() {
             std::thread::park();
         }
+        // Waking may have pushed the caller off its core, which then has more to do than we.
+        std::thread::yield_now();
     }
 
     /// Marks a worker as awake; false if it was.

@@ -11,13 +11,13 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Of workers between two regions. Parking and being woken costs 25–70 µs, so that a silence of that length is best waited
-    /// out spinning. Yielding costs others nothing: a core that somebody wants is gone at the first yield. So it goes on for
-    /// the pause between two tokens.
-    pub(super) const WORKER: Self = Self::micros(50, 200);
-    /// Of the caller, while the last parts run elsewhere. It has something to wait for, so it stays longer; a core that
-    /// somebody else needs it leaves as early.
-    pub(super) const CALLER: Self = Self::micros(50, 1000);
+    /// Of workers between two regions. Within a token the next one comes after a few microseconds. On a loaded machine the
+    /// core on which a worker spins may be the caller's: with 50 µs of spinning, the first region after a silence took 65–120 µs.
+    /// Yielding costs others nothing, so that it goes on for the pause between two tokens; parking and being woken would cost
+    /// 25–70 µs.
+    pub(super) const WORKER: Self = Self::micros(10, 200);
+    /// Of the caller, while the last parts run elsewhere. It has something to wait for, so it stays longer.
+    pub(super) const CALLER: Self = Self::micros(10, 1000);
     /// Of either where the pool has more threads than CPUs: whoever spins keeps another from working.
     pub(super) const CROWDED: Self = Self::micros(0, 5);
 
