@@ -18,6 +18,8 @@ mod elementwise;
 mod gemm;
 pub mod quant;
 
+mod pool;
+
 mod scalar;
 mod vector;
 
@@ -30,3 +32,4 @@ pub use dispatch::Kernels;
 pub use gemm::{Matrix, MatrixMut, PackedMatrix, Product, WeightRows};
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
 pub use memory::{AlignedBuffer, Plain};
+pub use pool::{Pool, usable_cpus};
