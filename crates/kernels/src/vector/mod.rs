@@ -2,6 +2,7 @@
 
 pub(crate) mod exp;
 mod map;
+mod tail;
 
 pub(crate) mod activation;
 pub(crate) mod elementwise;

@@ -50,8 +50,13 @@ impl Simd for Avx512 {
         fn copy_sign(a: __m512, b: __m512) -> __m512 =
             _mm512_or_ps(_mm512_abs_ps(a), _mm512_and_ps(_mm512_set1_ps(-0.0), b));
         fn round(a: __m512) -> __m512 = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
-        fn power_of_two(shifted: __m512) -> __m512 = _mm512_sub_ps(shifted, _mm512_set1_ps(EXPONENT_SHIFT));
+        fn power_of_two(shifted: __m512) -> __m512 = _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_sub_epi32(
+            _mm512_castps_si512(shifted),
+            _mm512_set1_epi32(127),
+        )));
         fn scale(a: __m512, power: __m512) -> __m512 = _mm512_scalef_ps(a, power);
+        fn add_scaled(c: __m512, a: __m512, power: __m512) -> __m512 = _mm512_add_ps(c, _mm512_scalef_ps(a, power));
+        fn sub_scaled(c: __m512, a: __m512, power: __m512) -> __m512 = _mm512_sub_ps(c, _mm512_scalef_ps(a, power));
         fn lt(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
         fn is_nan(a: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __mmask16, yes: __m512, no: __m512) -> __m512 = _mm512_mask_blend_ps(mask, no, yes);
@@ -94,6 +99,11 @@ impl Simd for Avx512 {
             let wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
             _mm512_castsi512_ps(_mm512_slli_epi32::<16>(wide))
         }
+    }
+
+    #[inline(always)]
+    fn begin_scale(self, fraction: __m512, shifted: __m512) -> (__m512, __m512) {
+        (self.add(self.splat(1.0), fraction), self.sub(shifted, self.splat(EXPONENT_SHIFT)))
     }
 
     #[inline(always)]
