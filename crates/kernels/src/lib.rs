@@ -15,6 +15,9 @@ mod simd;
 
 mod activation;
 mod elementwise;
+mod loss;
+mod norm;
+mod softmax;
 
 mod scalar;
 mod vector;
@@ -27,3 +30,5 @@ mod x86_64;
 pub use activation::SwigluGrads;
 pub use dispatch::Kernels;
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
+pub use loss::IGNORED_TARGET;
+pub use norm::{LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};

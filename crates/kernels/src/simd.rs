@@ -30,6 +30,8 @@ pub(crate) trait Simd: Copy {
     unsafe fn store_ptr(self, value: Self::F, to: *mut f32);
     /// The first values of a slice that is shorter than a vector; zero in the other lanes.
     fn load_part(self, from: &[f32]) -> Self::F;
+    /// As [`load_part`](Simd::load_part), with the lanes of `other` in place of zero.
+    fn load_part_or(self, from: &[f32], other: Self::F) -> Self::F;
     /// The first lanes to a slice that is shorter than a vector.
     fn store_part(self, value: Self::F, to: &mut [f32]);
     /// Half-precision values, widened.

@@ -67,6 +67,14 @@ impl Simd for Neon {
     }
 
     #[inline(always)]
+    fn load_part_or(self, from: &[f32], other: float32x4_t) -> float32x4_t {
+        let mut whole = [0.0; 4];
+        self.store(other, &mut whole);
+        whole[..from.len()].copy_from_slice(from);
+        self.load(&whole)
+    }
+
+    #[inline(always)]
     fn store_part(self, value: float32x4_t, to: &mut [f32]) {
         let mut whole = [0.0; 4];
         self.store(value, &mut whole);

@@ -71,7 +71,7 @@ fn pointers<const IN: usize>(slices: [&[f32]; IN], len: usize) -> [*const f32; I
 /// `len` values can be read from each of `from` and written to each of `to`, and one of `to` overlaps another pointer
 /// only where both are the same.
 #[inline(always)]
-unsafe fn run<S: Simd, M: Formula<IN, OUT>, const IN: usize, const OUT: usize>(
+pub(crate) unsafe fn run<S: Simd, M: Formula<IN, OUT>, const IN: usize, const OUT: usize>(
     simd: S,
     formula: M,
     from: [*const f32; IN],

@@ -1,8 +1,13 @@
 //! The speeds: each kernel told once, over the vectors of [`Simd`](crate::simd::Simd).
 
 pub(crate) mod exp;
+mod fold;
 mod map;
 mod tail;
 
-pub(crate) mod activation;
 pub(crate) mod elementwise;
+
+pub(crate) mod activation;
+pub(crate) mod loss;
+pub(crate) mod norm;
+pub(crate) mod softmax;

@@ -79,6 +79,13 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn load_part_or(self, from: &[f32], other: __m256) -> __m256 {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        let mask = unsafe { _mm256_castsi256_ps(self.part_mask(from.len())) };
+        self.select(mask, self.load_part(from), other)
+    }
+
+    #[inline(always)]
     fn store_part(self, value: __m256, to: &mut [f32]) {
         // SAFETY: the mask writes no lane beyond the slice.
         unsafe { _mm256_maskstore_ps(to.as_mut_ptr(), self.part_mask(to.len()), value) }

@@ -81,6 +81,12 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    fn load_part_or(self, from: &[f32], other: __m512) -> __m512 {
+        // SAFETY: the mask reads no lane beyond the slice.
+        unsafe { _mm512_mask_loadu_ps(other, self.part_mask(from.len()), from.as_ptr()) }
+    }
+
+    #[inline(always)]
     fn store_part(self, value: __m512, to: &mut [f32]) {
         // SAFETY: the mask writes no lane beyond the slice.
         unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), self.part_mask(to.len()), value) }
