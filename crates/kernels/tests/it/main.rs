@@ -1,0 +1,10 @@
+//! Every kernel, through its public method, on every instruction set that this CPU has.
+
+mod guarded;
+mod numbers;
+
+mod activation;
+mod elementwise;
+mod loss;
+mod norm;
+mod softmax;
