@@ -1,4 +1,8 @@
 //! The definitions: each kernel as plainly as it can be said. What is faster is tested against these.
 
+pub(crate) mod activation;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
+pub(crate) mod loss;
+pub(crate) mod norm;
+pub(crate) mod softmax;

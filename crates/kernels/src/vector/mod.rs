@@ -1,4 +1,12 @@
 //! The speeds: each kernel told once, over the vectors of [`Simd`](crate::simd::Simd).
 
+pub(crate) mod activation;
 pub(crate) mod elementwise;
+pub(crate) mod exp;
+mod fold;
 pub(crate) mod gemm;
+pub(crate) mod loss;
+mod map;
+pub(crate) mod norm;
+pub(crate) mod softmax;
+mod tail;

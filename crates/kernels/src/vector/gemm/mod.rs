@@ -110,8 +110,7 @@ fn in_place<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): (&m
     let whole = job.cols - job.cols % PANEL;
     for (first_row, rows) in blocks(b.rows, PLAIN_DEPTH) {
         let start = b.part(first_row..first_row + rows, job.first_col..job.first_col + whole).data;
-        let panels =
-            Panels { first_row, rows, first_col: 0, cols: whole, start, step: b.row_stride, panel: PANEL };
+        let panels = Panels { first_row, rows, first_col: 0, cols: whole, start, step: b.row_stride, panel: PANEL };
         rows_of(simd, job, &panels, left);
     }
     if whole < job.cols {
