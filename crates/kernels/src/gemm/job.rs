@@ -1,7 +1,9 @@
 //! One thread's share of a product.
 
+use std::ops::Range;
+
 use super::matrix::{Matrix, MatrixMut};
-use super::{PackedMatrix, Product};
+use super::{PANEL, PackedMatrix, Product};
 
 /// The right factor.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +20,10 @@ impl Right<'_> {
         }
     }
 }
+
+// SAFETY: the pointer leads into a result that is borrowed mutably while the job lives, and jobs that run at the same time
+// write different parts of it.
+unsafe impl Sync for Job<'_> {}
 
 /// A rectangle of the result and what it is made of. Jobs of one product that run at the same time have rectangles that
 /// do not overlap.
@@ -55,6 +61,20 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Part `part` of `grid` = \[rows, columns\] parts; empty where there are more parts than panels or rows.
+    pub(crate) fn part(&self, part: usize, grid: [usize; 2]) -> Job<'a> {
+        let rows = share(self.a.rows, part / grid[1], grid[0]);
+        let panels = share(self.cols.div_ceil(PANEL), part % grid[1], grid[1]);
+        let (first, end) = (panels.start * PANEL, self.cols.min(panels.end * PANEL));
+        let job = self.columns(first.min(end), end - first.min(end));
+        // SAFETY: within the rectangle; at its end where there are no rows.
+        Job { a: self.a.part(rows.clone(), 0..self.a.cols), c: unsafe { job.c.add(rows.start * self.c_row) }, ..job }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.a.rows == 0 || self.cols == 0
+    }
+
     /// The whole product.
     pub(crate) fn whole(product: &Product<'a>, c: &MatrixMut<'_>) -> Self {
         Self {
@@ -68,4 +88,9 @@ impl<'a> Job<'a> {
             c_row: c.row_stride,
         }
     }
+}
+
+/// Part `part` of `parts` of `len`; sizes differ by one at most.
+fn share(len: usize, part: usize, parts: usize) -> Range<usize> {
+    part * len / parts..(part + 1) * len / parts
 }

@@ -3,13 +3,14 @@
 pub(crate) mod job;
 mod matrix;
 mod packed;
+mod split;
 
 pub use matrix::{Matrix, MatrixMut};
 pub(crate) use packed::{Elements, panel_start};
 pub use packed::{PackedMatrix, WeightRows};
 
-use crate::Kernels;
 use crate::dispatch::kernels;
+use crate::{Kernels, Pool};
 use job::{Job, Right};
 
 /// Columns of the right factor lie together in panels of so many: one vector of AVX-512, two of AVX2, four of NEON.
@@ -49,6 +50,12 @@ impl<'a> Product<'a> {
         Self { bias: Some(bias), ..self }
     }
 
+    #[track_caller]
+    fn check(&self, c: &MatrixMut<'_>) {
+        let (rows, cols) = (self.a.rows, self.b.cols());
+        assert!(rows == c.rows && cols == c.cols, "{rows} × {cols} results do not fit into {} × {}", c.rows, c.cols);
+    }
+
     /// Adds to what stands in the result, where `yes`, instead of overwriting it.
     pub fn accumulate(self, yes: bool) -> Self {
         Self { accumulate: yes, ..self }
@@ -63,16 +70,25 @@ impl Kernels {
     /// at most K·2⁻²⁴·Σ|a·b| to first order.
     #[track_caller]
     pub fn gemm(self, product: Product<'_>, c: MatrixMut<'_>) {
-        assert!(
-            product.a.rows == c.rows && product.b.cols() == c.cols,
-            "{} × {} results do not fit into {} × {}",
-            product.a.rows,
-            product.b.cols(),
-            c.rows,
-            c.cols
-        );
-        if c.rows > 0 && c.cols > 0 {
-            self.multiply(&Job::whole(&product, &c));
+        product.check(&c);
+        self.multiply_some(&Job::whole(&product, &c));
+    }
+
+    /// As [`Kernels::gemm`], on the threads of a pool where there is enough to do; with the same bits.
+    #[track_caller]
+    pub fn gemm_on(self, pool: &Pool, product: Product<'_>, c: MatrixMut<'_>) {
+        product.check(&c);
+        let whole = Job::whole(&product, &c);
+        let grid = split::grid(&product, pool);
+        if grid == [1, 1] {
+            return self.multiply_some(&whole);
+        }
+        pool.run(grid[0] * grid[1], |part| self.multiply_some(&whole.part(part, grid)));
+    }
+
+    fn multiply_some(self, job: &Job<'_>) {
+        if !job.is_empty() {
+            self.multiply(job);
         }
     }
 }

@@ -5,6 +5,7 @@ mod numbers;
 
 mod activation;
 mod elementwise;
+mod gemm;
 mod loss;
 mod norm;
 mod pool;
