@@ -1,7 +1,8 @@
 //! What a parallel region costs, beside rayon and threads spawned for it.
 //!
-//! `cargo bench -p kernels --bench pool` prints two tables; `-- --quick` takes fewer samples. Each row is a way to run two
-//! halves of some work at the same time. The rows take turns, so that a disturbance of the machine hits all of them.
+//! `cargo bench -p kernels --bench pool` prints its tables; `-- --quick` (or `HOTLOOP_BENCH_QUICK=1`) takes fewer
+//! samples. Each row is a way to run two halves of some work at the same time. The rows take turns, so that a
+//! disturbance of the machine hits all of them.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use std::hint::black_box;
@@ -29,7 +30,9 @@ type Peer<'a> = (&'static str, Box<dyn Fn(Before, u64) -> f64 + Send + Sync + 'a
 type Samples = Vec<f64>;
 
 fn main() {
-    let quick = std::env::args().any(|argument| argument == "--quick");
+    let has = |option: &str| std::env::args().any(|argument| argument == option);
+    // Without `--bench` this was built as a test, which asks only whether it works.
+    let quick = has("--quick") || !has("--bench") || std::env::var_os("HOTLOOP_BENCH_QUICK").is_some();
     let per_micro = steps_per_micro();
     let threads = kernels::usable_cpus();
     println!(
@@ -68,8 +71,8 @@ fn silence(length: Duration) {
     }
 }
 
-/// Microseconds of a region. Back to back it is shorter than the clock can tell, so that many make one sample; and the threads are
-/// given time to wake from what the other rows did meanwhile. Before a silence there is a region too.
+/// Microseconds of a region. Back to back it is shorter than the clock can tell, so that many make one sample; and the
+/// threads are given time to wake from what the other rows did meanwhile. Before a silence there is a region too.
 fn sample(before: Before, region: impl Fn()) -> f64 {
     sample_woken(before, || (), region)
 }
@@ -145,8 +148,8 @@ fn two_threads(quick: bool, per_micro: f64) {
     }
 }
 
-/// Regions with as many parts as threads: empty ones, which the caller may run alone if it is faster, and ones in which every
-/// thread waits for all others to have begun, so that nobody's way can be spared.
+/// Regions with as many parts as threads: empty ones, which the caller may run alone if it is faster, and ones in which
+/// every thread waits for all others to have begun, so that nobody's way can be spared.
 fn more_threads(quick: bool, threads: usize) {
     let counts: Vec<usize> = (1..=threads).filter(|count| *count <= 4 || count % 4 == 0).collect();
     let titles: Vec<String> = counts.iter().map(|count| format!("{count} threads")).collect();

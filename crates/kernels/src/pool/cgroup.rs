@@ -1,8 +1,8 @@
 //! How much CPU time the control groups of Linux allow, as whole CPUs. Pure: the files are handed in.
 //!
 //! A process sits in one group per hierarchy (`/proc/self/cgroup`); hierarchies are mounted somewhere
-//! (`/proc/self/mountinfo`), in a container often from one of their groups downwards. Every group from the process's own up to
-//! what is mounted may have a quota, and the smallest one rules.
+//! (`/proc/self/mountinfo`), in a container often from one of their groups downwards. Every group from the process's
+//! own up to what is mounted may have a quota, and the smallest one rules.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -73,8 +73,8 @@ fn unescaped(field: &str) -> String {
     text
 }
 
-/// The folders of the group and of all above it that can be seen, innermost first. A group outside what is mounted is not
-/// visible by its name; then what is mounted is the best that is known.
+/// The folders of the group and of all above it that can be seen, innermost first. A group outside what is mounted is
+/// not visible by its name; then what is mounted is the best that is known.
 fn folders(point: &Path, root: &Path, group: &Path) -> Vec<PathBuf> {
     let plain = group.components().all(|component| !matches!(component, Component::ParentDir));
     let below = group.strip_prefix(root).ok().filter(|_| plain).unwrap_or(Path::new(""));

@@ -1,7 +1,7 @@
 //! How many CPUs this process may use.
 
-/// The CPUs that threads of this process can keep busy at once: those of the affinity mask, no more than the quota of its
-/// control groups (versions 1 and 2, rounded up), at least 1. Asked anew at every call.
+/// The CPUs that threads of this process can keep busy at once: those of the affinity mask, no more than the quota of
+/// its control groups (versions 1 and 2, rounded up), at least 1. Asked anew at every call.
 pub fn usable_cpus() -> usize {
     allowed().min(quota().unwrap_or(usize::MAX)).max(1)
 }

@@ -1,8 +1,8 @@
 //! Threads for parallel regions so small that starting one must cost less than a microsecond.
 //!
 //! A token of a small model is hundreds of regions of a few microseconds each. The workers spin between them, and park
-//! when nothing comes; the caller works too, and never waits for a worker that has not begun. `region` tells how parts are handed
-//! out and why that is sound, `patience` how long anybody waits awake.
+//! when nothing comes; the caller works too, and never waits for a worker that has not begun. `region` tells how parts
+//! are handed out and why that is sound, `patience` how long anybody waits awake.
 
 #[cfg(any(target_os = "linux", test))]
 mod cgroup;
@@ -20,9 +20,10 @@ pub use cpus::usable_cpus;
 use patience::Patience;
 use region::{Line, Region, Task};
 
-/// Single-threaded work in nanoseconds that every part must have. On two threads the way to a worker and back takes 0.15–0.18 µs, and
-/// work of 0.8 µs divided in two took 0.52 (2 × Zen 4, every cache warm; `benches/pool.rs`). Real parts begin by fetching what the caller
-/// wrote from its cache, and a worker whose core was taken away holds up everybody: small gains are not worth that risk.
+/// Single-threaded work in nanoseconds that every part must have. On two threads the way to a worker and back takes
+/// 0.15–0.65 µs, as the cores lie, and work of 1 µs divided in two took 0.56–1.0 (two cores of Zen 4, every cache warm;
+/// `benches/pool.rs`). Real parts begin by fetching what the caller wrote from its cache, and a worker whose core was
+/// taken away holds up everybody: small gains are not worth that risk.
 const WORK_PER_PART: f64 = 1000.0;
 
 /// A team of threads that runs the parts of a region together.
@@ -46,8 +47,8 @@ pub struct Pool {
 /// What the workers own a share of.
 struct Shared {
     region: Region,
-    /// How many workers are parked, or about to be. Read at every region, written only around a silence. It may be wrong for a
-    /// moment, below zero too; a worker overlooked then is roused by the next region.
+    /// How many workers are parked, or about to be. Read at every region, written only around a silence. It may be
+    /// wrong for a moment, below zero too; a worker overlooked then is roused by the next region.
     asleep: Line<AtomicIsize>,
     /// Per worker: it is parked, or about to be, and nobody has roused it.
     parked: Box<[Line<AtomicBool>]>,
@@ -59,7 +60,8 @@ impl UnwindSafe for Pool {}
 impl RefUnwindSafe for Pool {}
 
 impl Pool {
-    /// A pool of `threads` threads, the caller's among them; 0 is taken as 1. They are named `hotloop-1`, `hotloop-2`, …
+    /// A pool of `threads` threads, the caller's among them; 0 is taken as 1. The others are named
+    /// `hotloop-1`, `hotloop-2` and so on.
     ///
     /// More threads than [`usable_cpus`] are allowed and useful for tests alone: nobody spins then, everybody parks at
     /// once, and a region costs as much as waking. Where the system refuses a thread, the pool has fewer: see
@@ -91,10 +93,11 @@ impl Pool {
         self.workers.len() + 1
     }
 
-    /// Runs `work` once for each of `0..parts`, on any of the threads, and returns when all are done. Allocates nothing.
+    /// Runs `work` once for each of `0..parts`, on any of the threads, and returns when all are done. Allocates
+    /// nothing.
     ///
-    /// The first part is always the caller's. The others are claimed in order by whoever is free, so that with as many parts as
-    /// threads and two threads, the same thread has the same part each time, unless one is late.
+    /// The first part is always the caller's. The others are claimed in order by whoever is free, so that with as many
+    /// parts as threads and two threads, the same thread has the same part each time, unless one is late.
     ///
     /// From inside a part, or while another thread runs a region, all parts run on the calling thread.
     ///
@@ -121,9 +124,11 @@ impl Pool {
         }
     }
 
-    /// Rouses parked workers and returns at once. After a silence longer than about 200 µs, the first region would find them
-    /// parked and go on alone until they have woken, 25 to 50 µs later; called that long ahead, this hides it. They stay awake
-    /// for about 200 µs.
+    /// Rouses parked workers and returns at once.
+    ///
+    /// After a silence longer than about 200 µs the workers are parked. The first region then spends some 7 µs on
+    /// waking them and goes on alone until they have woken, 25 to 70 µs later. Called that long ahead, this hides it;
+    /// they stay awake for about 200 µs.
     pub fn wake(&self) {
         self.rouse(self.workers.len());
     }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// A bounded wait: first it spins, then it offers its core to others between looks, then it gives up (and the thread parks).
-/// Both ends are counted from the beginning of the wait.
+/// A bounded wait: first it spins, then it offers its core to others between looks, then it gives up (and the thread
+/// parks). Both ends are counted from the beginning of the wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
     spin: Duration,
@@ -11,10 +11,10 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Of workers between two regions. Within a token the next one comes after a few microseconds. On a loaded machine the
-    /// core on which a worker spins may be the caller's: with 50 µs of spinning, the first region after a silence took 65–120 µs.
-    /// Yielding costs others nothing, so that it goes on for the pause between two tokens; parking and being woken would cost
-    /// 25–70 µs.
+    /// Of workers between two regions. Within a token the next one comes after a few microseconds. On a loaded machine
+    /// the core on which a worker spins may be the caller's: with 50 µs of spinning, the first region after a silence
+    /// took 65–120 µs. Yielding costs others nothing, so that it goes on for the pause between two tokens; parking and
+    /// being woken would cost 25–70 µs.
     pub(super) const WORKER: Self = Self::micros(10, 200);
     /// Of the caller, while the last parts run elsewhere. It has something to wait for, so it stays longer.
     pub(super) const CALLER: Self = Self::micros(10, 1000);

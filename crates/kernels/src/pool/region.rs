@@ -2,26 +2,27 @@
 //!
 //! # Why this is sound
 //!
-//! A region's closure lives in the caller's frame, and workers reach it through a raw pointer. They may do so only until
-//! `run` returns; three rules see to that.
+//! A region's closure lives in the caller's frame, and workers reach it through a raw pointer. They may do so only
+//! until `run` returns; three rules see to that.
 //!
-//! 1. **One region at a time.** A caller publishes only while it holds `busy`. `open` is one word: how many parts the region
-//!    has, and how many of them nobody has claimed. It is 0 between regions (nothing to claim).
+//! 1. **One region at a time.** A caller publishes only while it holds `busy`. `open` is one word: how many parts the
+//!    region has, and how many of them nobody has claimed; none between regions.
 //! 2. **Nobody reads the pointer without a claim.** To claim is to take one off the unclaimed parts in a single
 //!    compare-and-swap that fails at none left. So a success is a success in the region that is open *at that moment*,
-//!    however old the worker's knowledge was and however many regions have passed: there is no epoch that could come round again.
-//!    The pointer is read after the claim; the claim acquires what the caller released when it opened the region, so the
-//!    pointer is that of the same region.
-//! 3. **A claim holds the region open.** The caller returns when all parts that it did not run itself are counted in `done`.
-//!    A worker counts its parts once, after its last use of the closure, with a release that the caller's look acquires.
-//!    Between a worker's first claim and its counting, the region cannot end, the pointer is neither changed nor dangling,
-//!    and further claims are of the same region. After counting, the worker touches nothing but the pool's own memory, which
-//!    the worker owns a share of.
+//!    however old the worker's knowledge was and however many regions have passed: there is no epoch that could come
+//!    round again. The pointer is read after the claim; the claim acquires what the caller released when it opened the
+//!    region, so the pointer is that of the same region.
+//! 3. **A claim holds the region open.** The caller returns when all parts that it did not run itself are counted in
+//!    `done`. A worker counts its parts once, after its last use of the closure, with a release that the caller's look
+//!    acquires. Between a worker's first claim and its counting, the region cannot end, the pointer is neither changed
+//!    nor dangling, and further claims are of the same region. After counting, the worker touches nothing but the
+//!    pool's own memory, which the worker owns a share of.
 //!
-//! Panics are caught around each part, on workers and caller alike, so that nobody leaves before the counting.
+//! Panics are caught around each part, on workers and caller alike, so that nobody leaves before the counting; should
+//! anything else unwind out of an open region, the process ends.
 //!
-//! Nothing waits for a worker that has not claimed: if none comes, the caller runs every part. A lost wake-up, a worker that was
-//! never scheduled or does not exist any more can make a region slow, but cannot hang it.
+//! Nothing waits for a worker that has not claimed: if none comes, the caller runs every part. A lost wake-up, a worker
+//! that was never scheduled or does not exist any more can make a region slow, but cannot hang it.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -99,12 +100,22 @@ fn keep(first: &mut Option<Payload>, payload: Payload) {
     }
 }
 
+/// Ends the process where a region would be left before its end.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
 /// The word `open`: all parts in the upper half, the unclaimed ones in the lower.
 const fn opening(parts: u32, unclaimed: u32) -> u64 {
     (parts as u64) << 32 | unclaimed as u64
 }
 
-/// `open` when the pool ends. No region looks like it: the caller keeps the first part, so fewer are unclaimed than there are.
+/// `open` when the pool ends. No region looks like it: the caller keeps the first part, so fewer are unclaimed than
+/// there are.
 const ENDED: u64 = u64::MAX;
 
 /// In `done`: the caller sleeps and wants to be woken. The count stands above it.
@@ -115,8 +126,8 @@ const ONE_DONE: u64 = 2;
 pub(super) struct Region {
     /// Written by the caller, read by all: one line brings a worker everything.
     front: Line<Front>,
-    /// Parts that workers have finished since the pool began, times [`ONE_DONE`], and [`CALLER_SLEEPS`]. The caller spins here,
-    /// undisturbed by claims.
+    /// Parts that workers have finished since the pool began, times [`ONE_DONE`], and [`CALLER_SLEEPS`]. The caller
+    /// spins here, undisturbed by claims.
     done: Line<AtomicU64>,
     /// A caller is at work.
     busy: Line<AtomicBool>,
@@ -137,8 +148,8 @@ struct Back {
     sleeper: Mutex<Option<Thread>>,
 }
 
-// SAFETY: `task` alone is not `Sync` by itself. Rules 1 to 3 above order every write of it before and after every read; what it
-// points to is `Sync`, as `Task::new` demands.
+// SAFETY: `task` alone is not `Sync` by itself. Rules 1 to 3 above order every write of it before and after every read;
+// what it points to is `Sync`, as `Task::new` demands.
 unsafe impl Sync for Region {}
 // SAFETY: the pointer in `task` is used only by threads with a claim, whichever thread owns the region.
 unsafe impl Send for Region {}
@@ -150,8 +161,8 @@ impl Region {
         Self { front: Line(front), done: Line(AtomicU64::new(0)), busy: Line(AtomicBool::new(false)), back: Line(back) }
     }
 
-    /// Runs every part and gives the first panic's payload; does nothing and gives the task back where a region is under way
-    /// already. `rouse` is told how many threads could help.
+    /// Runs every part and gives the first panic's payload; does nothing and gives the task back where a region is
+    /// under way already. `rouse` is told how many threads could help.
     pub(super) fn lead<'a>(
         &self,
         parts: u32,
@@ -166,9 +177,10 @@ impl Region {
         let before = self.done.0.load(Relaxed);
         // SAFETY: `busy` is ours and no claim is out, so nobody reads or writes the task (rules 1 and 2).
         unsafe { *self.front.0.task.get() = task.forget_lifetime() };
-        // The first part is the caller's without a claim. A swap, not a store, so that it is seen before `rouse` looks for sleepers:
-        // either we see a worker that is about to park, or it sees the region. It measured no dearer, 0.15–0.18 µs for the way to a
-        // worker and back either way.
+        let guard = AbortOnUnwind;
+        // The first part is the caller's without a claim. A swap, not a store, so that it is seen before `rouse` looks
+        // for sleepers: either we see a worker that is about to park, or it sees the region. It measured no dearer,
+        // 0.15–0.18 µs for the way to a worker and back either way.
         self.front.0.open.swap(opening(parts, parts - 1), SeqCst);
         rouse(parts as usize - 1);
         let mut own = 1;
@@ -181,6 +193,7 @@ impl Region {
         if others > 0 {
             self.wait_for(before.wrapping_add(others * ONE_DONE), patience);
         }
+        std::mem::forget(guard);
         let payload = if self.back.0.panicked.load(Relaxed) { self.take_payload() } else { None };
         self.busy.0.store(false, Release);
         Ok(payload)

@@ -28,6 +28,12 @@ fn check_region(pool: &Pool, parts: usize) {
 
 /// A region in which each of two parts waits for the other to begin: it ends only if a worker comes.
 fn meet(pool: &Pool) {
+    meet_then(pool, || ());
+}
+
+/// The same, then the worker does something more.
+fn meet_then(pool: &Pool, more: impl Fn() + Sync) {
+    let caller = thread::current().id();
     let begun = AtomicUsize::new(0);
     pool.run(2, |_| {
         begun.fetch_add(1, Relaxed);
@@ -35,6 +41,9 @@ fn meet(pool: &Pool) {
         while begun.load(Relaxed) < 2 {
             assert!(start.elapsed() < FAR_TOO_LONG, "no worker came");
             thread::yield_now();
+        }
+        if thread::current().id() != caller {
+            more();
         }
     });
 }
@@ -108,6 +117,23 @@ fn workers_come_at_once_after_a_silence_and_when_woken() {
     for _ in 0..10 {
         thread::sleep(Duration::from_millis(3));
         meet(&pool);
+    }
+}
+
+#[test]
+fn the_caller_waits_for_slow_parts_awake_and_asleep() {
+    for threads in [2, usable_cpus() + 2] {
+        let pool = Pool::new(threads);
+        for micros in [0, 5, 30, 300, 1500, 5000, 20_000] {
+            for _ in 0..5 {
+                let done = AtomicBool::new(false);
+                meet_then(&pool, || {
+                    thread::sleep(Duration::from_micros(micros));
+                    done.store(true, Relaxed);
+                });
+                assert!(done.into_inner(), "{threads} threads, {micros} us");
+            }
+        }
     }
 }
 
