@@ -75,19 +75,6 @@ pub(crate) fn nibbles(bytes: &[u8; 16]) -> [u8; 32] {
     codes
 }
 
-/// A weight for each code of [`nibbles`]. Two plain loops over their bytes become better vectors than one over the codes: with
-/// AVX-512 they take a quarter of the time.
-#[inline(always)]
-pub(crate) fn each_nibble(bytes: &[u8; 16], out: &mut [f32], weight: impl Fn(u8) -> f32) {
-    let (out, _) = out.as_chunks_mut::<16>();
-    for i in 0..16 {
-        out[0][i] = weight(bytes[i] & 15);
-    }
-    for i in 0..16 {
-        out[1][i] = weight(bytes[i] >> 4);
-    }
-}
-
 /// The inverse of [`nibbles`]; only the low four bits of each code are used.
 #[inline(always)]
 pub(crate) fn pack_nibbles(codes: &[u8; 32]) -> [u8; 16] {
@@ -107,19 +94,6 @@ pub(crate) fn nibbles_and_fifth(low: &[u8; 16], high: [u8; 4]) -> [u8; 32] {
         *code |= (((high >> i) & 1) << 4) as u8;
     }
     codes
-}
-
-/// A weight for each code of [`nibbles_and_fifth`], as in [`each_nibble`].
-#[inline(always)]
-pub(crate) fn each_nibble_and_fifth(low: &[u8; 16], high: [u8; 4], out: &mut [f32], weight: impl Fn(u8) -> f32) {
-    let high = u32::from_le_bytes(high);
-    let (out, _) = out.as_chunks_mut::<16>();
-    for i in 0..16 {
-        out[0][i] = weight((low[i] & 15) | (((high >> i) & 1) << 4) as u8);
-    }
-    for i in 0..16 {
-        out[1][i] = weight((low[i] >> 4) | (((high >> (i + 16)) & 1) << 4) as u8);
-    }
 }
 
 /// The fifth bits of 32 codes, as [`nibbles_and_fifth`] reads them.

@@ -2,7 +2,7 @@
 //!
 //! Byte j of the codes holds element j in its low half and element j + 16 in its high half.
 
-use super::block::{Block, each_nibble, half, nibbles, pack_nibbles};
+use super::block::{Block, half, nibbles, pack_nibbles};
 use super::round::{at_most, each, extreme, finite, floor, inverse, low_byte, scale_bits};
 
 /// A block as it stands in a file.
@@ -23,7 +23,9 @@ unsafe impl Block for BlockQ4_0 {
     #[inline(always)]
     fn dequantise(&self, out: &mut [f32]) {
         let d = self.d();
-        each_nibble(&self.codes, out, |code| d * (i32::from(code) - i32::from(Self::ZERO)) as f32);
+        for (out, &code) in out.iter_mut().zip(&self.codes()) {
+            *out = d * (i32::from(code) - i32::from(Self::ZERO)) as f32;
+        }
     }
 
     /// The value of the largest magnitude becomes code 0, so that the side with one code more is the one that needs it.

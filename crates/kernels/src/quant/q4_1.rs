@@ -2,7 +2,7 @@
 //!
 //! Byte j of the codes holds element j in its low half and element j + 16 in its high half.
 
-use super::block::{Block, each_nibble, half, nibbles, pack_nibbles};
+use super::block::{Block, half, nibbles, pack_nibbles};
 use super::round::{at_most, each, finite, floor, inverse, low_byte, range, scale_bits};
 
 /// A block as it stands in a file.
@@ -24,7 +24,9 @@ unsafe impl Block for BlockQ4_1 {
     #[inline(always)]
     fn dequantise(&self, out: &mut [f32]) {
         let (d, m) = (self.d(), self.m());
-        each_nibble(&self.codes, out, |code| d * f32::from(code) + m);
+        for (out, &code) in out.iter_mut().zip(&self.codes()) {
+            *out = d * f32::from(code) + m;
+        }
     }
 
     /// The smallest value becomes code 0, the largest code 15.

@@ -3,7 +3,7 @@
 //! Byte j of `low` holds the low four bits of element j in its low half and those of element j + 16 in its high half; bit i
 //! of the little-endian number `high` is the fifth bit of element i.
 
-use super::block::{Block, each_nibble_and_fifth, half, nibbles_and_fifth, pack_fifth, pack_nibbles};
+use super::block::{Block, half, nibbles_and_fifth, pack_fifth, pack_nibbles};
 use super::round::{at_most, each, extreme, finite, floor, inverse, low_byte, scale_bits};
 
 /// A block as it stands in a file.
@@ -25,7 +25,9 @@ unsafe impl Block for BlockQ5_0 {
     #[inline(always)]
     fn dequantise(&self, out: &mut [f32]) {
         let d = self.d();
-        each_nibble_and_fifth(&self.low, self.high, out, |code| d * (i32::from(code) - i32::from(Self::ZERO)) as f32);
+        for (out, &code) in out.iter_mut().zip(&self.codes()) {
+            *out = d * (i32::from(code) - i32::from(Self::ZERO)) as f32;
+        }
     }
 
     /// The value of the largest magnitude becomes code 0, so that the side with one code more is the one that needs it.

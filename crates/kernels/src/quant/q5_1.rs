@@ -3,7 +3,7 @@
 //! Byte j of `low` holds the low four bits of element j in its low half and those of element j + 16 in its high half; bit i
 //! of the little-endian number `high` is the fifth bit of element i.
 
-use super::block::{Block, each_nibble_and_fifth, half, nibbles_and_fifth, pack_fifth, pack_nibbles};
+use super::block::{Block, half, nibbles_and_fifth, pack_fifth, pack_nibbles};
 use super::round::{at_most, each, finite, floor, inverse, low_byte, range, scale_bits};
 
 /// A block as it stands in a file.
@@ -26,7 +26,9 @@ unsafe impl Block for BlockQ5_1 {
     #[inline(always)]
     fn dequantise(&self, out: &mut [f32]) {
         let (d, m) = (self.d(), self.m());
-        each_nibble_and_fifth(&self.low, self.high, out, |code| d * f32::from(code) + m);
+        for (out, &code) in out.iter_mut().zip(&self.codes()) {
+            *out = d * f32::from(code) + m;
+        }
     }
 
     /// The smallest value becomes code 0, the largest code 31.
