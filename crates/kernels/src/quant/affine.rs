@@ -31,7 +31,8 @@ pub(crate) fn quantise<S: Search>(search: S, max: f32, values: &[f32; 256]) -> (
     for s in 0..8 {
         let rms = (sum(product(&values[s], &values[s])) / 32.0).sqrt();
         weights[s] = each(&values[s], |x| x.abs() + rms);
-        (scales[s], mins[s]) = fit(search, Group { x: &values[s], w: &weights[s], codes: [0.0, max] });
+        let sums = [sum(weights[s]), sum(product(&weights[s], &values[s]))];
+        (scales[s], mins[s]) = fit(search, Group { x: &values[s], w: &weights[s], codes: [0.0, max] }, sums);
     }
     let block = Block { search, max, values, weights: &weights, scales, mins };
     let mut best =
@@ -51,19 +52,19 @@ pub(crate) fn quantise<S: Search>(search: S, max: f32, values: &[f32; 256]) -> (
 const SPACINGS: Lanes =
     [-1.0, -0.875, -0.75, -0.625, -0.5, -0.375, -0.25, -0.125, 0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
 
-/// Step 1: the best scale and min of a sub-block, both at least 0.
+/// Step 1: the best scale and min of a sub-block, both at least 0. `sums` are those of w and w·x.
 #[inline(always)]
-fn fit<S: Search>(search: S, group: Group<'_>) -> (f32, f32) {
+fn fit<S: Search>(search: S, group: Group<'_>, sums: [f32; 2]) -> (f32, f32) {
     let (low, high) = range(group.x);
     let low = at_most(low, 0.0);
     if high - low < SMALLEST_RANGE {
         return (0.0, -low);
     }
     let mut best = Fit { scale: 0.0, base: low, loss: f32::INFINITY };
-    // The second time from where the first one led: with one large value among small ones the best base is far from `low`.
+    // The next time from where the first one led: with one large value among small ones the best base is far from `low`.
     let (mut origin, mut span) = (low, high - low);
     for _ in 0..3 {
-        let next = fit_from(search, group, origin, span);
+        let next = fit_from(search, group, sums, origin, span);
         // Where all values have one and the same code there is no scale.
         if next.loss < best.loss && next.scale > 0.0 {
             best = next;
@@ -84,16 +85,13 @@ struct Fit {
     loss: f32,
 }
 
-/// The best of several spacings, where code 0 is at `origin` and the largest code about `span` above it.
+/// The best of several spacings, where code 0 is at `origin` and the largest code about `span` above it. `sums` are those of w
+/// and w·x.
 #[inline(always)]
-fn fit_from<S: Search>(search: S, group: Group<'_>, origin: f32, span: f32) -> Fit {
+fn fit_from<S: Search>(search: S, group: Group<'_>, sums: [f32; 2], origin: f32, span: f32) -> Fit {
     let inverses = each(&SPACINGS, |more| (group.codes[1] + more) / span);
     let [l_sums, ll_sums, xl_sums] = search.sums(group, origin, &inverses);
-    let (mut w, mut wx) = (0.0, 0.0);
-    for i in 0..32 {
-        w += group.w[i];
-        wx += group.w[i] * group.x[i];
-    }
+    let [w, wx] = sums;
     let (mut scales, mut bases, mut losses) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     for c in 0..LANES {
         let (l, ll, xl) = (l_sums[c], ll_sums[c], xl_sums[c]);

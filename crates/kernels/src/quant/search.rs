@@ -31,10 +31,10 @@ pub(crate) trait Search: Copy {
 /// Which candidate has the smallest value, `otherwise` where none is smaller than that one's.
 #[inline(always)]
 pub(crate) fn smallest(values: &Lanes, otherwise: usize) -> usize {
-    let mut best = otherwise;
-    for c in 0..LANES {
-        if values[c] < values[best] {
-            best = c;
+    let (mut best, mut least) = (otherwise, values[otherwise]);
+    for (c, &value) in values.iter().enumerate() {
+        if value < least {
+            (best, least) = (c, value);
         }
     }
     best
