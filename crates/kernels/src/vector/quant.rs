@@ -184,7 +184,7 @@ impl<S: Simd> Search for Wide<S> {
     }
 }
 
-/// As [`round::limited_code`](crate::quant::round::limited_code).
+/// As [`limited_code`](crate::quant::round::limited_code) of one value.
 #[inline(always)]
 fn limited_code<S: Simd>(simd: S, position: S::F, codes: [S::F; 2]) -> S::F {
     simd.round(simd.min(simd.max(position, codes[0]), codes[1]))
