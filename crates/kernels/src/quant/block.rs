@@ -9,6 +9,13 @@ pub unsafe trait Block: Copy + Send + Sync + 'static {
     const LEN: usize;
     /// How many bytes a block takes.
     const BYTES: usize = size_of::<Self>();
+
+    /// The weights of this block, `LEN` of them. Every product and sum is rounded to f32 in the order that the format's file
+    /// gives, so that every instruction set has the same bits.
+    fn dequantise(&self, out: &mut [f32]);
+
+    /// The block that stands for `LEN` values.
+    fn quantise(values: &[f32]) -> Self;
 }
 
 /// The blocks of a row or of a whole tensor, where they lie; at any alignment.
@@ -35,6 +42,22 @@ pub fn blocks_mut<B: Block>(bytes: &mut [u8]) -> &mut [B] {
     unsafe { core::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / B::BYTES) }
 }
 
+/// A row of blocks to its weights; whole blocks on both sides.
+#[inline(always)]
+pub(crate) fn dequantise_row<B: Block>(from: &[u8], out: &mut [f32]) {
+    for (block, out) in blocks::<B>(from).iter().zip(out.chunks_exact_mut(B::LEN)) {
+        block.dequantise(out);
+    }
+}
+
+/// A row of weights to blocks; whole blocks on both sides.
+#[inline(always)]
+pub(crate) fn quantise_row<B: Block>(from: &[f32], out: &mut [u8]) {
+    for (values, block) in from.chunks_exact(B::LEN).zip(blocks_mut::<B>(out)) {
+        *block = B::quantise(values);
+    }
+}
+
 /// A half-precision value as two bytes of a file.
 #[inline(always)]
 pub(crate) fn half(bytes: [u8; 2]) -> f32 {
@@ -55,7 +78,11 @@ pub(crate) fn nibbles(bytes: &[u8; 16]) -> [u8; 32] {
 /// The inverse of [`nibbles`]; only the low four bits of each code are used.
 #[inline(always)]
 pub(crate) fn pack_nibbles(codes: &[u8; 32]) -> [u8; 16] {
-    core::array::from_fn(|i| (codes[i] & 15) | (codes[i + 16] << 4))
+    let mut bytes = [0; 16];
+    for i in 0..16 {
+        bytes[i] = (codes[i] & 15) | (codes[i + 16] << 4);
+    }
+    bytes
 }
 
 /// The codes of 5-bit blocks of 32: low four bits as in [`nibbles`], bit i of `high` is the fifth of element i.

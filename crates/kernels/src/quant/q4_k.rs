@@ -3,8 +3,12 @@
 //! Weight i of sub-block s = (d · scale\[s\]) · code\[i\] − (dmin · min\[s\]). Bytes 32j … 32j + 31 of the codes hold
 //! sub-block 2j in their low halves and sub-block 2j + 1 in their high halves.
 
+use super::affine;
 use super::block::{Block, half};
+use super::round::finite;
+use super::search::Search;
 use super::six_bit::{self, ScalesAndMins};
+use crate::scalar::quant::Plain;
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -22,9 +26,26 @@ const _: () = assert!(size_of::<BlockQ4_K>() == 144 && align_of::<BlockQ4_K>() =
 // SAFETY: bytes alone, so alignment 1, no padding, and every pattern is a value.
 unsafe impl Block for BlockQ4_K {
     const LEN: usize = 256;
+
+    #[inline(always)]
+    fn dequantise(&self, out: &mut [f32]) {
+        six_bit::dequantise(&self.scales_and_mins, [self.d(), self.dmin()], &self.codes(), out);
+    }
+
+    #[inline(always)]
+    fn quantise(values: &[f32]) -> Self {
+        Self::quantise_by(Plain, values)
+    }
 }
 
 impl BlockQ4_K {
+    /// As [`Block::quantise`], with a search for this CPU.
+    #[inline(always)]
+    pub(crate) fn quantise_by(search: impl Search, values: &[f32]) -> Self {
+        let (scales, codes) = affine::quantise(search, 15.0, &finite(values));
+        Self::from_parts(&scales, &codes)
+    }
+
     /// The block of these parts; codes 0 to 15.
     #[inline(always)]
     pub fn from_parts(scales: &ScalesAndMins, codes: &[u8; 256]) -> Self {

@@ -5,4 +5,5 @@ pub(crate) mod elementwise;
 pub(crate) mod gemm;
 pub(crate) mod loss;
 pub(crate) mod norm;
+pub(crate) mod quant;
 pub(crate) mod softmax;

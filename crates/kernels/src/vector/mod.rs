@@ -8,5 +8,6 @@ pub(crate) mod gemm;
 pub(crate) mod loss;
 mod map;
 pub(crate) mod norm;
+pub(crate) mod quant;
 pub(crate) mod softmax;
 mod tail;
