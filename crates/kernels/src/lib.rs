@@ -18,6 +18,7 @@ mod simd;
 mod activation;
 mod elementwise;
 mod gemm;
+mod gemv;
 mod loss;
 mod norm;
 pub mod quant;

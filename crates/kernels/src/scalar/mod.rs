@@ -3,6 +3,7 @@
 pub(crate) mod activation;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
+pub(crate) mod gemv;
 pub(crate) mod loss;
 pub(crate) mod norm;
 pub(crate) mod quant;

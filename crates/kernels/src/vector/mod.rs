@@ -5,6 +5,7 @@ pub(crate) mod elementwise;
 pub(crate) mod exp;
 mod fold;
 pub(crate) mod gemm;
+pub(crate) mod gemv;
 pub(crate) mod loss;
 mod map;
 pub(crate) mod norm;

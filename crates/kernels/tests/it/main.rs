@@ -6,6 +6,7 @@ mod numbers;
 mod activation;
 mod elementwise;
 mod gemm;
+mod gemv;
 mod loss;
 mod norm;
 mod pool;
