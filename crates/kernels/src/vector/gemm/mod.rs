@@ -24,7 +24,7 @@ use element::{Bf16, Element, F16};
 use tile::{MAX_TILE, Tile, Tiles};
 
 /// Rows of a block: with [`DEPTH`] 168 KiB, well within L2; twelve tiles of AVX-512, 28 of AVX2.
-const ROWS: usize = 168;
+const ROWS: usize = 84;
 /// Columns of a block that is packed for this product: with [`DEPTH`] 2 MiB, a part of L3.
 const COLS: usize = 2048;
 
