@@ -70,7 +70,7 @@ pub(crate) trait Simd: Copy {
     /// [`SQUARE`](Simd::SQUARE) values can be read and written at each of as many rows, which are `from_row` and `to_row`
     /// apart.
     unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize);
-    /// Asks for the cache line of an address, which need not exist.
+    /// Asks for the cache line of an address, which need not exist, into L2.
     fn prefetch(self, address: *const f32);
 
     /// a + b
