@@ -41,15 +41,15 @@ pub(crate) fn parts<S: Simd>(simd: S, x: S::F) -> (S::F, S::Power) {
     simd.begin_scale(exp_m1_near_0(simd, r, tail), shifted)
 }
 
-/// As [`parts`], of `x` + `rest`, where the rest is below the last place of x.
+/// As [`parts`], of `x` − `excess`, where that is below the last place of x.
 #[inline(always)]
-pub(crate) fn parts_of_sum<S: Simd>(simd: S, x: S::F, rest: S::F) -> (S::F, S::Power) {
+pub(crate) fn parts_of_difference<S: Simd>(simd: S, x: S::F, excess: S::F) -> (S::F, S::Power) {
     let shift = simd.constant(EXPONENT_SHIFT);
     let shifted = simd.fma(x, simd.constant(std::f32::consts::LOG2_E), shift);
     let n = simd.sub(shifted, shift);
     // Two short chains instead of a long one.
-    let rest = simd.fnma(n, simd.constant(LN_2[1]), rest);
-    let r = simd.add(simd.fnma(n, simd.constant(LN_2[0]), x), rest);
+    let excess = simd.fma(n, simd.constant(LN_2[1]), excess);
+    let r = simd.sub(simd.fnma(n, simd.constant(LN_2[0]), x), excess);
     let [a, b, c, d, e] = TAIL;
     let tail = [simd.constant(a), simd.constant(b), simd.constant(c), simd.constant(d), simd.constant(e)];
     simd.begin_scale(exp_m1_near_0(simd, r, tail), shifted)

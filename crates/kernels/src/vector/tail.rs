@@ -74,10 +74,11 @@ const DENSITY_AT_0: f32 = 0.398_942_3;
 /// The density as e^(−a²/2), and the ratio of the tail to it.
 #[inline(always)]
 fn normal<S: Simd>(simd: S, a: S::F) -> ((S::F, S::Power), S::F) {
-    let square = simd.mul(a, a);
-    // What the square lost matters: at a = 10 it is 25 units in the last place of the result.
-    let lost = simd.mul(simd.constant(0.5), simd.fnma(a, a, square));
-    let density = exp::parts_of_sum(simd, simd.mul(simd.constant(-0.5), square), lost);
+    let minus_half = simd.mul(simd.constant(-0.5), a);
+    let exponent = simd.mul(a, minus_half);
+    // The rounding of the square matters: at a = 10 it is 25 units in the last place of the result.
+    let excess = simd.fnma(a, minus_half, exponent);
+    let density = exp::parts_of_difference(simd, exponent, excess);
     let t = simd.div(simd.constant(1.0), simd.fma(simd.constant(T_SLOPE), a, simd.constant(1.0)));
     let v = simd.sub(t, simd.constant(T_MIDDLE));
     // Even and odd powers apart: two short chains instead of a long one.
