@@ -24,6 +24,11 @@ pub(crate) trait Simd: Copy {
 
     /// The same value in all lanes.
     fn splat(self, value: f32) -> Self::F;
+    /// As [`splat`](Simd::splat), for a number that is known when the program is built.
+    #[inline(always)]
+    fn constant(self, value: f32) -> Self::F {
+        self.splat(value)
+    }
     /// # Safety
     /// [`LANES`](Simd::LANES) values can be read from `from`, at any alignment.
     unsafe fn load_ptr(self, from: *const f32) -> Self::F;
