@@ -24,6 +24,11 @@ pub(crate) trait Simd: Copy {
 
     /// The same value in all lanes.
     fn splat(self, value: f32) -> Self::F;
+    /// As [`splat`](Simd::splat), for a number that is known when the program is built.
+    #[inline(always)]
+    fn constant(self, value: f32) -> Self::F {
+        self.splat(value)
+    }
     /// # Safety
     /// [`LANES`](Simd::LANES) values can be read from `from`, at any alignment.
     unsafe fn load_ptr(self, from: *const f32) -> Self::F;
@@ -70,7 +75,7 @@ pub(crate) trait Simd: Copy {
     /// [`SQUARE`](Simd::SQUARE) values can be read and written at each of as many rows, which are `from_row` and `to_row`
     /// apart.
     unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize);
-    /// Asks for the cache line of an address, which need not exist.
+    /// Asks for the cache line of an address, which need not exist, into L2.
     fn prefetch(self, address: *const f32);
 
     /// a + b

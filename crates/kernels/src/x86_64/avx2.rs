@@ -63,6 +63,19 @@ impl Simd for Avx2 {
         fn swap_pairs(a: __m256) -> __m256 = _mm256_permute_ps::<0b10_11_00_01>(a);
     }
 
+    /// Hides that the number is known. Polynomials have more constants than there are registers: known ones are broadcast
+    /// again before each use, hidden ones are kept on the stack, where an instruction finds them without another one. GELU
+    /// became a seventh faster.
+    #[inline(always)]
+    fn constant(self, value: f32) -> __m256 {
+        let mut hidden = value;
+        // SAFETY: it is a comment, and `self` exists only where the CPU has the instruction for the rest.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(xmm_reg) hidden, options(pure, nomem, nostack, preserves_flags));
+            _mm256_set1_ps(hidden)
+        }
+    }
+
     #[inline(always)]
     unsafe fn load_ptr(self, from: *const f32) -> __m256 {
         // SAFETY: as the caller promises.
@@ -115,7 +128,7 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn prefetch(self, address: *const f32) {
         // SAFETY: a prefetch never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
     }
 
     #[inline(always)]

@@ -119,7 +119,7 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn prefetch(self, address: *const f32) {
         // SAFETY: a prefetch never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
     }
 
     #[inline(always)]
