@@ -13,6 +13,7 @@ mod dispatch;
 mod isa;
 mod simd;
 
+mod activation;
 mod elementwise;
 pub mod quant;
 

@@ -5,12 +5,18 @@
 //! up in the `#[target_feature]` functions that [`kernels!`](crate::dispatch::kernels) writes, and only there become
 //! single instructions.
 
+/// Added to a number of moderate size, it rounds that to a whole number n, ties to even, and leaves n + 254 in the low bits of
+/// the sum, where [`Simd::power_of_two`] finds it without a conversion: 254 makes both halves of an exponent positive.
+pub(crate) const EXPONENT_SHIFT: f32 = (3 << 22) as f32 + 254.0;
+
 /// Vectors of f32 and what can be done with them.
 pub(crate) trait Simd: Copy {
     /// A vector of [`LANES`](Simd::LANES) f32.
     type F: Copy;
     /// The outcome of a comparison, one bit or one lane each.
     type M: Copy;
+    /// A power of two for each lane, ready to scale with.
+    type Power: Copy;
     /// How many f32 a vector holds.
     const LANES: usize;
 
@@ -80,8 +86,10 @@ pub(crate) trait Simd: Copy {
     fn copy_sign(self, a: Self::F, b: Self::F) -> Self::F;
     /// To the nearest whole number, ties to even.
     fn round(self, a: Self::F) -> Self::F;
-    /// a · 2ⁿ for whole n from −252 to 254, right down to subnormal results.
-    fn scale(self, a: Self::F, n: Self::F) -> Self::F;
+    /// 2ⁿ from [`EXPONENT_SHIFT`] + n, for whole n from −252 to 254.
+    fn power_of_two(self, shifted: Self::F) -> Self::Power;
+    /// a · 2ⁿ, rounded once, right up to infinity and down to subnormal numbers, where a itself is neither large nor small.
+    fn scale(self, a: Self::F, power: Self::Power) -> Self::F;
 
     /// a < b; false where either is NaN.
     fn lt(self, a: Self::F, b: Self::F) -> Self::M;

@@ -13,21 +13,13 @@ impl Neon {
     pub(crate) fn detect() -> Option<Self> {
         std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
     }
-
-    /// 2ⁿ for whole n from −126 to 127.
-    #[inline(always)]
-    fn power_of_two(self, n: float32x4_t) -> float32x4_t {
-        // SAFETY: `self` exists only where the CPU has these instructions.
-        unsafe {
-            let exponent = vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127));
-            vreinterpretq_f32_s32(vshlq_n_s32::<23>(exponent))
-        }
-    }
 }
 
 impl Simd for Neon {
     type F = float32x4_t;
     type M = uint32x4_t;
+    /// Two factors, so that neither leaves the range of normal numbers.
+    type Power = (float32x4_t, float32x4_t);
     const LANES: usize = 4;
 
     instructions! {
@@ -143,11 +135,21 @@ impl Simd for Neon {
         }
     }
 
-    /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]
-    fn scale(self, a: float32x4_t, n: float32x4_t) -> float32x4_t {
-        let half = self.round(self.mul(n, self.splat(0.5)));
-        self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(self.sub(n, half)))
+    fn power_of_two(self, shifted: float32x4_t) -> (float32x4_t, float32x4_t) {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let biased_twice = vreinterpretq_u32_f32(shifted);
+            let first = vshrq_n_u32::<1>(biased_twice);
+            let second = vsubq_u32(biased_twice, first);
+            let (first, second) = (vshlq_n_u32::<23>(first), vshlq_n_u32::<23>(second));
+            (vreinterpretq_f32_u32(first), vreinterpretq_f32_u32(second))
+        }
+    }
+
+    #[inline(always)]
+    fn scale(self, a: float32x4_t, (first, second): (float32x4_t, float32x4_t)) -> float32x4_t {
+        self.mul(self.mul(a, first), second)
     }
 
     #[inline(always)]

@@ -1,3 +1,4 @@
 //! The definitions: each kernel as plainly as it can be said. What is faster is tested against these.
 
+pub(crate) mod activation;
 pub(crate) mod elementwise;

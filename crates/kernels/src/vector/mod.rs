@@ -1,3 +1,7 @@
 //! The speeds: each kernel told once, over the vectors of [`Simd`](crate::simd::Simd).
 
+pub(crate) mod exp;
+mod map;
+
+pub(crate) mod activation;
 pub(crate) mod elementwise;

@@ -23,21 +23,13 @@ impl Avx2 {
         // SAFETY: eight values lie behind each start from 1 to 8; `self` exists only where the CPU has AVX2.
         unsafe { _mm256_loadu_si256(EDGE.as_ptr().add(8 - len).cast()) }
     }
-
-    /// 2ⁿ for whole n from −126 to 127.
-    #[inline(always)]
-    fn power_of_two(self, n: __m256) -> __m256 {
-        // SAFETY: `self` exists only where the CPU has these instructions.
-        unsafe {
-            let exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
-            _mm256_castsi256_ps(_mm256_slli_epi32::<23>(exponent))
-        }
-    }
 }
 
 impl Simd for Avx2 {
     type F = __m256;
     type M = __m256;
+    /// Two factors, so that neither leaves the range of normal numbers.
+    type Power = (__m256, __m256);
     const LANES: usize = 8;
 
     instructions! {
@@ -121,11 +113,21 @@ impl Simd for Avx2 {
         }
     }
 
-    /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]
-    fn scale(self, a: __m256, n: __m256) -> __m256 {
-        let half = self.round(self.mul(n, self.splat(0.5)));
-        self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(self.sub(n, half)))
+    fn power_of_two(self, shifted: __m256) -> (__m256, __m256) {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let biased_twice = _mm256_castps_si256(shifted);
+            let first = _mm256_srli_epi32::<1>(biased_twice);
+            let second = _mm256_sub_epi32(biased_twice, first);
+            let (first, second) = (_mm256_slli_epi32::<23>(first), _mm256_slli_epi32::<23>(second));
+            (_mm256_castsi256_ps(first), _mm256_castsi256_ps(second))
+        }
+    }
+
+    #[inline(always)]
+    fn scale(self, a: __m256, (first, second): (__m256, __m256)) -> __m256 {
+        self.mul(self.mul(a, first), second)
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Avx2;
-use crate::simd::{Simd, instructions};
+use crate::simd::{EXPONENT_SHIFT, Simd, instructions};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and VNNI, and what [`Avx2`] stands for.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +30,8 @@ impl Avx512 {
 impl Simd for Avx512 {
     type F = __m512;
     type M = __mmask16;
+    /// The exponent.
+    type Power = __m512;
     const LANES: usize = 16;
 
     instructions! {
@@ -48,7 +50,8 @@ impl Simd for Avx512 {
         fn copy_sign(a: __m512, b: __m512) -> __m512 =
             _mm512_or_ps(_mm512_abs_ps(a), _mm512_and_ps(_mm512_set1_ps(-0.0), b));
         fn round(a: __m512) -> __m512 = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
-        fn scale(a: __m512, n: __m512) -> __m512 = _mm512_scalef_ps(a, n);
+        fn power_of_two(shifted: __m512) -> __m512 = _mm512_sub_ps(shifted, _mm512_set1_ps(EXPONENT_SHIFT));
+        fn scale(a: __m512, power: __m512) -> __m512 = _mm512_scalef_ps(a, power);
         fn lt(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
         fn is_nan(a: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __mmask16, yes: __m512, no: __m512) -> __m512 = _mm512_mask_blend_ps(mask, no, yes);
