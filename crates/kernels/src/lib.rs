@@ -14,8 +14,11 @@ mod isa;
 mod simd;
 
 mod activation;
+mod attention;
 mod elementwise;
 pub mod quant;
+mod rope;
+mod rows;
 
 mod scalar;
 mod vector;
@@ -25,5 +28,11 @@ mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub use attention::{
+    ATTENTION_PART, Attention, AttentionGradients, AttentionOut, AttentionShape, AttentionTape, CacheCells, CacheView,
+    Queries, attention_backward_scratch, attention_decode_scratch, attention_prefill_scratch,
+};
 pub use dispatch::Kernels;
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
+pub use rope::{RopePairing, RopeRows, RopeSpec, RopeStretch, RopeTable};
+pub use rows::{Rows, RowsMut};

@@ -1,4 +1,6 @@
 //! The definitions: each kernel as plainly as it can be said. What is faster is tested against these.
 
 pub(crate) mod activation;
+pub(crate) mod attention;
 pub(crate) mod elementwise;
+pub(crate) mod rope;

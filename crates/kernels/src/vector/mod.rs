@@ -4,4 +4,6 @@ pub(crate) mod exp;
 mod map;
 
 pub(crate) mod activation;
+pub(crate) mod attention;
 pub(crate) mod elementwise;
+pub(crate) mod rope;
