@@ -15,6 +15,7 @@ mod simd;
 
 mod activation;
 mod attention;
+mod cache;
 mod elementwise;
 pub mod quant;
 mod rope;

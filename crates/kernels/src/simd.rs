@@ -52,11 +52,6 @@ pub(crate) trait Simd: Copy {
     /// # Safety
     /// [`LANES`](Simd::LANES) bytes can be read from `from`.
     unsafe fn load_i8_ptr(self, from: *const i8) -> Self::F;
-    /// Whole numbers from −128 to 127 as signed bytes.
-    ///
-    /// # Safety
-    /// [`LANES`](Simd::LANES) bytes can be written to `to`.
-    unsafe fn store_i8_ptr(self, value: Self::F, to: *mut i8);
     /// The f16 with these bits, widened, in all lanes.
     fn splat_f16(self, bits: u16) -> Self::F;
 

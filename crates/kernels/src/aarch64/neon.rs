@@ -126,16 +126,6 @@ impl Simd for Neon {
     }
 
     #[inline(always)]
-    unsafe fn store_i8_ptr(self, value: float32x4_t, to: *mut i8) {
-        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
-        unsafe {
-            let words = vqmovn_s32(vcvtnq_s32_f32(value));
-            let bytes = vqmovn_s16(vcombine_s16(words, words));
-            to.cast::<u32>().write_unaligned(vget_lane_u32::<0>(vreinterpret_u32_s8(bytes)));
-        }
-    }
-
-    #[inline(always)]
     fn power_of_two(self, shifted: float32x4_t) -> (float32x4_t, float32x4_t) {
         // SAFETY: `self` exists only where the CPU has these instructions.
         unsafe {

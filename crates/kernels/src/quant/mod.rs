@@ -4,10 +4,14 @@
 //! is one file here: its layout, the integer parts of a block (`codes`, `scales`, …) and the arithmetic that gives the weights
 //! back. The products with quantised activations build upon those parts.
 
+mod format;
+mod rows;
+
 mod block;
 mod half;
-mod six_bit;
+mod round;
 
+mod float;
 mod q4_0;
 mod q4_1;
 mod q4_k;
@@ -17,7 +21,12 @@ mod q5_k;
 mod q6_k;
 mod q8_0;
 
+mod affine;
+mod six_bit;
+mod symmetric;
+
 pub use block::{Block, blocks, blocks_mut};
+pub use format::{Bound, Format};
 pub use half::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 pub use q4_0::BlockQ4_0;
 pub use q4_1::BlockQ4_1;

@@ -5,5 +5,7 @@ mod map;
 
 pub(crate) mod activation;
 pub(crate) mod attention;
+pub(crate) mod cache;
 pub(crate) mod elementwise;
+pub(crate) mod quant;
 pub(crate) mod rope;

@@ -104,16 +104,6 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn store_i8_ptr(self, value: __m256, to: *mut i8) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let wide = _mm256_cvtps_epi32(value);
-            let words = _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256::<1>(wide));
-            _mm_storel_epi64(to.cast(), _mm_packs_epi16(words, words));
-        }
-    }
-
-    #[inline(always)]
     fn power_of_two(self, shifted: __m256) -> (__m256, __m256) {
         // SAFETY: `self` exists only where the CPU has these instructions.
         unsafe {

@@ -111,12 +111,6 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn store_i8_ptr(self, value: __m512, to: *mut i8) {
-        // SAFETY: as the caller promises.
-        unsafe { _mm_storeu_si128(to.cast(), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(value))) }
-    }
-
-    #[inline(always)]
     fn reduce_add(self, a: __m512) -> f32 {
         // SAFETY: `self` exists only where the CPU has these instructions.
         unsafe {
