@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use crate::dispatch::kernels;
+use crate::dispatch::{Kernels, kernels};
 use crate::quant::{Block, BlockQ8_0};
 use crate::rows::{Rows, RowsMut};
 
@@ -123,7 +123,7 @@ pub struct Attention<'a> {
 impl Attention<'_> {
     /// How many heads the queries have.
     pub fn heads(&self) -> usize {
-        self.queries.rows.width() / self.shape.head_dim
+        self.queries.rows.width().checked_div(self.shape.head_dim).unwrap_or(0)
     }
 
     /// Whether the numbers make sense together and the cache has all that the queries see.
@@ -232,20 +232,37 @@ pub fn attention_backward_scratch(shape: &AttentionShape, positions: usize) -> u
     crate::vector::attention::backward::scratch(shape, positions)
 }
 
-kernels! { attention:
+/// Where the attention of few queries goes.
+pub(crate) enum FewOut<'a> {
+    /// All positions, divided by the sum.
+    Whole(AttentionOut<'a>),
+    /// Some positions, with the largest score and the sum.
+    Part(Range<usize>, &'a mut [f32]),
+}
+
+impl Kernels {
     /// The attention of one query, or of a few: each of them reads the keys and values it sees once for all heads that share them.
     ///
     /// The query at position p sees the positions up to p, at most `window` of them.
     /// out = Σ wᵢ · valueᵢ / Σ wᵢ with wᵢ = exp(scale · query · keyᵢ).
-    pub fn attention_decode(task: &Attention<'_>, out: AttentionOut<'_>, scratch: &mut [f32]) where {
-        task.fits(),
-        task.fills(&out),
-        scratch.len() >= attention_decode_scratch(&task.shape),
-    };
+    #[track_caller]
+    pub fn attention_decode(self, task: &Attention<'_>, out: AttentionOut<'_>, scratch: &mut [f32]) {
+        assert!(task.fills(&out), "attention_decode: the output has another shape than the queries");
+        self.attention_few(task, FewOut::Whole(out), scratch);
+    }
+
     /// The same for the positions of a range only, before division by the sum; see [`Attention::part_len`] for what is written.
-    pub fn attention_part(task: &Attention<'_>, positions: Range<usize>, part: &mut [f32], scratch: &mut [f32]) where {
+    #[track_caller]
+    pub fn attention_part(self, task: &Attention<'_>, positions: Range<usize>, part: &mut [f32], scratch: &mut [f32]) {
+        assert!(part.len() == task.part_len(), "attention_part: `part.len() == task.part_len()` does not hold");
+        self.attention_few(task, FewOut::Part(positions, part), scratch);
+    }
+}
+
+kernels! { attention:
+    /// Both of the above: one kernel, because it is long.
+    pub(crate) fn attention_few(task: &Attention<'_>, out: FewOut<'_>, scratch: &mut [f32]) where {
         task.fits(),
-        part.len() == task.part_len(),
         scratch.len() >= attention_decode_scratch(&task.shape),
     };
     /// The whole from `parts`, one after another in the order of their positions, each as

@@ -2,12 +2,26 @@
 
 use std::ops::Range;
 
-use crate::attention::{Attention, AttentionGradients, AttentionOut, AttentionTape, CacheCells, CacheView};
+use crate::attention::{Attention, AttentionGradients, AttentionOut, AttentionTape, CacheCells, CacheView, FewOut};
 use crate::quant::{Block, BlockQ8_0, f16_to_f32};
 use crate::rows::Rows;
 
-/// See [`Kernels::attention_decode`](crate::Kernels::attention_decode).
-pub(crate) fn attention_decode(task: &Attention<'_>, mut out: AttentionOut<'_>, _scratch: &mut [f32]) {
+/// See [`Kernels::attention_decode`](crate::Kernels::attention_decode) and
+/// [`Kernels::attention_part`](crate::Kernels::attention_part).
+pub(crate) fn attention_few(task: &Attention<'_>, out: FewOut<'_>, _scratch: &mut [f32]) {
+    match out {
+        FewOut::Whole(out) => attention_prefill(task, out, &mut []),
+        FewOut::Part(positions, part) => {
+            for (i, row) in part.chunks_exact_mut(2 + task.shape.head_dim).enumerate() {
+                let (state, values) = row.split_at_mut(2);
+                (state[0], state[1]) = attend(task, i / task.heads(), i % task.heads(), positions.clone(), values);
+            }
+        }
+    }
+}
+
+/// See [`Kernels::attention_prefill`](crate::Kernels::attention_prefill).
+pub(crate) fn attention_prefill(task: &Attention<'_>, mut out: AttentionOut<'_>, _scratch: &mut [f32]) {
     for query in 0..task.queries.rows.rows() {
         for head in 0..task.heads() {
             let head_out = &mut out.rows.row(query)[head * task.shape.head_dim..][..task.shape.head_dim];
@@ -17,20 +31,6 @@ pub(crate) fn attention_decode(task: &Attention<'_>, mut out: AttentionOut<'_>, 
                 logs.row(query)[head] = max + sum.ln();
             }
         }
-    }
-}
-
-/// See [`Kernels::attention_prefill`](crate::Kernels::attention_prefill).
-pub(crate) fn attention_prefill(task: &Attention<'_>, out: AttentionOut<'_>, scratch: &mut [f32]) {
-    attention_decode(task, out, scratch);
-}
-
-/// See [`Kernels::attention_part`](crate::Kernels::attention_part).
-pub(crate) fn attention_part(task: &Attention<'_>, positions: Range<usize>, part: &mut [f32], _scratch: &mut [f32]) {
-    let heads = task.heads();
-    for (i, row) in part.chunks_exact_mut(2 + task.shape.head_dim).enumerate() {
-        let (state, values) = row.split_at_mut(2);
-        (state[0], state[1]) = attend(task, i / heads, i % heads, positions.clone(), values);
     }
 }
 

@@ -44,6 +44,9 @@ fn halves<S: Simd>(simd: S, values: &mut [f32], (cos, sin): (&[f32], &[f32]), di
         simd.store(turned.1, b);
     }
     let (a, b) = (a.into_remainder(), b.into_remainder());
+    if a.is_empty() {
+        return;
+    }
     let sin = simd.mul(simd.load_part(sin.remainder()), direction);
     let turned = turn(simd, (simd.load_part(a), simd.load_part(b)), simd.load_part(cos.remainder()), sin);
     simd.store_part(turned.0, a);
@@ -65,6 +68,9 @@ fn adjacent<S: Simd>(simd: S, values: &mut [f32], (cos, sin): (&[f32], &[f32]), 
         let (lower, upper) = values.split_at_mut(S::LANES);
         simd.store(turn_pairs(simd, simd.load(lower), cos[0], simd.mul(sin[0], signs)), lower);
         simd.store(turn_pairs(simd, simd.load(upper), cos[1], simd.mul(sin[1], signs)), upper);
+    }
+    if cos.remainder().is_empty() {
+        return;
     }
     let cos = simd.double(simd.load_part(cos.remainder()));
     let sin = simd.double(simd.load_part(sin.remainder()));

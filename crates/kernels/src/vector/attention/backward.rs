@@ -164,20 +164,26 @@ impl<'a> Head<'a> {
     fn tile<S: Simd>(&mut self, simd: S, rows: Range<usize>, positions: Range<usize>) {
         let (dims, stride, width) = (self.tape.shape.head_dim, padded(&self.tape.shape), width::<S>());
         let across = rows.start * dims..(rows.start + width) * dims;
-        let keys = Matrix { data: self.keys, rows: positions.len(), stride };
-        let values = Matrix { data: self.values, rows: positions.len(), stride };
-        scores(simd, keys, &self.queries_across[across.clone()], self.weights);
-        scores(simd, values, &self.d_out_across[across], self.d_scores);
+        for (x, y, out) in [
+            (&*self.keys, &self.queries_across[across.clone()], &mut *self.weights),
+            (&*self.values, &self.d_out_across[across], &mut *self.d_scores),
+        ] {
+            scores(simd, Matrix { data: x, rows: positions.len(), stride }, y, out);
+        }
         self.mask::<S>(rows.clone(), positions.clone());
         self.differentiate(simd, rows.start, positions.len());
-        let below = |data| Matrix { data, rows: rows.len(), stride };
+        let of_block = |data| Matrix { data, rows: positions.len(), stride };
+        let of_tile = |data| Matrix { data, rows: rows.len(), stride };
         let for_positions = |data| Weights { data, row_stride: width, step: 1, rows: positions.len() };
+        let for_queries = |data| Weights { data, row_stride: 1, step: width, rows: rows.len() };
         let at = rows.start * stride;
-        accumulate(simd, for_positions(self.weights), below(&self.d_out[at..]), self.ones, self.d_values);
-        accumulate(simd, for_positions(self.d_scores), below(&self.queries[at..]), self.ones, self.d_keys);
-        let for_queries = Weights { data: self.d_scores, row_stride: 1, step: width, rows: rows.len() };
-        let keys = Matrix { data: self.keys, rows: positions.len(), stride };
-        accumulate(simd, for_queries, keys, self.ones, &mut self.d_queries[at..]);
+        for (weights, rows, out) in [
+            (for_positions(self.weights), of_tile(&self.d_out[at..]), &mut *self.d_values),
+            (for_positions(self.d_scores), of_tile(&self.queries[at..]), &mut *self.d_keys),
+            (for_queries(self.d_scores), of_block(self.keys), &mut self.d_queries[at..]),
+        ] {
+            accumulate(simd, weights, rows, self.ones, out);
+        }
     }
 
     /// −∞ where a query does not see a position.

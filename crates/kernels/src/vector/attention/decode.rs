@@ -1,14 +1,16 @@
 //! One query at a time, with all heads that share its keys and values.
 //!
 //! Positions are read in blocks: the scores of a block are dot products of several rows at once, the weighted values of a
-//! block are summed in registers. Up to four heads use a row while it is there.
+//! block are summed in registers. Up to four heads use a row while it is there. Cells that are no f32 are converted in
+//! passing where one head uses them; for several heads, and where rows are no whole vectors, a block is unpacked first.
 
 use std::ops::Range;
 
 use super::cells::{Cell, HeadRows, padded};
 use super::merge::Running;
+use super::tile::unpack;
 use super::{exp_one, origin, take};
-use crate::attention::{ATTENTION_PART, Attention, AttentionOut, AttentionShape, CacheCells};
+use crate::attention::{ATTENTION_PART, Attention, AttentionOut, AttentionShape, CacheCells, CacheView, FewOut};
 use crate::simd::Simd;
 use crate::vector::exp::exp;
 
@@ -17,7 +19,14 @@ const BLOCK: usize = 64;
 
 /// See [`attention_decode_scratch`](crate::attention_decode_scratch).
 pub(crate) fn scratch(shape: &AttentionShape) -> usize {
-    shape.group * (3 * padded(shape) + BLOCK + 5)
+    shape.group * (3 * padded(shape) + BLOCK + 5) + 2 * BLOCK * padded(shape)
+}
+
+/// Whether the cells of a cache are read where they are. It depends on the group and not on how many of its heads are asked for, so that
+/// their results do not depend on that either.
+#[inline(always)]
+fn in_place<S: Simd>(shape: &AttentionShape, cache: &CacheView<'_>) -> bool {
+    shape.head_dim.is_multiple_of(S::LANES) && (shape.group == 1 || matches!(cache.cells, CacheCells::F32(_)))
 }
 
 /// The heads of one query that share a head of keys and values, and their sums over some positions.
@@ -37,6 +46,9 @@ struct Group<'a> {
     // The parts merged so far: values as above, the largest score and the sum of weights for each head.
     merged: &'a mut [f32],
     merged_states: &'a mut [f32],
+    // (position of the block, padded head_dim), where cells are unpacked
+    unpacked_keys: &'a mut [f32],
+    unpacked_values: &'a mut [f32],
 }
 
 impl<'a> Group<'a> {
@@ -65,12 +77,14 @@ impl<'a> Group<'a> {
             fading: take(&mut scratch, count),
             merged: take(&mut scratch, count * padded),
             merged_states: take(&mut scratch, count * 2),
+            unpacked_keys: take(&mut scratch, BLOCK * padded),
+            unpacked_values: take(&mut scratch, BLOCK * padded),
         }
     }
 
     /// All positions of a range, in parts.
     #[inline(always)]
-    fn attend_all<S: Simd>(&mut self, simd: S, task: &Attention<'_>, positions: Range<usize>) {
+    fn attend_all<S: Simd>(&mut self, simd: S, task: &Attention<'_>, positions: Range<usize>, part_len: usize) {
         self.merged.fill(0.0);
         for state in self.merged_states.chunks_exact_mut(2) {
             state.copy_from_slice(&[f32::NEG_INFINITY, 0.0]);
@@ -78,7 +92,7 @@ impl<'a> Group<'a> {
         let padded = padded(&task.shape);
         let mut start = positions.start;
         while start < positions.end {
-            let part = start..positions.end.min((start / ATTENTION_PART + 1) * ATTENTION_PART);
+            let part = start..positions.end.min((start / part_len + 1).saturating_mul(part_len));
             start = part.end;
             self.attend(simd, task, part);
             for (head, state) in self.merged_states.chunks_exact_mut(2).enumerate() {
@@ -87,6 +101,17 @@ impl<'a> Group<'a> {
                 running.merge(simd, (self.max[head], self.sum[head]), &self.values[head * padded..][..padded]);
                 state.copy_from_slice(&[running.max, running.sum]);
             }
+        }
+    }
+
+    /// Writes the sums as they are.
+    #[inline(always)]
+    fn write_part(&self, task: &Attention<'_>, query: usize, part: &mut [f32]) {
+        let (dims, padded) = (task.shape.head_dim, padded(&task.shape));
+        for (i, head) in self.heads.clone().enumerate() {
+            let (state, values) = part[(query * task.heads() + head) * (2 + dims)..][..2 + dims].split_at_mut(2);
+            state.copy_from_slice(&self.merged_states[2 * i..][..2]);
+            values.copy_from_slice(&self.merged[i * padded..][..dims]);
         }
     }
 
@@ -116,6 +141,7 @@ impl<'a> Group<'a> {
         while start < positions.end {
             let block = start..positions.end.min(start + BLOCK);
             start = block.end;
+            self.unpack(simd, task, block.clone());
             self.score(simd, task, block.clone());
             for head in 0..self.heads.len() {
                 self.weigh(simd, head, block.len());
@@ -125,31 +151,42 @@ impl<'a> Group<'a> {
     }
 
     #[inline(always)]
-    fn score<S: Simd>(&mut self, simd: S, task: &Attention<'_>, block: Range<usize>) {
+    fn unpack<S: Simd>(&mut self, simd: S, task: &Attention<'_>, block: Range<usize>) {
         let dims = task.shape.head_dim;
-        match task.keys.cells {
-            CacheCells::F32(cells) => {
-                self.score_cells(simd, HeadRows::new(cells, &task.keys, self.kv_head), block, dims)
-            }
-            CacheCells::F16(cells) => {
-                self.score_cells(simd, HeadRows::new(cells, &task.keys, self.kv_head), block, dims)
-            }
-            CacheCells::Q8_0(cells) => {
-                self.score_cells(simd, HeadRows::new(cells, &task.keys, self.kv_head), block, dims)
+        let caches = [(&task.keys, &mut *self.unpacked_keys), (&task.values, &mut *self.unpacked_values)];
+        for (cache, to) in caches {
+            if !in_place::<S>(&task.shape, cache) {
+                unpack(simd, (cache, self.kv_head), block.clone(), dims, to);
             }
         }
     }
 
-    /// In tiles of eight dot products: the more heads, the fewer positions.
     #[inline(always)]
-    fn score_cells<S: Simd, C: Cell>(&mut self, simd: S, rows: HeadRows<C>, block: Range<usize>, dims: usize) {
-        let (count, padded) = (self.heads.len(), self.queries.len() / self.heads.len());
+    fn score<S: Simd>(&mut self, simd: S, task: &Attention<'_>, block: Range<usize>) {
+        let (view, dims) = (&task.keys, task.shape.head_dim.next_multiple_of(S::LANES));
+        let in_place = in_place::<S>(&task.shape, view);
+        let (queries, padded) = (self.queries.as_ptr(), padded(&task.shape));
+        let (rows, block) = match view.cells {
+            CacheCells::F32(cells) if in_place => (HeadRows::new(cells, view, self.kv_head), block),
+            CacheCells::F16(cells) if in_place => {
+                let rows = HeadRows::new(cells, view, self.kv_head);
+                Dots { queries, padded, rows, block, dims }.all::<S, 1, 8>(simd, self.weights);
+                return;
+            }
+            CacheCells::Q8_0(cells) if in_place => {
+                let rows = HeadRows::new(cells, view, self.kv_head);
+                Dots { queries, padded, rows, block, dims }.all::<S, 1, 8>(simd, self.weights);
+                return;
+            }
+            _ => (HeadRows::in_scratch(self.unpacked_keys, padded), 0..block.len()),
+        };
         let mut head = 0;
-        while head < count {
+        // In tiles of eight dot products: the more heads, the fewer positions.
+        while head < self.heads.len() {
             let queries = self.queries[head * padded..].as_ptr();
             let weights = &mut self.weights[head * BLOCK..];
             let tile = Dots { queries, padded, rows, block: block.clone(), dims };
-            head += match count - head {
+            head += match self.heads.len() - head {
                 4.. => tile.all::<S, 4, 2>(simd, weights),
                 2.. => tile.all::<S, 2, 4>(simd, weights),
                 _ => tile.all::<S, 1, 8>(simd, weights),
@@ -182,31 +219,30 @@ impl<'a> Group<'a> {
 
     #[inline(always)]
     fn accumulate<S: Simd>(&mut self, simd: S, task: &Attention<'_>, block: Range<usize>) {
-        let dims = task.shape.head_dim;
-        let view = &task.values;
-        match view.cells {
-            CacheCells::F32(cells) => {
-                self.accumulate_cells(simd, HeadRows::new(cells, view, self.kv_head), block, dims)
+        let (view, dims) = (&task.values, task.shape.head_dim.next_multiple_of(S::LANES));
+        let in_place = in_place::<S>(&task.shape, view);
+        let (weights, fading, padded) = (self.weights.as_ptr(), &*self.fading, padded(&task.shape));
+        let (rows, block) = match view.cells {
+            CacheCells::F32(cells) if in_place => (HeadRows::new(cells, view, self.kv_head), block),
+            CacheCells::F16(cells) if in_place => {
+                let rows = HeadRows::new(cells, view, self.kv_head);
+                Sums { weights, fading, rows, block, padded }.all::<S, 1>(simd, self.values, dims);
+                return;
             }
-            CacheCells::F16(cells) => {
-                self.accumulate_cells(simd, HeadRows::new(cells, view, self.kv_head), block, dims)
+            CacheCells::Q8_0(cells) if in_place => {
+                let rows = HeadRows::new(cells, view, self.kv_head);
+                Sums { weights, fading, rows, block, padded }.all::<S, 1>(simd, self.values, dims);
+                return;
             }
-            CacheCells::Q8_0(cells) => {
-                self.accumulate_cells(simd, HeadRows::new(cells, view, self.kv_head), block, dims)
-            }
-        }
-    }
-
-    /// In tiles of eight vectors of sums: the more heads, the fewer vectors.
-    #[inline(always)]
-    fn accumulate_cells<S: Simd, C: Cell>(&mut self, simd: S, rows: HeadRows<C>, block: Range<usize>, dims: usize) {
-        let (count, padded) = (self.heads.len(), self.values.len() / self.heads.len());
+            _ => (HeadRows::in_scratch(self.unpacked_values, padded), 0..block.len()),
+        };
         let mut head = 0;
-        while head < count {
+        // In tiles of eight vectors of sums: the more heads, the fewer vectors.
+        while head < self.heads.len() {
             let weights = self.weights[head * BLOCK..].as_ptr();
-            let tile = Sums { weights, fading: &self.fading[head..], rows, block: block.clone(), padded };
+            let tile = Sums { weights, fading: &fading[head..], rows, block: block.clone(), padded };
             let values = &mut self.values[head * padded..];
-            head += match count - head {
+            head += match self.heads.len() - head {
                 4.. => tile.all::<S, 4>(simd, values, dims),
                 2.. => tile.all::<S, 2>(simd, values, dims),
                 _ => tile.all::<S, 1>(simd, values, dims),
@@ -244,25 +280,16 @@ impl<C: Cell> Dots<C> {
     #[inline(always)]
     fn tile<S: Simd, const HEADS: usize, const WIDE: usize>(&self, simd: S, position: usize, weights: &mut [f32]) {
         let mut sums = [[simd.splat(0.0); HEADS]; WIDE];
-        let whole = self.dims - self.dims % S::LANES;
         let mut dim = 0;
-        // SAFETY: the door made sure that the cache has these rows and `dims` values in each; the queries are padded to whole vectors.
+        // SAFETY: the door made sure that the cache has these rows; they and the queries have `dims` values, whole vectors.
         unsafe {
-            while dim + 4 * S::LANES <= whole {
+            while dim + 4 * S::LANES <= self.dims {
                 self.step::<S, HEADS, WIDE, 4>(simd, position, dim, &mut sums);
                 dim += 4 * S::LANES;
             }
-            while dim < whole {
+            while dim < self.dims {
                 self.step::<S, HEADS, WIDE, 1>(simd, position, dim, &mut sums);
                 dim += S::LANES;
-            }
-            if dim < self.dims {
-                for (p, sums) in sums.iter_mut().enumerate() {
-                    let key = C::load_part(simd, self.rows.row(position + p), dim, self.dims - dim);
-                    for (head, sum) in sums.iter_mut().enumerate() {
-                        *sum = simd.fma(simd.load_ptr(self.queries.add(head * self.padded + dim)), key, *sum);
-                    }
-                }
             }
         }
         let at = position - self.block.start;
@@ -290,8 +317,14 @@ impl<C: Cell> Dots<C> {
         sums: &mut [[S::F; HEADS]; WIDE],
     ) {
         for (p, sums) in sums.iter_mut().enumerate() {
+            let row = self.rows.row(position + p);
+            if HEADS == 1 {
+                // SAFETY: as the caller promises; the queries have as many values as the rows.
+                sums[0] = unsafe { C::add_products::<S, N>(simd, row, dim, self.queries, sums[0]) };
+                continue;
+            }
             // SAFETY: as the caller promises.
-            let keys: [S::F; N] = unsafe { C::load(simd, self.rows.row(position + p), dim) };
+            let keys: [S::F; N] = unsafe { C::load(simd, row, dim) };
             for (j, key) in keys.into_iter().enumerate() {
                 for (head, sum) in sums.iter_mut().enumerate() {
                     // SAFETY: the queries have as many values as the rows.
@@ -326,9 +359,6 @@ impl<C: Cell> Sums<'_, C> {
         }
         self.run::<S, HEADS, 2>(simd, values, &mut dim, dims);
         self.run::<S, HEADS, 1>(simd, values, &mut dim, dims);
-        if dim < dims {
-            self.part::<S, HEADS>(simd, values, dim, dims - dim);
-        }
         HEADS
     }
 
@@ -350,8 +380,14 @@ impl<C: Cell> Sums<'_, C> {
                 }
             }
             for (p, position) in self.block.clone().enumerate() {
-                // SAFETY: the door made sure that the cache has these rows, and `dim` goes by whole vectors within them.
-                let row: [S::F; N] = unsafe { C::load(simd, self.rows.row(position), *dim) };
+                let row = self.rows.row(position);
+                if HEADS == 1 {
+                    // SAFETY: the door made sure that the cache has these rows, and `dim` goes by whole vectors within them.
+                    unsafe { C::add_weighted(simd, row, *dim, self.weight(simd, 0, p), &mut sums[0]) }
+                    continue;
+                }
+                // SAFETY: as above.
+                let row: [S::F; N] = unsafe { C::load(simd, row, *dim) };
                 for (head, sums) in sums.iter_mut().enumerate() {
                     let weight = self.weight(simd, head, p);
                     for (sum, value) in sums.iter_mut().zip(row) {
@@ -368,25 +404,6 @@ impl<C: Cell> Sums<'_, C> {
         }
     }
 
-    /// The last values, less than a vector. What is beyond them stays zero.
-    #[inline(always)]
-    fn part<S: Simd, const HEADS: usize>(&self, simd: S, values: &mut [f32], dim: usize, len: usize) {
-        let mut sums = [simd.splat(0.0); HEADS];
-        for (head, sum) in sums.iter_mut().enumerate() {
-            *sum = simd.mul(simd.load(&values[head * self.padded + dim..]), simd.splat(self.fading[head]));
-        }
-        for (p, position) in self.block.clone().enumerate() {
-            // SAFETY: the door made sure that the cache has these rows.
-            let row = unsafe { C::load_part(simd, self.rows.row(position), dim, len) };
-            for (head, sum) in sums.iter_mut().enumerate() {
-                *sum = simd.fma(self.weight(simd, head, p), row, *sum);
-            }
-        }
-        for (head, sum) in sums.iter().enumerate() {
-            simd.store(*sum, &mut values[head * self.padded + dim..]);
-        }
-    }
-
     #[inline(always)]
     fn weight<S: Simd>(&self, simd: S, head: usize, p: usize) -> S::F {
         // SAFETY: there is a row of weights for each head, as long as the block.
@@ -394,45 +411,27 @@ impl<C: Cell> Sums<'_, C> {
     }
 }
 
-/// See [`Kernels::attention_decode`](crate::Kernels::attention_decode).
+/// See [`Kernels::attention_decode`](crate::Kernels::attention_decode) and
+/// [`Kernels::attention_part`](crate::Kernels::attention_part).
 #[inline(always)]
-pub(crate) fn attention_decode<S: Simd>(simd: S, task: &Attention<'_>, mut out: AttentionOut<'_>, scratch: &mut [f32]) {
+pub(crate) fn attention_few<S: Simd>(simd: S, task: &Attention<'_>, mut out: FewOut<'_>, scratch: &mut [f32]) {
     for query in 0..task.queries.rows.rows() {
         let visible = task.shape.visible(task.queries.first_position + query);
-        let mut first = 0;
-        while first < task.heads() {
-            let mut group = Group::new(task, query, first, scratch);
-            group.attend_all(simd, task, visible.clone());
-            group.finish(task.shape.head_dim, query, &mut out);
-            first = group.heads.end;
-        }
-    }
-}
-
-/// See [`Kernels::attention_part`](crate::Kernels::attention_part).
-#[inline(always)]
-pub(crate) fn attention_part<S: Simd>(
-    simd: S,
-    task: &Attention<'_>,
-    positions: Range<usize>,
-    part: &mut [f32],
-    scratch: &mut [f32],
-) {
-    let (shape, padded) = (&task.shape, padded(&task.shape));
-    for query in 0..task.queries.rows.rows() {
-        let visible = shape.visible(task.queries.first_position + query);
-        let seen = visible.start.max(positions.start)..visible.end.min(positions.end);
-        let mut first = 0;
-        while first < task.heads() {
-            let mut group = Group::new(task, query, first, scratch);
-            group.attend(simd, task, seen.clone());
-            for (i, head) in group.heads.clone().enumerate() {
-                let row = (query * task.heads() + head) * (2 + shape.head_dim);
-                let (state, values) = part[row..][..2 + shape.head_dim].split_at_mut(2);
-                state.copy_from_slice(&[group.max[i], group.sum[i]]);
-                values.copy_from_slice(&group.values[i * padded..][..shape.head_dim]);
+        let (seen, part_len) = match &out {
+            FewOut::Whole(_) => (visible, ATTENTION_PART),
+            FewOut::Part(positions, _) => {
+                (visible.start.max(positions.start)..visible.end.min(positions.end), usize::MAX)
             }
+        };
+        let mut first = 0;
+        while first < task.heads() {
+            let mut group = Group::new(task, query, first, scratch);
+            group.attend_all(simd, task, seen.clone(), part_len);
             first = group.heads.end;
+            match &mut out {
+                FewOut::Whole(out) => group.finish(task.shape.head_dim, query, out),
+                FewOut::Part(_, part) => group.write_part(task, query, part),
+            }
         }
     }
 }

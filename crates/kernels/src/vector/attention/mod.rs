@@ -9,7 +9,7 @@ pub(crate) mod decode;
 pub(crate) mod prefill;
 
 pub(crate) use backward::attention_backward;
-pub(crate) use decode::{attention_decode, attention_part};
+pub(crate) use decode::attention_few;
 pub(crate) use merge::attention_merge;
 pub(crate) use prefill::attention_prefill;
 

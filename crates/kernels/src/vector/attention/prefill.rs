@@ -131,8 +131,9 @@ impl<'a> Block<'a> {
             let positions = start..last.end.min((start / BLOCK + 1) * BLOCK);
             start = positions.end;
             let (task, kv_head) = (self.members.task, self.members.kv_head);
-            unpack(simd, (&task.keys, kv_head), positions.clone(), dims, self.keys);
-            unpack(simd, (&task.values, kv_head), positions.clone(), dims, self.values);
+            for (cache, to) in [(&task.keys, &mut *self.keys), (&task.values, &mut *self.values)] {
+                unpack(simd, (cache, kv_head), positions.clone(), dims, to);
+            }
             let mut row = 0;
             while row < self.members.rows.len() {
                 let rows = row..self.members.rows.len().min(row + width::<S>());

@@ -215,8 +215,8 @@ fn the_textbook_agrees_with_differences() {
     let (x, d_out) = inputs(&shape);
     let x = x.wide();
     let exact = exact(&shape, &x, &d_out);
-    let pick: [fn(&mut Tensors<f64>) -> &mut Vec<f64>; 3] = [|x| &mut x.queries, |x| &mut x.keys, |x| &mut x.values];
-    for of in pick {
+    type Pick = fn(&mut Tensors<f64>) -> &mut Vec<f64>;
+    for of in [(|x| &mut x.queries) as Pick, |x| &mut x.keys, |x| &mut x.values] {
         for i in 0..of(&mut x.clone()).len() {
             let moved = |step: f64| {
                 let mut x = x.clone();
