@@ -193,6 +193,33 @@ impl Cell for BlockQ8_0 {
     }
 }
 
+/// A block that several heads use: they share its values, scale and all. Each head's result is the same, however many others there are.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Shared(BlockQ8_0);
+
+impl Cell for Shared {
+    #[inline(always)]
+    unsafe fn load<S: Simd, const N: usize>(simd: S, row: *const Shared, dim: usize) -> [S::F; N] {
+        // SAFETY: as the caller promises; the layout is the same.
+        unsafe { BlockQ8_0::load(simd, row.cast(), dim) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part<S: Simd>(simd: S, row: *const Shared, dim: usize, len: usize) -> S::F {
+        // SAFETY: as the caller promises; the layout is the same.
+        unsafe { BlockQ8_0::load_part(simd, row.cast(), dim, len) }
+    }
+}
+
+impl HeadRows<BlockQ8_0> {
+    /// For several heads.
+    #[inline(always)]
+    pub(super) fn shared(self) -> HeadRows<Shared> {
+        HeadRows { first: self.first.cast(), stride: self.stride }
+    }
+}
+
 /// The rows of one head: where position 0 is, and how far the others.
 #[derive(Clone, Copy)]
 pub(super) struct HeadRows<C> {

@@ -2,7 +2,7 @@
 //!
 //! Positions are read in blocks: the scores of a block are dot products of several rows at once, the weighted values of a
 //! block are summed in registers. Up to four heads use a row while it is there. Cells that are no f32 are converted in
-//! passing where one head uses them; for several heads, and where rows are no whole vectors, a block is unpacked first.
+//! passing; to unpack a block first took half as long again for four heads. Only rows that are no whole vectors are unpacked.
 
 use std::ops::Range;
 
@@ -10,23 +10,18 @@ use super::cells::{Cell, HeadRows, padded};
 use super::merge::Running;
 use super::tile::unpack;
 use super::{exp_one, origin, take};
-use crate::attention::{ATTENTION_PART, Attention, AttentionOut, AttentionShape, CacheCells, CacheView, FewOut};
+use crate::attention::{ATTENTION_PART, Attention, AttentionOut, AttentionShape, CacheCells, FewOut};
 use crate::simd::Simd;
 use crate::vector::exp::exp;
 
 /// Positions in a block: its scores stay in the L1 cache, and the sums are brought up and put back rarely.
 const BLOCK: usize = 64;
+/// Positions in a block that is unpacked first: 128 values each are half of an L1 cache of 32 KiB.
+const UNPACKED: usize = 32;
 
 /// See [`attention_decode_scratch`](crate::attention_decode_scratch).
 pub(crate) fn scratch(shape: &AttentionShape) -> usize {
-    shape.group * (3 * padded(shape) + BLOCK + 5) + 2 * BLOCK * padded(shape)
-}
-
-/// Whether the cells of a cache are read where they are. It depends on the group and not on how many of its heads are asked for, so that
-/// their results do not depend on that either.
-#[inline(always)]
-fn in_place<S: Simd>(shape: &AttentionShape, cache: &CacheView<'_>) -> bool {
-    shape.head_dim.is_multiple_of(S::LANES) && (shape.group == 1 || matches!(cache.cells, CacheCells::F32(_)))
+    shape.group * (3 * padded(shape) + BLOCK + 5) + UNPACKED * padded(shape)
 }
 
 /// The heads of one query that share a head of keys and values, and their sums over some positions.
@@ -46,9 +41,8 @@ struct Group<'a> {
     // The parts merged so far: values as above, the largest score and the sum of weights for each head.
     merged: &'a mut [f32],
     merged_states: &'a mut [f32],
-    // (position of the block, padded head_dim), where cells are unpacked
-    unpacked_keys: &'a mut [f32],
-    unpacked_values: &'a mut [f32],
+    // (position of the block, padded head_dim), where keys and then values are unpacked
+    unpacked: &'a mut [f32],
 }
 
 impl<'a> Group<'a> {
@@ -77,8 +71,7 @@ impl<'a> Group<'a> {
             fading: take(&mut scratch, count),
             merged: take(&mut scratch, count * padded),
             merged_states: take(&mut scratch, count * 2),
-            unpacked_keys: take(&mut scratch, BLOCK * padded),
-            unpacked_values: take(&mut scratch, BLOCK * padded),
+            unpacked: take(&mut scratch, UNPACKED * padded),
         }
     }
 
@@ -137,11 +130,11 @@ impl<'a> Group<'a> {
         self.values.fill(0.0);
         self.max.fill(f32::NEG_INFINITY);
         self.sum.fill(0.0);
+        let len = if task.shape.head_dim.is_multiple_of(S::LANES) { BLOCK } else { UNPACKED };
         let mut start = positions.start;
         while start < positions.end {
-            let block = start..positions.end.min(start + BLOCK);
+            let block = start..positions.end.min(start + len);
             start = block.end;
-            self.unpack(simd, task, block.clone());
             self.score(simd, task, block.clone());
             for head in 0..self.heads.len() {
                 self.weigh(simd, head, block.len());
@@ -151,37 +144,36 @@ impl<'a> Group<'a> {
     }
 
     #[inline(always)]
-    fn unpack<S: Simd>(&mut self, simd: S, task: &Attention<'_>, block: Range<usize>) {
-        let dims = task.shape.head_dim;
-        let caches = [(&task.keys, &mut *self.unpacked_keys), (&task.values, &mut *self.unpacked_values)];
-        for (cache, to) in caches {
-            if !in_place::<S>(&task.shape, cache) {
-                unpack(simd, (cache, self.kv_head), block.clone(), dims, to);
+    fn score<S: Simd>(&mut self, simd: S, task: &Attention<'_>, block: Range<usize>) {
+        let (view, kv_head, dims) = (&task.keys, self.kv_head, task.shape.head_dim);
+        let whole = dims.is_multiple_of(S::LANES);
+        let (rows, block) = match view.cells {
+            CacheCells::F32(cells) if whole => (HeadRows::new(cells, view, kv_head), block),
+            CacheCells::F16(cells) if whole => {
+                return self.score_rows(simd, HeadRows::new(cells, view, kv_head), block, dims);
             }
-        }
+            CacheCells::Q8_0(cells) if whole => {
+                let rows = HeadRows::new(cells, view, kv_head);
+                if task.shape.group > 1 {
+                    return self.score_rows(simd, rows.shared(), block, dims);
+                }
+                let (queries, padded) = (self.queries.as_ptr(), padded(&task.shape));
+                Dots { queries, padded, rows, block, dims }.all::<S, 1, 8>(simd, self.weights);
+                return;
+            }
+            _ => {
+                unpack(simd, (view, kv_head), block.clone(), dims, self.unpacked);
+                (HeadRows::in_scratch(self.unpacked, padded(&task.shape)), 0..block.len())
+            }
+        };
+        self.score_rows(simd, rows, block, dims.next_multiple_of(S::LANES));
     }
 
+    /// In tiles of eight dot products: the more heads, the fewer positions.
     #[inline(always)]
-    fn score<S: Simd>(&mut self, simd: S, task: &Attention<'_>, block: Range<usize>) {
-        let (view, dims) = (&task.keys, task.shape.head_dim.next_multiple_of(S::LANES));
-        let in_place = in_place::<S>(&task.shape, view);
-        let (queries, padded) = (self.queries.as_ptr(), padded(&task.shape));
-        let (rows, block) = match view.cells {
-            CacheCells::F32(cells) if in_place => (HeadRows::new(cells, view, self.kv_head), block),
-            CacheCells::F16(cells) if in_place => {
-                let rows = HeadRows::new(cells, view, self.kv_head);
-                Dots { queries, padded, rows, block, dims }.all::<S, 1, 8>(simd, self.weights);
-                return;
-            }
-            CacheCells::Q8_0(cells) if in_place => {
-                let rows = HeadRows::new(cells, view, self.kv_head);
-                Dots { queries, padded, rows, block, dims }.all::<S, 1, 8>(simd, self.weights);
-                return;
-            }
-            _ => (HeadRows::in_scratch(self.unpacked_keys, padded), 0..block.len()),
-        };
+    fn score_rows<S: Simd, C: Cell>(&mut self, simd: S, rows: HeadRows<C>, block: Range<usize>, dims: usize) {
+        let padded = self.queries.len() / self.heads.len();
         let mut head = 0;
-        // In tiles of eight dot products: the more heads, the fewer positions.
         while head < self.heads.len() {
             let queries = self.queries[head * padded..].as_ptr();
             let weights = &mut self.weights[head * BLOCK..];
@@ -219,28 +211,38 @@ impl<'a> Group<'a> {
 
     #[inline(always)]
     fn accumulate<S: Simd>(&mut self, simd: S, task: &Attention<'_>, block: Range<usize>) {
-        let (view, dims) = (&task.values, task.shape.head_dim.next_multiple_of(S::LANES));
-        let in_place = in_place::<S>(&task.shape, view);
-        let (weights, fading, padded) = (self.weights.as_ptr(), &*self.fading, padded(&task.shape));
+        let (view, kv_head, dims) = (&task.values, self.kv_head, task.shape.head_dim);
+        let whole = dims.is_multiple_of(S::LANES);
         let (rows, block) = match view.cells {
-            CacheCells::F32(cells) if in_place => (HeadRows::new(cells, view, self.kv_head), block),
-            CacheCells::F16(cells) if in_place => {
-                let rows = HeadRows::new(cells, view, self.kv_head);
-                Sums { weights, fading, rows, block, padded }.all::<S, 1>(simd, self.values, dims);
+            CacheCells::F32(cells) if whole => (HeadRows::new(cells, view, kv_head), block),
+            CacheCells::F16(cells) if whole => {
+                return self.accumulate_rows(simd, HeadRows::new(cells, view, kv_head), block, dims);
+            }
+            CacheCells::Q8_0(cells) if whole => {
+                let rows = HeadRows::new(cells, view, kv_head);
+                if task.shape.group > 1 {
+                    return self.accumulate_rows(simd, rows.shared(), block, dims);
+                }
+                let (weights, padded) = (self.weights.as_ptr(), padded(&task.shape));
+                Sums { weights, fading: self.fading, rows, block, padded }.all::<S, 1>(simd, self.values, dims);
                 return;
             }
-            CacheCells::Q8_0(cells) if in_place => {
-                let rows = HeadRows::new(cells, view, self.kv_head);
-                Sums { weights, fading, rows, block, padded }.all::<S, 1>(simd, self.values, dims);
-                return;
+            _ => {
+                unpack(simd, (view, kv_head), block.clone(), dims, self.unpacked);
+                (HeadRows::in_scratch(self.unpacked, padded(&task.shape)), 0..block.len())
             }
-            _ => (HeadRows::in_scratch(self.unpacked_values, padded), 0..block.len()),
         };
+        self.accumulate_rows(simd, rows, block, dims.next_multiple_of(S::LANES));
+    }
+
+    /// In tiles of eight vectors of sums: the more heads, the fewer vectors.
+    #[inline(always)]
+    fn accumulate_rows<S: Simd, C: Cell>(&mut self, simd: S, rows: HeadRows<C>, block: Range<usize>, dims: usize) {
+        let padded = self.values.len() / self.heads.len();
         let mut head = 0;
-        // In tiles of eight vectors of sums: the more heads, the fewer vectors.
         while head < self.heads.len() {
             let weights = self.weights[head * BLOCK..].as_ptr();
-            let tile = Sums { weights, fading: &fading[head..], rows, block: block.clone(), padded };
+            let tile = Sums { weights, fading: &self.fading[head..], rows, block: block.clone(), padded };
             let values = &mut self.values[head * padded..];
             head += match self.heads.len() - head {
                 4.. => tile.all::<S, 4>(simd, values, dims),
@@ -261,49 +263,46 @@ struct Dots<C> {
 }
 
 impl<C: Cell> Dots<C> {
-    /// `HEADS` heads, `WIDE` positions at a time; gives back how many heads that were.
+    /// `HEADS` heads, `WIDE` positions at a time; gives back how many heads that were. Where fewer positions are left, the last one is
+    /// taken several times: what is written behind the block is not used.
     #[inline(always)]
     fn all<S: Simd, const HEADS: usize, const WIDE: usize>(&self, simd: S, weights: &mut [f32]) -> usize {
-        let weights = &mut weights[..(HEADS - 1) * BLOCK + self.block.len()];
-        let mut position = self.block.start;
-        while position + WIDE <= self.block.end {
-            self.tile::<S, HEADS, WIDE>(simd, position, weights);
-            position += WIDE;
-        }
-        while position < self.block.end {
-            self.tile::<S, HEADS, 1>(simd, position, weights);
-            position += 1;
+        for first in (0..self.block.len()).step_by(WIDE) {
+            let rows = std::array::from_fn(|p| self.rows.row((self.block.start + first + p).min(self.block.end - 1)));
+            for (head, scores) in self.tile::<S, HEADS, WIDE>(simd, rows).into_iter().enumerate() {
+                weights[head * BLOCK + first..][..WIDE].copy_from_slice(&scores);
+            }
         }
         HEADS
     }
 
     #[inline(always)]
-    fn tile<S: Simd, const HEADS: usize, const WIDE: usize>(&self, simd: S, position: usize, weights: &mut [f32]) {
+    fn tile<S: Simd, const HEADS: usize, const WIDE: usize>(
+        &self,
+        simd: S,
+        rows: [*const C; WIDE],
+    ) -> [[f32; WIDE]; HEADS] {
         let mut sums = [[simd.splat(0.0); HEADS]; WIDE];
         let mut dim = 0;
         // SAFETY: the door made sure that the cache has these rows; they and the queries have `dims` values, whole vectors.
         unsafe {
             while dim + 4 * S::LANES <= self.dims {
-                self.step::<S, HEADS, WIDE, 4>(simd, position, dim, &mut sums);
+                self.step::<S, HEADS, WIDE, 4>(simd, &rows, dim, &mut sums);
                 dim += 4 * S::LANES;
             }
             while dim < self.dims {
-                self.step::<S, HEADS, WIDE, 1>(simd, position, dim, &mut sums);
+                self.step::<S, HEADS, WIDE, 1>(simd, &rows, dim, &mut sums);
                 dim += S::LANES;
             }
         }
-        let at = position - self.block.start;
-        for head in 0..HEADS {
-            let mut four = [simd.splat(0.0); 4];
-            for first in (0..WIDE).step_by(4) {
-                let some = (WIDE - first).min(4);
-                for p in 0..some {
-                    four[p] = sums[first + p][head];
-                }
-                let scores = simd.reduce_add_four(four);
-                weights[head * BLOCK + at + first..][..some].copy_from_slice(&scores[..some]);
+        let mut scores = [[0.0; WIDE]; HEADS];
+        for (head, scores) in scores.iter_mut().enumerate() {
+            for (first, scores) in scores.chunks_mut(4).enumerate() {
+                let four = std::array::from_fn(|p| sums[(4 * first + p).min(WIDE - 1)][head]);
+                scores.copy_from_slice(&simd.reduce_add_four(four)[..scores.len()]);
             }
         }
+        scores
     }
 
     /// # Safety
@@ -312,12 +311,11 @@ impl<C: Cell> Dots<C> {
     unsafe fn step<S: Simd, const HEADS: usize, const WIDE: usize, const N: usize>(
         &self,
         simd: S,
-        position: usize,
+        rows: &[*const C; WIDE],
         dim: usize,
         sums: &mut [[S::F; HEADS]; WIDE],
     ) {
-        for (p, sums) in sums.iter_mut().enumerate() {
-            let row = self.rows.row(position + p);
+        for (row, sums) in rows.iter().copied().zip(sums) {
             if HEADS == 1 {
                 // SAFETY: as the caller promises; the queries have as many values as the rows.
                 sums[0] = unsafe { C::add_products::<S, N>(simd, row, dim, self.queries, sums[0]) };
@@ -357,7 +355,9 @@ impl<C: Cell> Sums<'_, C> {
         if HEADS <= 2 {
             self.run::<S, HEADS, 4>(simd, values, &mut dim, dims);
         }
-        self.run::<S, HEADS, 2>(simd, values, &mut dim, dims);
+        if HEADS == 4 {
+            self.run::<S, HEADS, 2>(simd, values, &mut dim, dims);
+        }
         self.run::<S, HEADS, 1>(simd, values, &mut dim, dims);
         HEADS
     }
