@@ -3,16 +3,17 @@
 //! The softmax streams: positions are read in blocks, and what was summed so far is scaled down whenever a larger score
 //! appears. Nothing of the size queries × positions is ever held.
 //!
-//! **Who may compute what.** Each (query, head) is computed by itself: queries and heads can be divided among calls and threads
-//! at will, each call writing its own [`RowsMut`], and no bit of the result depends on how. Where one head's
+//! **Who may compute what.** Each (query, head) is computed by itself: queries and heads can be divided among calls and
+//! threads at will, each call writing its own [`RowsMut`], and no bit of the result depends on how. Where one head's
 //! positions are divided too, the bits depend on where; [`Kernels::attention_decode`] divides them at the multiples of
 //! [`ATTENTION_PART`] and merges in order, so [`Kernels::attention_part`] for the same parts, on any number of threads,
-//! followed by [`Kernels::attention_merge`] gives its very bits. Dividing by length alone, never by the number of threads, keeps results
-//! the same on every machine with the same instruction set.
+//! followed by [`Kernels::attention_merge`] gives its very bits. Dividing by length alone, never by the number of
+//! threads, keeps results the same on every machine with the same instruction set.
 //!
-//! **Special values.** A position whose score is −∞ weighs nothing; a query that sees no position, or only such, gives zeros and the logarithm
-//! −∞. A score of NaN or +∞ makes the whole output of that query and head NaN. Decoding does not read positions that a query does not see; where
-//! many queries are computed together, keys and values that only some of them see have to be finite, for the sake of the others.
+//! **Special values.** A position whose score is −∞ weighs nothing; a query that sees no position, or only such, gives
+//! zeros and the logarithm −∞. A score of NaN or +∞ makes the whole output of that query and head NaN. Decoding does
+//! not read positions that a query does not see; where many queries are computed together, keys and values that only
+//! some of them see have to be finite, for the sake of the others.
 
 use std::ops::Range;
 
@@ -20,8 +21,8 @@ use crate::dispatch::{Kernels, kernels};
 use crate::quant::{Block, BlockQ8_0};
 use crate::rows::{Rows, RowsMut};
 
-/// One head's positions are divided at the multiples of this, where several threads share them. A part of 512 positions of
-/// 128 values is 512 KiB of f32, or 15 µs and more: long enough beside a parallel region of 1 µs.
+/// One head's positions are divided at the multiples of this, where several threads share them. 512 positions of 128 values
+/// are 512 KiB of f32 keys and values, 7 µs at 75 GB/s: long beside a parallel region of 1 µs.
 pub const ATTENTION_PART: usize = 512;
 
 /// What holds for every query of a layer.
@@ -145,8 +146,8 @@ impl Attention<'_> {
             && out.log_sum_exp.as_ref().is_none_or(like_heads)
     }
 
-    /// f32 that [`Kernels::attention_part`](crate::Kernels::attention_part) writes: (query, head, 2 + head_dim), the largest score, the sum of the
-    /// weights relative to it, and the values so weighted.
+    /// f32 that [`Kernels::attention_part`](crate::Kernels::attention_part) writes: (query, head, 2 + head_dim), the
+    /// largest score, the sum of the weights relative to it, and the values so weighted.
     pub fn part_len(&self) -> usize {
         self.queries.rows.rows() * self.heads() * (2 + self.shape.head_dim)
     }
@@ -161,8 +162,20 @@ pub struct AttentionOut<'a> {
     pub log_sum_exp: Option<RowsMut<'a>>,
 }
 
-/// What the gradient of attention over a whole sequence is made of. The view's heads are whole groups: queries, `out`, `d_out` have
-/// `group` heads for each head of keys and values.
+impl AttentionOut<'_> {
+    /// Whether so many values can be parts of it.
+    fn takes(&self, parts: usize, head_dim: usize) -> bool {
+        if head_dim == 0 || !self.rows.width().is_multiple_of(head_dim) {
+            return false;
+        }
+        let (rows, heads) = (self.rows.rows(), self.rows.width() / head_dim);
+        parts.is_multiple_of(rows * heads * (head_dim + 2))
+            && self.log_sum_exp.as_ref().is_none_or(|logs| (logs.rows(), logs.width()) == (rows, heads))
+    }
+}
+
+/// What the gradient of attention over a whole sequence is made of. The view's heads are whole groups: queries, `out`,
+/// `d_out` have `group` heads for each head of keys and values.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionTape<'a> {
     /// Heads, scale, window.
@@ -222,12 +235,14 @@ pub fn attention_decode_scratch(shape: &AttentionShape) -> usize {
     crate::vector::attention::decode::scratch(shape)
 }
 
-/// f32 of scratch for [`Kernels::attention_prefill`](crate::Kernels::attention_prefill), whatever the number of queries.
+/// f32 of scratch for [`Kernels::attention_prefill`](crate::Kernels::attention_prefill), whatever the number of
+/// queries.
 pub fn attention_prefill_scratch(shape: &AttentionShape) -> usize {
     crate::vector::attention::prefill::scratch(shape)
 }
 
-/// f32 of scratch for [`Kernels::attention_backward`](crate::Kernels::attention_backward): linear in the number of positions.
+/// f32 of scratch for [`Kernels::attention_backward`](crate::Kernels::attention_backward): linear in the number of
+/// positions.
 pub fn attention_backward_scratch(shape: &AttentionShape, positions: usize) -> usize {
     crate::vector::attention::backward::scratch(shape, positions)
 }
@@ -241,7 +256,8 @@ pub(crate) enum FewOut<'a> {
 }
 
 impl Kernels {
-    /// The attention of one query, or of a few: each of them reads the keys and values it sees once for all heads that share them.
+    /// The attention of one query, or of a few: each of them reads the keys and values it sees once for all heads that
+    /// share them.
     ///
     /// The query at position p sees the positions up to p, at most `window` of them.
     /// out = Σ wᵢ · valueᵢ / Σ wᵢ with wᵢ = exp(scale · query · keyᵢ).
@@ -251,7 +267,8 @@ impl Kernels {
         self.attention_few(task, FewOut::Whole(out), scratch);
     }
 
-    /// The same for the positions of a range only, before division by the sum; see [`Attention::part_len`] for what is written.
+    /// The same for the positions of a range only, before division by the sum; see [`Attention::part_len`] for what is
+    /// written.
     #[track_caller]
     pub fn attention_part(self, task: &Attention<'_>, positions: Range<usize>, part: &mut [f32], scratch: &mut [f32]) {
         assert!(part.len() == task.part_len(), "attention_part: `part.len() == task.part_len()` does not hold");
@@ -268,19 +285,18 @@ kernels! { attention:
     /// The whole from `parts`, one after another in the order of their positions, each as
     /// [`attention_part`](crate::Kernels::attention_part) wrote it.
     pub fn attention_merge(parts: &[f32], head_dim: usize, out: AttentionOut<'_>) where {
-        head_dim > 0 && out.rows.width().is_multiple_of(head_dim),
-        out.rows.rows() * out.rows.width() == 0
-            || parts.len().is_multiple_of(out.rows.rows() * (out.rows.width() / head_dim) * (head_dim + 2)),
-        out.log_sum_exp.as_ref().is_none_or(|logs| (logs.rows(), logs.width()) == (out.rows.rows(), out.rows.width() / head_dim)),
+        out.takes(parts.len(), head_dim),
     };
-    /// The attention of many queries, computed in tiles: faster than [`attention_decode`](crate::Kernels::attention_decode) from
-    /// about four rows (queries × heads that share a key) on, with the same meaning.
+    /// The attention of many queries, computed in tiles: faster than
+    /// [`attention_decode`](crate::Kernels::attention_decode) from about four rows (queries × heads that share a key)
+    /// on, with the same meaning.
     pub fn attention_prefill(task: &Attention<'_>, out: AttentionOut<'_>, scratch: &mut [f32]) where {
         task.fits(),
         task.fills(&out),
         scratch.len() >= attention_prefill_scratch(&task.shape),
     };
-    /// The gradients of causal attention over a whole sequence, positions 0 to T. Divide it among threads by heads of keys.
+    /// The gradients of causal attention over a whole sequence, positions 0 to T. Divide it among threads by heads of
+    /// keys.
     pub fn attention_backward(tape: &AttentionTape<'_>, out: AttentionGradients<'_>, scratch: &mut [f32]) where {
         tape.fits(),
         tape.fills(&out),

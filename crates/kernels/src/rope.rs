@@ -11,7 +11,8 @@ pub enum RopePairing {
     Halves,
 }
 
-/// What the angles are made of. Pair i at position p is turned by p · `position_scale` · `base`^(−2i / `dims`) / `factors`\[i\].
+/// What the angles are made of. Pair i at position p is turned by p · `position_scale` · `base`^(−2i / `dims`) /
+/// `factors`\[i\].
 #[derive(Debug, Clone, Copy)]
 pub struct RopeSpec<'a> {
     /// Which values are a pair.
@@ -85,8 +86,8 @@ impl RopeTable {
     }
 }
 
-/// The factors of the frequencies that stretch a context as LLaMA 3.1 does: long waves by `factor`, short ones not at all,
-/// those between by a mean. GGUF files bring them ready as the tensor `rope_freqs.weight`.
+/// The factors of the frequencies that stretch a context as LLaMA 3.1 does: long waves by `factor`, short ones not at
+/// all, those between by a mean. GGUF files bring them ready as the tensor `rope_freqs.weight`.
 #[derive(Debug, Clone, Copy)]
 pub struct RopeStretch {
     /// How much the long waves are stretched.
@@ -111,8 +112,8 @@ impl RopeStretch {
     }
 }
 
-/// How the rows that are turned lie in memory: row r is the position `first_position` + r, its heads begin at r · `stride`,
-/// `heads` times `head_dim` values one after another.
+/// How the rows that are turned lie in memory: row r is the position `first_position` + r, its heads begin at r ·
+/// `stride`, `heads` times `head_dim` values one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RopeRows {
     /// The position of the first row.
@@ -141,7 +142,8 @@ kernels! { rope:
         rows.first_position + rows.rows <= table.positions(),
         rows.fit(x.len()),
     };
-    /// Turns back, which is also how gradients pass [`rope`](crate::Kernels::rope): (a, b) becomes (a cos + b sin, b cos − a sin).
+    /// Turns back, which is also how gradients pass [`rope`](crate::Kernels::rope): (a, b) becomes (a cos + b sin, b
+    /// cos − a sin).
     pub fn rope_backward(x: &mut [f32], rows: RopeRows, table: &RopeTable) where {
         table.dims() <= rows.head_dim,
         rows.first_position + rows.rows <= table.positions(),

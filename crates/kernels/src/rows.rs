@@ -1,4 +1,5 @@
-//! Views of matrices whose rows lie apart: the heads of some rows, to be read or to be written by one thread among several.
+//! Views of matrices whose rows lie apart: the heads of some rows, to be read or to be written by one thread among
+//! several.
 
 use std::marker::PhantomData;
 use std::ops::Range;

@@ -106,8 +106,8 @@ fn cell(cache: &CacheView<'_>, position: usize, head: usize, dim: usize) -> f32 
 
 /// See [`Kernels::attention_backward`](crate::Kernels::attention_backward).
 ///
-/// With the weights p (divided by their sum): dvᵢ = Σ p dout; dp = dout · v; ds = p (dp − dout · out); dq = scale Σ ds k;
-/// dk = scale Σ ds q.
+/// With the weights p (divided by their sum): dvᵢ = Σ p dout; dp = dout · v; ds = p (dp − dout · out); dq = scale Σ ds
+/// k; dk = scale Σ ds q.
 pub(crate) fn attention_backward(tape: &AttentionTape<'_>, mut out: AttentionGradients<'_>, _scratch: &mut [f32]) {
     let (shape, head_dim) = (&tape.shape, tape.shape.head_dim);
     for position in 0..tape.keys.rows() {

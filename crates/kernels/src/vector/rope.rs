@@ -1,7 +1,7 @@
 //! Rotary position embedding.
 //!
-//! Halves are two plain streams. Adjacent pairs stay interleaved: each cosine and sine is doubled, the sines with alternating
-//! signs, and (a, b) · cos + (b, a) · (−sin, sin) is the rotation.
+//! Halves are two plain streams. Adjacent pairs stay interleaved: each cosine and sine is doubled, the sines with
+//! alternating signs, and (a, b) · cos + (b, a) · (−sin, sin) is the rotation.
 
 use crate::rope::{RopePairing, RopeRows, RopeTable};
 use crate::simd::Simd;

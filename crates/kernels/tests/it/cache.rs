@@ -5,7 +5,8 @@ use kernels::quant::{Block, BlockQ8_0, f16_to_f32, f32_to_f16};
 
 use crate::attention::Noise;
 
-/// Every f16, the middles between neighbours and the f32 next to those, all NaN payload bits that f16 keeps, and others.
+/// Every f16, the middles between neighbours and the f32 next to those, all NaN payload bits that f16 keeps, and
+/// others.
 fn many() -> Vec<f32> {
     let mut values = Vec::new();
     for bits in 0..=u16::MAX {

@@ -1,8 +1,8 @@
 //! The gradient over a whole sequence, one head at a time.
 //!
-//! Weights are computed again from the logarithms that the forward computation kept. A block of positions stays while all
-//! tiles of queries that see it pass: five products for each, all of them by `tile`. What is kept of the whole sequence is a few
-//! values for each position and dimension.
+//! Weights are computed again from the logarithms that the forward computation kept. A block of positions stays while
+//! all tiles of queries that see it pass: five products for each, all of them by `tile`. What is kept of the whole
+//! sequence is a few values for each position and dimension.
 
 use std::ops::Range;
 
@@ -48,7 +48,8 @@ pub(crate) fn attention_backward<S: Simd>(
 struct Head<'a> {
     tape: &'a AttentionTape<'a>,
     head: usize,
-    // Of queries, times the scale, and of the gradient of the output: (tile, head_dim, query of the tile) and (query, padded head_dim)
+    // Of queries, times the scale, and of the gradient of the output: (tile, head_dim, query of the tile) and (query,
+    // padded head_dim)
     queries_across: &'a mut [f32],
     d_out_across: &'a mut [f32],
     queries: &'a mut [f32],

@@ -7,7 +7,8 @@ use crate::simd::Simd;
 /// A kind of cell. A row is one head of one position.
 ///
 /// # Safety
-/// of all methods: `N` vectors from value `dim` on lie in the row (or `len` values), and `dim` is a multiple of their length or of 32.
+/// of all methods: `N` vectors from value `dim` on lie in the row (or `len` values), and `dim` is a multiple of their
+/// length or of 32.
 pub(super) trait Cell: Copy {
     /// The values.
     unsafe fn load<S: Simd, const N: usize>(simd: S, row: *const Self, dim: usize) -> [S::F; N];
@@ -193,7 +194,8 @@ impl Cell for BlockQ8_0 {
     }
 }
 
-/// A block that several heads use: they share its values, scale and all. Each head's result is the same, however many others there are.
+/// A block that several heads use: they share its values, scale and all. Each head's result is the same, however many
+/// others there are.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct Shared(BlockQ8_0);

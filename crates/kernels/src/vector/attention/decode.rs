@@ -1,8 +1,9 @@
 //! One query at a time, with all heads that share its keys and values.
 //!
-//! Positions are read in blocks: the scores of a block are dot products of several rows at once, the weighted values of a
-//! block are summed in registers. Up to four heads use a row while it is there. Cells that are no f32 are converted in
-//! passing; to unpack a block first took half as long again for four heads. Only rows that are no whole vectors are unpacked.
+//! Positions are read in blocks: the scores of a block are dot products of several rows at once, the weighted values of
+//! a block are summed in registers. Up to four heads use a row while it is there. Cells that are no f32 are converted
+//! in passing; to unpack a block first took half as long again for four heads. Only rows that are no whole vectors are
+//! unpacked.
 
 use std::ops::Range;
 
@@ -263,8 +264,8 @@ struct Dots<C> {
 }
 
 impl<C: Cell> Dots<C> {
-    /// `HEADS` heads, `WIDE` positions at a time; gives back how many heads that were. Where fewer positions are left, the last one is
-    /// taken several times: what is written behind the block is not used.
+    /// `HEADS` heads, `WIDE` positions at a time; gives back how many heads that were. Where fewer positions are left,
+    /// the last one is taken several times: what is written behind the block is not used.
     #[inline(always)]
     fn all<S: Simd, const HEADS: usize, const WIDE: usize>(&self, simd: S, weights: &mut [f32]) -> usize {
         for first in (0..self.block.len()).step_by(WIDE) {
@@ -284,7 +285,8 @@ impl<C: Cell> Dots<C> {
     ) -> [[f32; WIDE]; HEADS] {
         let mut sums = [[simd.splat(0.0); HEADS]; WIDE];
         let mut dim = 0;
-        // SAFETY: the door made sure that the cache has these rows; they and the queries have `dims` values, whole vectors.
+        // SAFETY: the door made sure that the cache has these rows; they and the queries have `dims` values, whole
+        // vectors.
         unsafe {
             while dim + 4 * S::LANES <= self.dims {
                 self.step::<S, HEADS, WIDE, 4>(simd, &rows, dim, &mut sums);
@@ -382,7 +384,8 @@ impl<C: Cell> Sums<'_, C> {
             for (p, position) in self.block.clone().enumerate() {
                 let row = self.rows.row(position);
                 if HEADS == 1 {
-                    // SAFETY: the door made sure that the cache has these rows, and `dim` goes by whole vectors within them.
+                    // SAFETY: the door made sure that the cache has these rows, and `dim` goes by whole vectors within
+                    // them.
                     unsafe { C::add_weighted(simd, row, *dim, self.weight(simd, 0, p), &mut sums[0]) }
                     continue;
                 }

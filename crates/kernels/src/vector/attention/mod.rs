@@ -1,4 +1,5 @@
-//! Attention: few queries by dot products (`decode`), many by tiles of outer products (`prefill`), and the gradient (`backward`).
+//! Attention: few queries by dot products (`decode`), many by tiles of outer products (`prefill`), and the gradient
+//! (`backward`).
 
 mod cells;
 mod merge;

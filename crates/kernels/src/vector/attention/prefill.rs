@@ -12,7 +12,8 @@ use crate::vector::exp::exp;
 
 /// Rows (a query with one of its heads) that use a block of positions once it is unpacked.
 const ROWS: usize = 64;
-/// Positions in a block: a multiple of the six rows of a product, few enough for keys or values of 128 to stay in the L1 cache.
+/// Positions in a block: a multiple of the six rows of a product, few enough for keys or values of 128 to stay in the
+/// L1 cache.
 const BLOCK: usize = 48;
 
 /// See [`attention_prefill_scratch`](crate::attention_prefill_scratch).
@@ -120,8 +121,8 @@ impl<'a> Block<'a> {
         block
     }
 
-    /// All positions that any row sees. Blocks of them begin at multiples of their length, so that the bits of a row's result do not depend
-    /// on the rows beside it.
+    /// All positions that any row sees. Blocks of them begin at multiples of their length, so that the bits of a row's
+    /// result do not depend on the rows beside it.
     #[inline(always)]
     fn attend<S: Simd>(&mut self, simd: S) {
         let (first, last) = (self.members.visible(0), self.members.visible(self.members.rows.len() - 1));

@@ -25,7 +25,8 @@ pub(super) struct Matrix<'a> {
     pub stride: usize,
 }
 
-/// out\[k\]\[q\] = Σ x\[k\]\[d\] · y\[d\]\[q\] for all rows of x and the queries of a tile. Rows of y and out are `width` long.
+/// out\[k\]\[q\] = Σ x\[k\]\[d\] · y\[d\]\[q\] for all rows of x and the queries of a tile. Rows of y and out are
+/// `width` long.
 #[inline(always)]
 pub(super) fn scores<S: Simd>(simd: S, x: Matrix<'_>, y: &[f32], out: &mut [f32]) {
     let dims = y.len() / width::<S>();
@@ -78,8 +79,8 @@ pub(super) struct Weights<'a> {
     pub rows: usize,
 }
 
-/// out\[r\] = out\[r\] · fading\[r\] + Σ weight\[r\]\[s\] · values\[s\]. Rows of `out` are as far apart as those of `values`; both
-/// have whole vectors.
+/// out\[r\] = out\[r\] · fading\[r\] + Σ weight\[r\]\[s\] · values\[s\]. Rows of `out` are as far apart as those of
+/// `values`; both have whole vectors.
 #[inline(always)]
 pub(super) fn accumulate<S: Simd>(simd: S, weights: Weights<'_>, values: Matrix<'_>, fading: &[f32], out: &mut [f32]) {
     let stride = values.stride;

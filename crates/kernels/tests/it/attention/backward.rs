@@ -7,9 +7,9 @@ use kernels::{
 
 use super::{CANARY, Noise};
 
-/// Gradients of inputs from −1 to 1 with cotangents from −1 to 1, relative to the largest magnitude of the exact gradient, or to
-/// a tenth where that is less: then terms of that size cancel. Each is a sum of up to T · group products whose factors carry
-/// a few dozen roundings.
+/// Gradients of inputs from −1 to 1 with cotangents from −1 to 1, relative to the largest magnitude of the exact
+/// gradient, or to a tenth where that is less: then terms of that size cancel. Each is a sum of up to T · group
+/// products whose factors carry a few dozen roundings.
 const BOUND: f64 = 2e-5;
 
 #[derive(Debug, Clone, Copy)]

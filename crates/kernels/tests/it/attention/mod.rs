@@ -207,8 +207,9 @@ impl Inputs {
     }
 }
 
-/// A score is off by a rounding for each product and sum, a weight by the score's error, twice since the sum of weights is off
-/// likewise; and the sum of values by a rounding for each position of a block, and some for blocks, parts and exp.
+/// A score is off by a rounding for each product and sum, a weight by the score's error, twice since the sum of weights
+/// is off likewise; and the sum of values by a rounding for each position of a block, and some for blocks, parts and
+/// exp.
 fn bound(case: &Case, magnitude: f64, positions: usize) -> f64 {
     2.0 * ROUNDING * ((case.head_dim as f64 + 2.0) * magnitude + positions as f64 + 16.0)
 }
