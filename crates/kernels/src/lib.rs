@@ -17,9 +17,12 @@ mod activation;
 mod attention;
 mod cache;
 mod elementwise;
+mod loss;
+mod norm;
 pub mod quant;
 mod rope;
 mod rows;
+mod softmax;
 
 mod scalar;
 mod vector;
@@ -29,11 +32,14 @@ mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub use activation::SwigluGrads;
 pub use attention::{
     ATTENTION_PART, Attention, AttentionGradients, AttentionOut, AttentionShape, AttentionTape, CacheCells, CacheView,
     Queries, attention_backward_scratch, attention_decode_scratch, attention_prefill_scratch,
 };
 pub use dispatch::Kernels;
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
+pub use loss::IGNORED_TARGET;
+pub use norm::{LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};
 pub use rope::{RopePairing, RopeRows, RopeSpec, RopeStretch, RopeTable};
 pub use rows::{Rows, RowsMut};

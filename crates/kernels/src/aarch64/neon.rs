@@ -18,8 +18,8 @@ impl Neon {
 impl Simd for Neon {
     type F = float32x4_t;
     type M = uint32x4_t;
-    /// Two factors, so that neither leaves the range of normal numbers.
-    type Power = (float32x4_t, float32x4_t);
+    /// The second of two factors, of which neither leaves the range of normal numbers.
+    type Power = float32x4_t;
     const LANES: usize = 4;
 
     instructions! {
@@ -37,6 +37,11 @@ impl Simd for Neon {
         fn neg(a: float32x4_t) -> float32x4_t = vnegq_f32(a);
         fn copy_sign(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vdupq_n_u32(1 << 31), b, a);
         fn round(a: float32x4_t) -> float32x4_t = vrndnq_f32(a);
+        fn power_of_two(shifted: float32x4_t) -> float32x4_t =
+            vreinterpretq_f32_u32(vshlq_n_u32::<23>(vsubq_u32(vreinterpretq_u32_f32(shifted), vdupq_n_u32(127))));
+        fn scale(a: float32x4_t, power: float32x4_t) -> float32x4_t = vmulq_f32(a, power);
+        fn add_scaled(c: float32x4_t, a: float32x4_t, power: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, power);
+        fn sub_scaled(c: float32x4_t, a: float32x4_t, power: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, power);
         fn lt(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcltq_f32(a, b);
         fn is_nan(a: float32x4_t) -> uint32x4_t = vmvnq_u32(vceqq_f32(a, a));
         fn select(mask: uint32x4_t, yes: float32x4_t, no: float32x4_t) -> float32x4_t = vbslq_f32(mask, yes, no);
@@ -60,6 +65,14 @@ impl Simd for Neon {
     #[inline(always)]
     fn load_part(self, from: &[f32]) -> float32x4_t {
         let mut whole = [0.0; 4];
+        whole[..from.len()].copy_from_slice(from);
+        self.load(&whole)
+    }
+
+    #[inline(always)]
+    fn load_part_or(self, from: &[f32], other: float32x4_t) -> float32x4_t {
+        let mut whole = [0.0; 4];
+        self.store(other, &mut whole);
         whole[..from.len()].copy_from_slice(from);
         self.load(&whole)
     }
@@ -126,20 +139,15 @@ impl Simd for Neon {
     }
 
     #[inline(always)]
-    fn power_of_two(self, shifted: float32x4_t) -> (float32x4_t, float32x4_t) {
+    fn begin_scale(self, fraction: float32x4_t, shifted: float32x4_t) -> (float32x4_t, float32x4_t) {
         // SAFETY: `self` exists only where the CPU has these instructions.
         unsafe {
             let biased_twice = vreinterpretq_u32_f32(shifted);
             let first = vshrq_n_u32::<1>(biased_twice);
-            let second = vsubq_u32(biased_twice, first);
-            let (first, second) = (vshlq_n_u32::<23>(first), vshlq_n_u32::<23>(second));
-            (vreinterpretq_f32_u32(first), vreinterpretq_f32_u32(second))
+            let second = vshlq_n_u32::<23>(vsubq_u32(biased_twice, first));
+            let first = vreinterpretq_f32_u32(vshlq_n_u32::<23>(first));
+            (vfmaq_f32(first, fraction, first), vreinterpretq_f32_u32(second))
         }
-    }
-
-    #[inline(always)]
-    fn scale(self, a: float32x4_t, (first, second): (float32x4_t, float32x4_t)) -> float32x4_t {
-        self.mul(self.mul(a, first), second)
     }
 
     #[inline(always)]

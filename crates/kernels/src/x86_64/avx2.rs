@@ -28,8 +28,8 @@ impl Avx2 {
 impl Simd for Avx2 {
     type F = __m256;
     type M = __m256;
-    /// Two factors, so that neither leaves the range of normal numbers.
-    type Power = (__m256, __m256);
+    /// The second of two factors, of which neither leaves the range of normal numbers.
+    type Power = __m256;
     const LANES: usize = 8;
 
     instructions! {
@@ -48,11 +48,31 @@ impl Simd for Avx2 {
         fn copy_sign(a: __m256, b: __m256) -> __m256 =
             _mm256_or_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_and_ps(_mm256_set1_ps(-0.0), b));
         fn round(a: __m256) -> __m256 = _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
+        fn power_of_two(shifted: __m256) -> __m256 = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_sub_epi32(
+            _mm256_castps_si256(shifted),
+            _mm256_set1_epi32(127),
+        )));
+        fn scale(a: __m256, power: __m256) -> __m256 = _mm256_mul_ps(a, power);
+        fn add_scaled(c: __m256, a: __m256, power: __m256) -> __m256 = _mm256_fmadd_ps(a, power, c);
+        fn sub_scaled(c: __m256, a: __m256, power: __m256) -> __m256 = _mm256_fnmadd_ps(a, power, c);
         fn lt(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
         fn is_nan(a: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __m256, yes: __m256, no: __m256) -> __m256 = _mm256_blendv_ps(no, yes, mask);
         fn splat_f16(bits: u16) -> __m256 = _mm256_cvtph_ps(_mm_set1_epi16(bits.cast_signed()));
         fn swap_pairs(a: __m256) -> __m256 = _mm256_permute_ps::<0b10_11_00_01>(a);
+    }
+
+    /// Hides that the number is known. Polynomials have more constants than there are registers: known ones are broadcast
+    /// again before each use, hidden ones are kept on the stack, where an instruction finds them without another one. GELU
+    /// became a seventh faster.
+    #[inline(always)]
+    fn constant(self, value: f32) -> __m256 {
+        let mut hidden = value;
+        // SAFETY: it is a comment, and `self` exists only where the CPU has the instruction for the rest.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(xmm_reg) hidden, options(pure, nomem, nostack, preserves_flags));
+            _mm256_set1_ps(hidden)
+        }
     }
 
     #[inline(always)]
@@ -71,6 +91,13 @@ impl Simd for Avx2 {
     fn load_part(self, from: &[f32]) -> __m256 {
         // SAFETY: the mask reads no lane beyond the slice.
         unsafe { _mm256_maskload_ps(from.as_ptr(), self.part_mask(from.len())) }
+    }
+
+    #[inline(always)]
+    fn load_part_or(self, from: &[f32], other: __m256) -> __m256 {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        let mask = unsafe { _mm256_castsi256_ps(self.part_mask(from.len())) };
+        self.select(mask, self.load_part(from), other)
     }
 
     #[inline(always)]
@@ -104,20 +131,15 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    fn power_of_two(self, shifted: __m256) -> (__m256, __m256) {
+    fn begin_scale(self, fraction: __m256, shifted: __m256) -> (__m256, __m256) {
         // SAFETY: `self` exists only where the CPU has these instructions.
         unsafe {
             let biased_twice = _mm256_castps_si256(shifted);
             let first = _mm256_srli_epi32::<1>(biased_twice);
-            let second = _mm256_sub_epi32(biased_twice, first);
-            let (first, second) = (_mm256_slli_epi32::<23>(first), _mm256_slli_epi32::<23>(second));
-            (_mm256_castsi256_ps(first), _mm256_castsi256_ps(second))
+            let second = _mm256_slli_epi32::<23>(_mm256_sub_epi32(biased_twice, first));
+            let first = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(first));
+            (_mm256_fmadd_ps(fraction, first, first), _mm256_castsi256_ps(second))
         }
-    }
-
-    #[inline(always)]
-    fn scale(self, a: __m256, (first, second): (__m256, __m256)) -> __m256 {
-        self.mul(self.mul(a, first), second)
     }
 
     #[inline(always)]

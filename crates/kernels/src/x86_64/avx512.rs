@@ -50,8 +50,13 @@ impl Simd for Avx512 {
         fn copy_sign(a: __m512, b: __m512) -> __m512 =
             _mm512_or_ps(_mm512_abs_ps(a), _mm512_and_ps(_mm512_set1_ps(-0.0), b));
         fn round(a: __m512) -> __m512 = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
-        fn power_of_two(shifted: __m512) -> __m512 = _mm512_sub_ps(shifted, _mm512_set1_ps(EXPONENT_SHIFT));
+        fn power_of_two(shifted: __m512) -> __m512 = _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_sub_epi32(
+            _mm512_castps_si512(shifted),
+            _mm512_set1_epi32(127),
+        )));
         fn scale(a: __m512, power: __m512) -> __m512 = _mm512_scalef_ps(a, power);
+        fn add_scaled(c: __m512, a: __m512, power: __m512) -> __m512 = _mm512_add_ps(c, _mm512_scalef_ps(a, power));
+        fn sub_scaled(c: __m512, a: __m512, power: __m512) -> __m512 = _mm512_sub_ps(c, _mm512_scalef_ps(a, power));
         fn lt(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
         fn is_nan(a: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __mmask16, yes: __m512, no: __m512) -> __m512 = _mm512_mask_blend_ps(mask, no, yes);
@@ -75,6 +80,12 @@ impl Simd for Avx512 {
     fn load_part(self, from: &[f32]) -> __m512 {
         // SAFETY: the mask reads no lane beyond the slice.
         unsafe { _mm512_maskz_loadu_ps(self.part_mask(from.len()), from.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn load_part_or(self, from: &[f32], other: __m512) -> __m512 {
+        // SAFETY: the mask reads no lane beyond the slice.
+        unsafe { _mm512_mask_loadu_ps(other, self.part_mask(from.len()), from.as_ptr()) }
     }
 
     #[inline(always)]
@@ -108,6 +119,11 @@ impl Simd for Avx512 {
     unsafe fn load_i8_ptr(self, from: *const i8) -> __m512 {
         // SAFETY: as the caller promises.
         unsafe { _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(from.cast()))) }
+    }
+
+    #[inline(always)]
+    fn begin_scale(self, fraction: __m512, shifted: __m512) -> (__m512, __m512) {
+        (self.add(self.splat(1.0), fraction), self.sub(shifted, self.splat(EXPONENT_SHIFT)))
     }
 
     #[inline(always)]
