@@ -13,7 +13,7 @@ use super::tile::unpack;
 use super::{exp_one, origin, take};
 use crate::attention::{ATTENTION_PART, Attention, AttentionOut, AttentionShape, CacheCells, FewOut};
 use crate::simd::Simd;
-use crate::vector::exp::exp;
+use crate::vector::exp::exp_below_overflow;
 
 /// Positions in a block: its scores stay in the L1 cache, and the sums are brought up and put back rarely.
 const BLOCK: usize = 64;
@@ -201,7 +201,7 @@ impl<'a> Group<'a> {
         let zero = simd.splat(origin(max));
         let mut sum = simd.splat(0.0);
         for scores in row.chunks_exact_mut(S::LANES) {
-            let weights = exp(simd, simd.sub(simd.load(scores), zero));
+            let weights = exp_below_overflow(simd, simd.sub(simd.load(scores), zero));
             sum = simd.add(sum, weights);
             simd.store(weights, scores);
         }

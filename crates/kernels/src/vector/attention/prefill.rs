@@ -8,7 +8,7 @@ use super::take;
 use super::tile::{MAX_WIDTH, Matrix, Weights, accumulate, scores, unpack, width};
 use crate::attention::{Attention, AttentionOut, AttentionShape};
 use crate::simd::Simd;
-use crate::vector::exp::exp;
+use crate::vector::exp::exp_below_overflow;
 
 /// Rows (a query with one of its heads) that use a block of positions once it is unpacked.
 const ROWS: usize = 64;
@@ -190,10 +190,10 @@ impl<'a> Block<'a> {
             }
             let nothing = simd.lt(max, simd.splat(f32::MIN));
             let origin = simd.select(nothing, simd.splat(0.0), max);
-            let fading = exp(simd, simd.sub(before, origin));
+            let fading = exp_below_overflow(simd, simd.sub(before, origin));
             let mut sum = simd.mul(simd.load(&self.sum[state.clone()]), fading);
             for scores in weights.chunks_exact_mut(width::<S>()) {
-                let weights = exp(simd, simd.sub(simd.load(&scores[half..]), origin));
+                let weights = exp_below_overflow(simd, simd.sub(simd.load(&scores[half..]), origin));
                 sum = simd.add(sum, weights);
                 simd.store(weights, &mut scores[half..]);
             }
