@@ -15,6 +15,8 @@ mod simd;
 
 mod elementwise;
 
+pub mod limits;
+
 mod scalar;
 mod vector;
 
