@@ -18,7 +18,7 @@ pub(super) fn f32_chain(_: Neon) -> Chain {
 }
 
 pub(super) fn int8_chain(_: Neon) -> Chain {
-    Chain { isa: Isa::Neon, how: "smull + sadalp", ops_per_round: (2 * 8 * DOTS) as u64, code: int8_code }
+    Chain { isa: Isa::Neon, how: "smull+sadalp", ops_per_round: (2 * 8 * DOTS) as u64, code: int8_code }
 }
 
 pub(super) fn walks(_: Neon) -> Vec<Walk> {

@@ -9,12 +9,12 @@ const ACCUMULATORS: usize = 32;
 
 pub(super) fn f32_chain() -> Chain {
     let ops_per_round = 2 * ACCUMULATORS as u64;
-    Chain { isa: Isa::Scalar, how: "plain Rust, multiply and add", ops_per_round, code: f32_code }
+    Chain { isa: Isa::Scalar, how: "plain Rust", ops_per_round, code: f32_code }
 }
 
 pub(super) fn int8_chain() -> Chain {
     let ops_per_round = 2 * ACCUMULATORS as u64;
-    Chain { isa: Isa::Scalar, how: "plain Rust, u8 x i8 into i32", ops_per_round, code: int8_code }
+    Chain { isa: Isa::Scalar, how: "plain Rust", ops_per_round, code: int8_code }
 }
 
 pub(super) fn walks() -> Vec<Walk> {

@@ -19,10 +19,9 @@ pub(in crate::limits) fn f32_chain(_: Avx2) -> Chain {
 
 pub(in crate::limits) fn int8_chains(_: Avx2) -> Vec<Chain> {
     let ops_per_round = (2 * 32 * DOTS) as u64;
-    let mut chains =
-        vec![Chain { isa: Isa::Avx2, how: "vpmaddubsw + vpmaddwd + vpaddd ymm", ops_per_round, code: int8_code }];
+    let mut chains = vec![Chain { isa: Isa::Avx2, how: "vpmaddubsw+vpmaddwd", ops_per_round, code: int8_code }];
     if is_x86_feature_detected!("avxvnni") {
-        chains.push(Chain { isa: Isa::Avx2, how: "vpdpbusd ymm (AVX-VNNI)", ops_per_round, code: vnni_code });
+        chains.push(Chain { isa: Isa::Avx2, how: "vpdpbusd ymm", ops_per_round, code: vnni_code });
     }
     chains
 }

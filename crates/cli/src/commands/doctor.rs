@@ -1,0 +1,27 @@
+//! `hotloop doctor`: examines the machine.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::machine::Chosen;
+
+use crate::args;
+
+/// The examination as text or JSON. The error says which instructions cannot be measured.
+pub fn run(options: &args::Doctor) -> Result<String, String> {
+    let chosen = Chosen::from_environment()?;
+    let threads = options.threads.and_then(|threads| u32::try_from(threads).ok());
+    let progress = progress();
+    let doctor = lab::examine(lab::Options { quick: options.quick, threads }, chosen, |step| {
+        progress.set_length(u64::from(step.of));
+        progress.set_position(u64::from(step.done));
+        progress.set_message(step.what.to_owned());
+    });
+    progress.finish_and_clear();
+    Ok(if options.json { doctor.to_json() } else { report::doctor_text(&doctor) })
+}
+
+/// On standard error, where that is a terminal. It is drawn between measurements only: no thread of its own, no colour.
+fn progress() -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:24} {pos:>2} of {len}  {msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
+    ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style)
+}
