@@ -62,9 +62,8 @@ pub struct Doctor {
 #[command(
     name = "hotloop",
     version,
-    about = "hotloop: where each token's time and memory go",
-    long_about = "hotloop: where each token's time and memory go\n\n\
-                  Without a command, profiles a built-in demonstration, a toy decoder, and prints the report.",
+    about = "hotloop: where each token's time and memory go\n\n\
+             Without a command, profiles a built-in demonstration, a toy decoder, and prints the report.",
     after_help = "Environment:\n  HOTLOOP_CLOCK=os   time by the operating system's clock, not the CPU's counter",
     args_conflicts_with_subcommands = true,
     args_override_self = true
@@ -95,11 +94,24 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: None, demo }) => Ok(Command::Demo(demo)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            // We write values without brackets.
-            Ok(Command::Text(error.render().to_string().replace(['<', '>'], "")))
+            Ok(Command::Text(without_brackets(&error.render().to_string())))
         }
         Err(error) => Err(complaint(&error, arguments)),
     }
+}
+
+/// Help with values as we write them, `N` and not `<N>`; columns stay where they are.
+fn without_brackets(help: &str) -> String {
+    let lines = help.lines().map(|line| {
+        let mut parts = line.split('<');
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once('>').unwrap_or((part, ""));
+            text.push_str(&format!("{name}  {rest}"));
+        }
+        text.trim_end().to_owned() + "\n"
+    });
+    lines.collect()
 }
 
 /// What is wrong, in a sentence of ours.

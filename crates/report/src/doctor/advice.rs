@@ -66,6 +66,8 @@ fn steal(doctor: &Doctor) -> Option<Advice> {
 
 fn quota(doctor: &Doctor) -> Option<Advice> {
     let cpus = doctor.machine.cgroup.cgroup_cpu_max?;
+    let last = (cpus.ceil() as u32).saturating_sub(1);
+    let set = if last == 0 { "0".to_owned() } else { format!("0-{last}") };
     let held = doctor.noise.throttled_s.filter(|held| *held > 0.0);
     let held = held.map_or(String::new(), |held| format!(", and held us back for {}", seconds(held)));
     Some(Advice::by(
@@ -74,7 +76,7 @@ fn quota(doctor: &Doctor) -> Option<Advice> {
              whole CPUs do not.",
             digits(cpus)
         ),
-        format!("docker run --cpuset-cpus=0-{} …   instead of --cpus", (cpus.ceil() as u32).saturating_sub(1)),
+        format!("docker run --cpuset-cpus={set} …   instead of --cpus"),
     ))
 }
 
@@ -192,7 +194,7 @@ fn counters(doctor: &Doctor) -> Option<Advice> {
     Some(match (&doctor.machine.container, &doctor.machine.hypervisor) {
         (_, Some(hypervisor)) => Advice::new(format!(
             "The CPU's counters are missing, so instructions and cache misses cannot be counted. {hypervisor} would have to \
-             pass them on (KVM: `-cpu host,pmu=on`); else measure on a machine of metal."
+             pass them on (KVM: `-cpu host,pmu=on`); else measure on a bare machine."
         )),
         (Some(_), None) => Advice::by(
             "The container hides the CPU's counters: instructions and cache misses cannot be counted.",

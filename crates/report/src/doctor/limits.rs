@@ -27,7 +27,7 @@ pub(super) fn section(limits: &Limits) -> String {
     let mut lines = vec![heading];
     lines.extend(rows.iter().map(|row| cells(row, threads > 1)));
     text.push_str(&table(&lines));
-    text.push_str(&labelled("size", 4, &sizes(limits)));
+    text.extend(sizes(limits).map(|sizes| labelled("size", 4, &sizes)));
     text.extend(limits.notes.iter().map(|note| labelled("note", 4, note)));
     text
 }
@@ -66,8 +66,8 @@ fn cells(row: &Row<'_>, has_all: bool) -> Vec<String> {
 }
 
 /// How much memory one thread alone read, level by level.
-fn sizes(limits: &Limits) -> String {
-    let levels = limits.read.iter().filter(|level| level.huge_pages);
-    let sizes = levels.map(|level| format!("{} of {}", bytes(level.bytes_one), level.name));
-    format!("one thread read {}", sizes.collect::<Vec<_>>().join(", "))
+fn sizes(limits: &Limits) -> Option<String> {
+    let levels = limits.read.iter().filter(|level| level.huge_pages && level.one.is_some());
+    let sizes: Vec<String> = levels.map(|level| format!("{} of {}", bytes(level.bytes_one), level.name)).collect();
+    (!sizes.is_empty()).then(|| format!("one thread read {}", sizes.join(", ")))
 }
