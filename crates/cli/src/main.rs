@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Ok(Command::Demo(options)) => write(&commands::demo::run(&options)),
         Ok(Command::Doctor(options)) => match commands::doctor::run(&options) {
             Ok(text) => write(&text),
-            Err(error) => refuse(&error, "leave the variable out to use the best that this CPU has"),
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Err(error) => refuse(&error, "`hotloop --help` shows what can be asked for"),
     }

@@ -153,15 +153,27 @@ fn doctor_tells_programs_what_the_machine_can_do() {
             assert!(rate.best > 1e6 && rate.best >= rate.median && rate.windows > 0, "{rate:?}");
         }
     }
-    let best = |name: &str| {
-        let level = limits.read.iter().find(|level| level.name == name && level.huge_pages)?;
-        level.one.as_ref().map(|rate| rate.best)
-    };
-    assert!(best("DRAM").expect("there is memory") > 1e6, "{limits:?}");
-    // Nearer levels are faster. On a busy machine a measurement may find no quiet moment, so only a reversal by more than
-    // half counts as wrong.
-    let known: Vec<f64> = ["L1", "L2", "L3", "DRAM"].into_iter().filter_map(best).collect();
-    assert!(known.windows(2).all(|pair| pair[0] > 0.5 * pair[1]), "{known:?}");
+}
+
+/// Nearer levels are faster. On a busy machine a measurement may find no quiet moment, so only a reversal by more than half
+/// counts as wrong, and only where it stays.
+#[test]
+fn doctor_finds_nearer_levels_faster() {
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let limits = examine("doctor --quick --json --threads 1").limits;
+        let best = |name: &&str| {
+            let level = limits.read.iter().find(|level| level.name == *name && level.huge_pages)?;
+            level.one.as_ref().map(|rate| rate.best)
+        };
+        let known: Vec<f64> = ["L1", "L2", "L3", "DRAM"].iter().filter_map(best).collect();
+        assert!(!known.is_empty() && known.iter().all(|rate| *rate > 1e6), "{limits:?}");
+        if known.windows(2).all(|pair| pair[0] > 0.5 * pair[1]) {
+            return;
+        }
+        seen.push(known);
+    }
+    panic!("{seen:?}");
 }
 
 #[test]
@@ -180,6 +192,14 @@ fn doctor_refuses_instructions_that_are_not_there() {
     let stderr = text(&output.stderr);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{stderr}");
     assert!(stderr.starts_with("error: HOTLOOP_ISA: `sse9`") && stderr.contains("\n\nhint: "), "{stderr}");
+}
+
+#[test]
+fn doctor_refuses_more_threads_than_can_run() {
+    let output = run(["doctor", "--quick", "--threads", "4096"]);
+    let stderr = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{stderr}");
+    assert!(stderr.starts_with("error: 4096 threads cannot run") && stderr.contains("\n\nhint: "), "{stderr}");
 }
 
 #[test]

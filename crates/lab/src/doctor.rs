@@ -28,12 +28,18 @@ pub struct Step<'a> {
 }
 
 /// Examines this machine; `tell` hears of every step.
-pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>)) -> Doctor {
+///
+/// # Errors
+/// More threads than CPUs: they would take turns, and each would find in the caches what should have come from memory.
+pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>)) -> Result<Doctor, String> {
     let start = Instant::now();
     let watch = NoiseWatch::start(&System);
     let machine = machine::machine(&System, chosen);
     let counters = machine::counters(&System);
-    let threads = options.threads.unwrap_or(machine.threads);
+    let (threads, most) = (options.threads.unwrap_or(machine.threads), machine::allowed_cpus(&machine));
+    if threads > most {
+        return Err(format!("{threads} threads cannot run at a time here, {most} at most"));
+    }
     // Measured here: memory that has to be touched first takes up to two seconds on a busy machine, a fifth when quiet.
     let (per_step, whole, look) = if options.quick { (80, 1_900, 40) } else { (600, 12_000, 100) };
     let effort = Effort {
@@ -43,7 +49,7 @@ pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>))
     };
     let limits = limits::measure(&machine, chosen, threads, effort, &mut tell);
     let noise = watch.finish(&System, machine.cpus, Duration::from_millis(look));
-    Doctor {
+    Ok(Doctor {
         schema: DOCTOR_SCHEMA.to_owned(),
         version: DOCTOR_VERSION,
         tool: Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
@@ -54,7 +60,7 @@ pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>))
         limits,
         noise,
         counters,
-    }
+    })
 }
 
 /// Seconds since 1970 as a date and time in UTC.

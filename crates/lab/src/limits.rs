@@ -70,7 +70,7 @@ pub(crate) fn measure(
     let kernels = chosen.candidates();
     let (levels, mut notes) = sizes::levels(machine, threads, effort.quick);
     if threads > machine.threads {
-        notes.push(format!("{threads} threads were asked for, {} make sense here", machine.threads));
+        notes.push(format!("{threads} threads were asked for; the control group pays for {}", machine.threads));
     }
     let crews = if threads > 1 { vec![1, threads] } else { vec![1] };
     let steps = (2 + levels.len() as u32) * crews.len() as u32;

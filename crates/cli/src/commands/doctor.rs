@@ -5,9 +5,16 @@ use lab::machine::Chosen;
 
 use crate::args;
 
-/// The examination as text or JSON. The error says which instructions cannot be measured.
-pub fn run(options: &args::Doctor) -> Result<String, String> {
-    let chosen = Chosen::from_environment()?;
+/// What cannot be done, and what could be instead.
+pub struct Refusal {
+    pub error: String,
+    pub hint: &'static str,
+}
+
+/// The examination as text or JSON.
+pub fn run(options: &args::Doctor) -> Result<String, Refusal> {
+    let hint = "leave the variable out to use the best that this CPU has";
+    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
     let threads = options.threads.and_then(|threads| u32::try_from(threads).ok());
     let progress = progress();
     let doctor = lab::examine(lab::Options { quick: options.quick, threads }, chosen, |step| {
@@ -16,6 +23,8 @@ pub fn run(options: &args::Doctor) -> Result<String, String> {
         progress.set_message(step.what.to_owned());
     });
     progress.finish_and_clear();
+    let hint = "leave --threads out to use as many as make sense here";
+    let doctor = doctor.map_err(|error| Refusal { error, hint })?;
     Ok(if options.json { doctor.to_json() } else { report::doctor_text(&doctor) })
 }
 

@@ -64,7 +64,9 @@ pub(super) fn levels(machine: &Machine, threads: u32, quick: bool) -> (Vec<Level
 fn share(machine: &Machine, level: u32, threads: u32) -> Option<Share> {
     let is_data = |cache: &&Cache| cache.level == level && cache.kind != CacheKind::Instruction;
     let cache = machine.caches.iter().find(is_data)?;
-    let per_cache = u64::from(cache.shared_by.unwrap_or(1).clamp(1, threads));
+    // Where nobody says it, a core has the first two to itself, and all share the third.
+    let usual = if level < 3 { 1 } else { threads };
+    let per_cache = u64::from(cache.shared_by.unwrap_or(usual).clamp(1, threads));
     let in_use = u64::from(threads).div_ceil(per_cache);
     Some(Share {
         bytes: cache.bytes,
@@ -194,6 +196,13 @@ mod tests {
         let dram = levels.last().expect("there is DRAM");
         assert_eq!((dram.bytes_one, dram.bytes_all), (25 * MIB, 25 * MIB / 2));
         assert!(notes.len() == 1 && notes[0].contains("only 25 MiB"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_third_cache_of_which_only_the_size_is_known_is_everybodys() {
+        let unknown = |level, bytes| Cache { shared_by: None, instances: None, ..cache(level, bytes, 1, 1) };
+        let silent = machine(vec![unknown(2, MIB), unknown(3, 32 * MIB)], 20 << 30);
+        assert_eq!(plan(&silent, 8, true)[..2], [("L2", 512, 512), ("L3", 8 * 1024, 2 * 1024)]);
     }
 
     #[test]

@@ -87,6 +87,12 @@ pub fn machine(files: &impl Files, chosen: Chosen) -> Machine {
     }
 }
 
+/// How many CPUs this process may be scheduled on: with more threads than that some of them only wait.
+pub fn allowed_cpus(machine: &Machine) -> u32 {
+    let listed = machine.cpuset.as_deref().and_then(cpu_list::parse);
+    listed.map_or(machine.cpus, |cpus| cpus.len() as u32).max(1)
+}
+
 /// Where the files tell nothing.
 fn parallelism() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| count.get() as u32)

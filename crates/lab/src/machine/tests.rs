@@ -105,7 +105,7 @@ fn a_container_may_use_less_than_there_is() {
     );
     let machine = of(&files);
     assert_eq!(machine.container.as_deref(), Some("docker"));
-    assert_eq!((machine.cpus, machine.threads), (4, 2));
+    assert_eq!((machine.cpus, machine.threads, allowed_cpus(&machine)), (4, 2, 3));
     assert_eq!(machine.cgroup.mem_max_bytes, Some(100 << 20));
     let half = with(files, &[("/sys/fs/cgroup/cpu.max", "50000 100000\n")]);
     assert_eq!(of(&half).threads, 1);
@@ -142,7 +142,7 @@ fn an_arm_server() {
 #[test]
 fn a_machine_that_tells_nothing() {
     let machine = of(&Fixture::new());
-    assert!(machine.cpus >= 1 && machine.threads >= 1);
+    assert!(machine.cpus >= 1 && machine.threads >= 1 && allowed_cpus(&machine) == machine.cpus);
     assert_eq!((machine.cpu.model, machine.cores, machine.mem_bytes, machine.hypervisor), (None, None, None, None));
     assert!(machine.caches.is_empty() && machine.numa.is_empty());
 }

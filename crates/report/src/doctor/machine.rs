@@ -57,7 +57,8 @@ fn cores(machine: &Machine) -> String {
 
 fn usable(machine: &Machine) -> String {
     let mut parts = vec![plural(u64::from(machine.threads), "thread")];
-    parts.extend(machine.cpuset.as_ref().map(|cpus| format!("on CPUs {cpus}")));
+    let several = |cpus: &str| if cpus.contains(['-', ',']) { "s" } else { "" };
+    parts.extend(machine.cpuset.as_ref().map(|cpus| format!("on CPU{} {cpus}", several(cpus))));
     let group = &machine.cgroup;
     let limit = match (group.cgroup_cpu_max, group.mem_max_bytes) {
         (None, None) if group.version.is_none() => "no control group".to_owned(),
