@@ -174,7 +174,7 @@ mod tests {
         // 960 KiB of the last cache and 1 MiB of the one before for each thread.
         assert_eq!(plan[2], ("L3", 15 * 1024, 1536));
         let total = plan[3].2 * 64;
-        assert!(total >= 8 * 120 * 1024 && total <= 4096 * 1024, "{total} KiB");
+        assert!((8 * 120 * 1024..=4096 * 1024).contains(&total), "{total} KiB");
     }
 
     #[test]

@@ -99,8 +99,8 @@ fn revision(cpuinfo: &str) -> Option<String> {
 
 /// Arm kernels tell numbers, not names. Where kinds of cores are mixed, the last one listed is the largest.
 fn arm_model(cpuinfo: &str) -> Option<String> {
-    let parts = cpuinfo.lines().filter_map(|line| line.split_once(':')).filter(|(key, _)| key.trim() == "CPU part");
-    let part = parts.last()?.1.trim();
+    let mut parts = cpuinfo.lines().filter_map(|line| line.split_once(':')).filter(|(key, _)| key.trim() == "CPU part");
+    let part = parts.next_back()?.1.trim();
     let vendor = arm_vendor(field(cpuinfo, "CPU implementer")?)?;
     let name = match (vendor, part) {
         ("Arm", "0xd03") => "Cortex-A53",
