@@ -40,10 +40,13 @@ pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>))
     if threads > most {
         return Err(format!("{threads} threads cannot run at a time here, {most} at most"));
     }
-    // Measured here: memory that has to be touched first takes up to two seconds on a busy machine, a fifth when quiet.
-    let (per_step, whole, look) = if options.quick { (80, 1_900, 40) } else { (600, 12_000, 100) };
+    // The rest of the 3 and 20 seconds is for memory that has to be touched first: 0.1 s when the machine is quiet, on two
+    // CPUs with ten other programs up to 2 s.
+    let (per_step, preparation, whole, look) =
+        if options.quick { (80, 500, 1_500, 40) } else { (600, 2_000, 12_000, 100) };
     let effort = Effort {
         per_step: Duration::from_millis(per_step),
+        preparation: Duration::from_millis(preparation),
         until: start + Duration::from_millis(whole),
         quick: options.quick,
     };

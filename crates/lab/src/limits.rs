@@ -16,6 +16,8 @@ use sizes::LevelPlan;
 pub(crate) struct Effort {
     /// Of each measurement, where time is left.
     pub(crate) per_step: Duration,
+    /// To get the memory for one of them.
+    pub(crate) preparation: Duration,
     /// When all of them should be done.
     pub(crate) until: Instant,
     /// Only what is needed.
@@ -37,18 +39,19 @@ struct Course<'a> {
 
 impl Course<'_> {
     /// One measurement for each crew: of one thread, and of all.
-    fn measure(&mut self, what: &str, mut measure: impl FnMut(Plan) -> Option<Measured>) -> [Option<Rate>; 2] {
+    fn measure(&mut self, what: &str, mut measure: impl FnMut(Plan) -> Option<Measured>) -> [Option<Measured>; 2] {
         let crews = self.crews.clone();
-        let mut rates = crews.into_iter().map(|threads| {
+        let mut found = crews.into_iter().map(|threads| {
             let what = format!("{what}, {threads} thread{}", if threads == 1 { "" } else { "s" });
             (self.tell)(Step { done: self.done, of: self.steps, what: &what });
-            let rate = measure(Plan { threads: threads as usize, duration: self.duration() }).map(|found| rate(&found));
+            let (duration, preparation) = (self.duration(), self.effort.preparation);
+            let measured = measure(Plan { threads: threads as usize, duration, preparation });
             self.done += 1;
-            rate
+            measured
         });
-        let one = rates.next().flatten();
+        let one = found.next().flatten();
         // Where there is one thread, it is all of them.
-        let all = rates.next().unwrap_or_else(|| one.clone());
+        let all = found.next().unwrap_or_else(|| one.clone());
         [one, all]
     }
 
@@ -80,15 +83,27 @@ pub(crate) fn measure(
     let mut read = Vec::new();
     for level in &levels {
         let what = format!("reading {}{}", level.name, if level.huge_pages { "" } else { ", small pages" });
-        let rates = course.measure(&what, |plan| limits::read_bytes(&kernels, plan, reading(level, plan.threads)));
-        if rates.iter().any(Option::is_none) {
-            notes.push(format!("{what}: not measured, threads or memory could not be had"));
-        }
-        let [one, all] = rates;
-        let LevelPlan { name, huge_pages, bytes_one, bytes_all } = level.clone();
-        read.push(Level { name: name.to_owned(), huge_pages, bytes_one, bytes_all, one, all });
+        let found = course.measure(&what, |plan| limits::read_bytes(&kernels, plan, reading(level, plan.threads)));
+        notes.extend(shortfall(&what, level, &found, effort.quick));
+        let [bytes_one, bytes_all] = found.each_ref().map(|found| found.as_ref().map_or(0, |found| found.bytes as u64));
+        let [one, all] = found.map(|found| found.as_ref().map(rate));
+        read.push(Level { name: level.name.to_owned(), huge_pages: level.huge_pages, bytes_one, bytes_all, one, all });
     }
     Limits { threads, f32, int8, read, notes }
+}
+
+/// What has to be said where less was read than planned.
+fn shortfall(what: &str, level: &LevelPlan, found: &[Option<Measured>; 2], quick: bool) -> Option<String> {
+    let [Some(one), Some(all)] = found else {
+        return Some(format!("{what}: not measured, threads or memory could not be had"));
+    };
+    // One thread that is all of them has read what one reads.
+    let planned = [(one, level.bytes_one), (all, if all.threads == 1 { level.bytes_one } else { level.bytes_all })];
+    let (short, wanted) = planned.into_iter().find(|(found, wanted)| (found.bytes as u64) < *wanted)?;
+    let mebibytes = |bytes: u64| (bytes * short.threads as u64) >> 20;
+    let (came, planned) = (mebibytes(short.bytes as u64), mebibytes(wanted));
+    let again = if quick { "without --quick" } else { "when the machine is quiet" };
+    Some(format!("{what}: only {came} of {planned} MiB came in time, caches may have helped; try again {again}"))
 }
 
 fn reading(level: &LevelPlan, threads: usize) -> Reading {
@@ -99,7 +114,8 @@ fn reading(level: &LevelPlan, threads: usize) -> Reading {
     }
 }
 
-fn compute([one, all]: [Option<Rate>; 2]) -> Option<Compute> {
+fn compute(found: [Option<Measured>; 2]) -> Option<Compute> {
+    let [one, all] = found.map(|found| found.as_ref().map(rate));
     (one.is_some() || all.is_some()).then_some(Compute { one, all })
 }
 

@@ -38,7 +38,7 @@ pub struct Level {
     pub name: String,
     /// Whether the memory was asked to have huge pages.
     pub huge_pages: bool,
-    /// Bytes that one thread alone read over and over.
+    /// Bytes that one thread alone read over and over; 0: nothing was read.
     pub bytes_one: u64,
     /// The same for each of all threads.
     pub bytes_all: u64,

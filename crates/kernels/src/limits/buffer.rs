@@ -1,6 +1,7 @@
 //! Memory to read, with the pages that are asked for.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::time::Instant;
 
 use super::BLOCK;
 
@@ -17,6 +18,8 @@ pub enum Pages {
 const HUGE: usize = 2 << 20;
 /// Four streams of whole blocks.
 const GRANULE: usize = 4 * BLOCK;
+/// Written between two looks at the clock.
+const STEP: usize = HUGE;
 
 /// Written once, so that each page is really there, by the thread that will read it: that puts it on its node.
 pub(super) struct Buffer {
@@ -27,8 +30,9 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// So many bytes, rounded up to what the walks need. `None`: they cannot be had.
-    pub(super) fn new(bytes: usize, pages: Pages) -> Option<Self> {
+    /// So many bytes, rounded up to what the walks need; fewer, where writing them takes longer than `until`: a hypervisor
+    /// may have to find memory first, and needs seconds for what else takes a tenth of one. `None`: they cannot be had.
+    pub(super) fn new(bytes: usize, pages: Pages, until: Instant) -> Option<Self> {
         let layout = Layout::from_size_align(Self::touched(bytes, pages)?, HUGE).ok()?;
         // SAFETY: the size is not zero.
         let words = unsafe { alloc(layout) }.cast::<u64>();
@@ -36,12 +40,17 @@ impl Buffer {
             return None;
         }
         advise(words.cast(), layout.size(), pages);
-        for at in 0..layout.size() / 8 {
-            // SAFETY: the word lies inside of the buffer. Its value is odd and like no other: memory of zeros might be
-            // one page that all addresses share.
-            unsafe { words.add(at).write((at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1) };
+        let mut written = 0;
+        while written < layout.size() && (written == 0 || Instant::now() < until) {
+            let end = layout.size().min(written + STEP);
+            for at in written / 8..end / 8 {
+                // SAFETY: the word lies inside of the buffer. Its value is odd and like no other: memory of zeros might
+                // be one page that all addresses share.
+                unsafe { words.add(at).write((at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1) };
+            }
+            written = end;
         }
-        Some(Self { words, layout, bytes: bytes.max(1).next_multiple_of(GRANULE) })
+        Some(Self { words, layout, bytes: bytes.max(1).next_multiple_of(GRANULE).min(written) })
     }
 
     /// How much memory a buffer of so many bytes takes: whole huge pages, where it is to have them.

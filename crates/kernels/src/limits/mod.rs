@@ -16,7 +16,9 @@ mod aarch64;
 mod x86_64;
 
 use std::hint::black_box;
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::dispatch::Level;
 use crate::{Isa, Kernels};
@@ -50,6 +52,8 @@ pub struct Plan {
     pub threads: usize,
     /// How long they do it, all ways together.
     pub duration: Duration,
+    /// How long they may take before, to get the memory that they read.
+    pub preparation: Duration,
 }
 
 /// What is read.
@@ -72,6 +76,8 @@ pub struct Measured {
     pub how: &'static str,
     /// How many threads there really were.
     pub threads: usize,
+    /// Bytes that each thread read; fewer than asked for, where they could not be had in time. 0: nothing was read.
+    pub bytes: usize,
     /// The part of the memory that had huge pages, from 0 to 1, where the system tells.
     pub huge_share: Option<f64>,
     /// All windows, slowest first, per second; never empty.
@@ -126,15 +132,17 @@ pub fn read_bytes(kernels: &[Kernels], plan: Plan, reading: Reading) -> Option<M
     let (window, guard) = if reading.from_dram { (DRAM_WINDOW, DRAM_GUARD) } else { (WINDOW, GUARD) };
     let turns = Turns::new(plan.duration, window, guard, walks.len());
     let huge_before = buffer::huge_bytes();
-    let huge_after = std::sync::OnceLock::new();
-    let rates = crew::run(
-        plan.threads,
-        turns,
-        || Buffer::new(reading.bytes, reading.pages).map(|buffer| reader(&walks, buffer)),
-        || _ = huge_after.set(buffer::huge_bytes()),
-    )?;
-    let touched = (rates.threads * Buffer::touched(reading.bytes, reading.pages)?) as f64;
+    let huge_after = OnceLock::new();
+    let (until, smallest) = (Instant::now() + plan.preparation, AtomicUsize::new(usize::MAX));
+    let prepare = || {
+        let buffer = Buffer::new(reading.bytes, reading.pages, until)?;
+        smallest.fetch_min(buffer.bytes(), Ordering::Relaxed);
+        Some(reader(&walks, buffer))
+    };
+    let rates = crew::run(plan.threads, turns, prepare, || _ = huge_after.set(buffer::huge_bytes()))?;
     let mut measured = best(rates, |way| (walks[way].isa, walks[way].how))?;
+    measured.bytes = smallest.into_inner();
+    let touched = (measured.threads * Buffer::touched(measured.bytes, reading.pages)?) as f64;
     let gained = |after: u64| after.saturating_sub(huge_before.unwrap_or(0)) as f64;
     measured.huge_share = huge_after.into_inner().flatten().map(|after| (gained(after) / touched).min(1.0));
     Some(measured)
@@ -176,7 +184,7 @@ fn best(rates: crew::Rates, name: impl Fn(usize) -> (Isa, &'static str)) -> Opti
     let measured = rates.by_way.into_iter().enumerate().filter_map(|(way, mut windows)| {
         windows.sort_unstable_by(f64::total_cmp);
         let (isa, how) = name(way);
-        (!windows.is_empty()).then_some(Measured { isa, how, threads, huge_share: None, windows })
+        (!windows.is_empty()).then_some(Measured { isa, how, threads, bytes: 0, huge_share: None, windows })
     });
     measured.max_by(|a, b| a.best().total_cmp(&b.best())).filter(|measured| measured.best() > 0.0)
 }

@@ -4,7 +4,12 @@ fn all_levels() -> impl Iterator<Item = Level> {
     Kernels::available().into_iter().map(|kernels| kernels.level)
 }
 
-const SHORT: Plan = Plan { threads: 2, duration: Duration::from_millis(20) };
+const LONG: Duration = Duration::from_secs(60);
+const SHORT: Plan = Plan { threads: 2, duration: Duration::from_millis(20), preparation: LONG };
+
+fn buffer(bytes: usize) -> Buffer {
+    Buffer::new(bytes, Pages::Small, Instant::now() + LONG).expect("there is memory")
+}
 
 /// Each step of a chain adds one to a lane: the sum is the number of multiply-adds, which are two operations each.
 #[test]
@@ -20,7 +25,7 @@ fn chains_do_as_many_operations_as_they_say() {
 /// The exclusive or of all words tells that each was read, and read an odd number of times.
 #[test]
 fn walks_read_every_word_of_every_stream() {
-    let buffer = Buffer::new(16 << 10, Pages::Small).expect("there is memory");
+    let buffer = buffer(16 << 10);
     let words: Vec<u64> = (0..buffer.bytes() / 8)
         // SAFETY: the word lies inside of the buffer.
         .map(|at| unsafe { buffer.start().cast::<u64>().add(at).read() })
@@ -42,7 +47,7 @@ fn walks_read_every_word_of_every_stream() {
 #[test]
 #[should_panic(expected = "from + bytes <= stride")]
 fn a_walk_beyond_the_buffer_is_refused() {
-    let buffer = Buffer::new(4 * BLOCK, Pages::Small).expect("there is memory");
+    let buffer = buffer(4 * BLOCK);
     scalar::walks()[1].run(&buffer, BLOCK, BLOCK, 1);
 }
 
@@ -52,7 +57,7 @@ fn a_reader_walks_through_all_of_a_large_buffer() {
     let bytes = 3 * LARGE_BYTES;
     for walk in walks(Level::Scalar) {
         let (per_chunk, walk) = (4 * PIECE_BYTES as u64, [walk]);
-        let mut reader = reader(&walk, Buffer::new(bytes, Pages::Small).expect("there is memory"));
+        let mut reader = reader(&walk, buffer(bytes));
         for _ in 0..3 * bytes as u64 / per_chunk {
             assert_eq!(reader(0), per_chunk);
         }
@@ -77,8 +82,19 @@ fn every_instruction_set_has_limits() {
 }
 
 #[test]
+fn memory_that_comes_too_slowly_is_read_in_part() {
+    let all = buffer(6 << 20);
+    let part = Buffer::new(6 << 20, Pages::Small, Instant::now()).expect("there is memory");
+    assert_eq!((all.bytes(), part.bytes()), (6 << 20, 2 << 20));
+    let reading = Reading { bytes: 6 << 20, pages: Pages::Huge, from_dram: true };
+    let hurried = Plan { preparation: Duration::ZERO, ..SHORT };
+    let measured = read_bytes(&Kernels::available(), hurried, reading).expect("threads start");
+    assert_eq!((measured.bytes, measured.threads), (2 << 20, 2));
+}
+
+#[test]
 fn memory_that_cannot_be_had_is_no_measurement() {
     let reading = Reading { bytes: usize::MAX / 4, pages: Pages::Huge, from_dram: true };
     assert!(read_bytes(&Kernels::available(), SHORT, reading).is_none());
-    assert!(Buffer::new(usize::MAX, Pages::Huge).is_none());
+    assert!(Buffer::new(usize::MAX, Pages::Huge, Instant::now()).is_none());
 }

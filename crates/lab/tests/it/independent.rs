@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// Of one turn.
 const TURN: Duration = Duration::from_millis(200);
 
-const ONE: Plan = Plan { threads: 1, duration: TURN };
+const ONE: Plan = Plan { threads: 1, duration: TURN, preparation: PATIENCE };
 
 /// The program, built once.
 fn program() -> &'static Path {
