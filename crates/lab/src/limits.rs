@@ -97,11 +97,12 @@ fn shortfall(what: &str, level: &LevelPlan, found: &[Option<Measured>; 2], quick
     let [Some(one), Some(all)] = found else {
         return Some(format!("{what}: not measured, threads or memory could not be had"));
     };
-    // One thread that is all of them has read what one reads.
-    let planned = [(one, level.bytes_one), (all, if all.threads == 1 { level.bytes_one } else { level.bytes_all })];
-    let (short, wanted) = planned.into_iter().find(|(found, wanted)| (found.bytes as u64) < *wanted)?;
-    let mebibytes = |bytes: u64| (bytes * short.threads as u64) >> 20;
-    let (came, planned) = (mebibytes(short.bytes as u64), mebibytes(wanted));
+    let came = |found: &Measured| (found.bytes * found.threads) as u64;
+    let planned = [level.bytes_one, level.bytes_all * all.threads as u64];
+    // What was planned to be too little has its note already.
+    let is_short = |at: usize, found: &Measured| came(found) < level.least[at].min(planned[at]);
+    let (at, short) = [one, all].into_iter().enumerate().find(|(at, found)| is_short(*at, found))?;
+    let (came, planned) = (came(short) >> 20, planned[at] >> 20);
     let again = if quick { "without --quick" } else { "when the machine is quiet" };
     Some(format!("{what}: only {came} of {planned} MiB came in time, caches may have helped; try again {again}"))
 }

@@ -26,6 +26,8 @@ pub(super) struct LevelPlan {
     pub(super) huge_pages: bool,
     pub(super) bytes_one: u64,
     pub(super) bytes_all: u64,
+    /// With less than this, by one thread and by all together, nearer levels may answer in part; 0: never.
+    pub(super) least: [u64; 2],
 }
 
 /// The data caches, as far as they matter here.
@@ -78,7 +80,7 @@ fn share(machine: &Machine, level: u32, threads: u32) -> Option<Share> {
 /// Half of a cache that a core has to itself: the other half is for what else the core needs.
 fn private(name: &'static str, cache: Share) -> LevelPlan {
     let half = |threads: u64| whole(cache.bytes / 2 / threads, 2 * KIB);
-    LevelPlan { name, huge_pages: true, bytes_one: half(1), bytes_all: half(cache.threads) }
+    LevelPlan { name, huge_pages: true, bytes_one: half(1), bytes_all: half(cache.threads), least: [0; 2] }
 }
 
 /// A quarter of the thread's share, yet twice what the cache before it holds, because a buffer of little more would
@@ -90,7 +92,7 @@ fn last(name: &'static str, cache: Share, before: Option<Share>) -> LevelPlan {
         let wanted = (share / 4).min(L3_ALONE).max(2 * before);
         whole(wanted.min(before + share / 4 * 3), 256 * KIB)
     };
-    LevelPlan { name, huge_pages: true, bytes_one: bytes(1), bytes_all: bytes(cache.threads) }
+    LevelPlan { name, huge_pages: true, bytes_one: bytes(1), bytes_all: bytes(cache.threads), least: [0; 2] }
 }
 
 /// Several times the caches, as far as memory and time allow.
@@ -103,9 +105,12 @@ fn dram(machine: &Machine, caches: [Option<Share>; 2], threads: u64, quick: bool
     };
     let cached_one: u64 = caches.iter().flatten().map(|cache| cache.bytes).sum();
     let cached_all: u64 = caches.iter().flatten().map(|cache| cache.bytes * cache.instances).sum();
-    let (one, all) = (bytes(cached_one, most_one), bytes(cached_all, most_all));
-    let short = one < ENOUGH * cached_one || all < ENOUGH * cached_all;
-    let note = short.then(|| {
+    let (one, all, least) = (
+        bytes(cached_one, most_one),
+        bytes(cached_all, most_all),
+        [cached_one, cached_all].map(|cached| ENOUGH * cached),
+    );
+    let note = (one < least[0] || all < least[1]).then(|| {
         format!(
             "{DRAM}: only {} MiB could be read, because memory is short; caches of {} MiB may have answered in part",
             one.min(all) / MIB,
@@ -113,7 +118,7 @@ fn dram(machine: &Machine, caches: [Option<Share>; 2], threads: u64, quick: bool
         )
     });
     let (bytes_one, bytes_all) = (whole(one, 256 * KIB), whole(all / threads, 256 * KIB));
-    (LevelPlan { name: DRAM, huge_pages: true, bytes_one, bytes_all }, note)
+    (LevelPlan { name: DRAM, huge_pages: true, bytes_one, bytes_all, least }, note)
 }
 
 /// What is free for us, where that is known.
