@@ -28,6 +28,8 @@ mod rope;
 mod rows;
 mod softmax;
 
+pub mod limits;
+
 mod scalar;
 mod vector;
 
