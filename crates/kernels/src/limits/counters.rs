@@ -41,6 +41,48 @@ impl Event {
     }
 }
 
+/// What the kernel is asked for: the first version of its structure, which every later kernel takes.
+#[cfg(target_os = "linux")]
+#[repr(C)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample: [u64; 2],
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    address: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl Attributes {
+    fn new(event: Event) -> Self {
+        const HARDWARE: u32 = 0;
+        const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
+        let config = match event {
+            Event::Cycles => 0,
+            Event::Instructions => 1,
+            Event::CacheReferences => 2,
+            Event::CacheMisses => 3,
+            Event::Branches => 4,
+            Event::BranchMisses => 5,
+        };
+        Attributes {
+            kind: HARDWARE,
+            size: size_of::<Attributes>() as u32,
+            config,
+            sample: [0; 2],
+            read_format: 0,
+            flags: EXCLUDE_KERNEL_AND_HYPERVISOR,
+            wakeup: 0,
+            breakpoint: 0,
+            address: 0,
+        }
+    }
+}
+
 /// Counts the event on this thread while `work` runs, outside of the kernel.
 ///
 /// # Errors
@@ -51,40 +93,8 @@ pub fn count(event: Event, work: impl FnOnce()) -> std::io::Result<u64> {
     use std::io::{Error, Read};
     use std::os::fd::{FromRawFd, RawFd};
 
-    /// The first version of the kernel's structure, which every later kernel takes.
-    #[repr(C)]
-    struct Attributes {
-        kind: u32,
-        size: u32,
-        config: u64,
-        sample: [u64; 2],
-        read_format: u64,
-        flags: u64,
-        wakeup: u32,
-        breakpoint: u32,
-        address: u64,
-    }
-    const HARDWARE: u32 = 0;
-    const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
     const CLOSE_ON_EXEC: u64 = 1 << 3;
-    let attributes = Attributes {
-        kind: HARDWARE,
-        size: size_of::<Attributes>() as u32,
-        config: match event {
-            Event::Cycles => 0,
-            Event::Instructions => 1,
-            Event::CacheReferences => 2,
-            Event::CacheMisses => 3,
-            Event::Branches => 4,
-            Event::BranchMisses => 5,
-        },
-        sample: [0; 2],
-        read_format: 0,
-        flags: EXCLUDE_KERNEL_AND_HYPERVISOR,
-        wakeup: 0,
-        breakpoint: 0,
-        address: 0,
-    };
+    let attributes = Attributes::new(event);
     let (this_thread, any_cpu, no_group) = (0, -1, -1);
     // SAFETY: the structure outlives the call and says its own size.
     let descriptor = unsafe {
