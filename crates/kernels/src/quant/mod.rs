@@ -5,7 +5,7 @@
 //! back. The products with quantised activations build upon those parts.
 
 mod block;
-mod half;
+pub(crate) mod half;
 mod six_bit;
 
 mod q4_0;
@@ -17,8 +17,17 @@ mod q5_k;
 mod q6_k;
 mod q8_0;
 
+pub(crate) mod activations;
+pub(crate) mod byte_simd;
+pub(crate) mod matmul;
+pub(crate) mod packed;
+pub(crate) mod tile;
+
+pub use activations::Activations;
 pub use block::{Block, blocks, blocks_mut};
 pub use half::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
+pub use matmul::Outputs;
+pub use packed::{GROUP, GroupMut, PackedMatrix, Packing};
 pub use q4_0::BlockQ4_0;
 pub use q4_1::BlockQ4_1;
 pub use q4_k::BlockQ4_K;

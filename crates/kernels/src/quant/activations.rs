@@ -1,0 +1,123 @@
+//! Activations as bytes, which is what quantised weights are multiplied by.
+
+use super::tile::TILE;
+use crate::dispatch::kernels;
+use crate::memory::AlignedBuffer;
+
+/// Rows of activations in blocks of 32: activation = scale · code, codes −127 to 127.
+///
+/// A buffer that is filled again and again without allocating: [`Kernels::quantise_activations`](crate::Kernels::quantise_activations).
+#[derive(Debug, Clone)]
+pub struct Activations {
+    columns: usize,
+    capacity: usize,
+    rows: usize,
+    pub(crate) codes: AlignedBuffer<i8>, // (row, column)
+    /// The codes again, for AVX2, which multiplies 16-bit numbers faster than signed bytes: of each four 0, 2, 1, 3, so
+    /// that a pair of them meets the even or the odd bytes of a word of weights.
+    pub(crate) wide: AlignedBuffer<i16>, // (row, column)
+    pub(crate) blocks: Vec<ActivationBlock>, // (row, column / 32)
+}
+
+/// What belongs to 32 codes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[repr(C)]
+pub(crate) struct ActivationBlock {
+    pub scale: f32,
+    /// scale · Σ codes: weights with an offset need it.
+    pub scaled_sum: f32,
+    /// −Σ codes, of all and of either half: a product of codes that are counted from 0 begins with these times the
+    /// code that stands for zero.
+    pub minus: i32,
+    pub minus_halves: [i32; 2],
+}
+
+/// Amounts below this are taken for zero: 127 divided by them could be infinite.
+pub(crate) const SMALLEST: f32 = 1e-36;
+
+impl Activations {
+    /// Room for `rows` rows of `columns` each.
+    ///
+    /// # Panics
+    /// Where `columns` is not a multiple of 32.
+    pub fn new(rows: usize, columns: usize) -> Self {
+        assert!(columns.is_multiple_of(TILE), "{columns} columns are no whole blocks of {TILE}");
+        Self {
+            columns,
+            capacity: rows,
+            rows: 0,
+            codes: AlignedBuffer::zeroed(rows * columns),
+            wide: AlignedBuffer::zeroed(rows * columns),
+            blocks: vec![ActivationBlock::default(); rows * columns / TILE],
+        }
+    }
+
+    /// How many rows were quantised last.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// For how many rows there is room.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The length of a row.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The codes of one row.
+    pub fn codes(&self, row: usize) -> &[i8] {
+        assert!(row < self.rows);
+        &self.codes[row * self.columns..][..self.columns]
+    }
+
+    /// The scale of block `block` of one row, for the 32 codes from 32 · block on.
+    pub fn scale(&self, row: usize, block: usize) -> f32 {
+        self.row_blocks(row)[block].scale
+    }
+
+    pub(crate) fn row_blocks(&self, row: usize) -> &[ActivationBlock] {
+        assert!(row < self.rows);
+        &self.blocks[row * (self.columns / TILE)..][..self.columns / TILE]
+    }
+
+    /// Takes as many rows as `values` are, if there is room for them.
+    pub(crate) fn resize_for(&mut self, values: usize) {
+        self.rows = values.checked_div(self.columns).unwrap_or(0);
+        debug_assert!(self.rows <= self.capacity);
+    }
+
+    fn has_room_for(&self, values: usize) -> bool {
+        values <= self.capacity * self.columns && (values == 0 || values.is_multiple_of(self.columns))
+    }
+}
+
+/// The scale of a block whose largest amount is `largest`, and its inverse.
+#[inline(always)]
+pub(crate) fn scale_of(largest: f32) -> (f32, f32) {
+    if largest >= SMALLEST { (largest / 127.0, 127.0 / largest) } else { (0.0, 0.0) }
+}
+
+impl ActivationBlock {
+    /// Of 32 codes whose halves have these sums.
+    #[inline(always)]
+    pub(crate) fn new(scale: f32, [low, high]: [i32; 2]) -> Self {
+        let sum = low + high;
+        Self { scale, scaled_sum: scale * sum as f32, minus: -sum, minus_halves: [-low, -high] }
+    }
+
+    /// Of codes that are all zero and stand for something that is no number.
+    pub(crate) fn poisoned() -> Self {
+        Self { scale: f32::NAN, scaled_sum: f32::NAN, ..Self::default() }
+    }
+}
+
+kernels! { activations:
+    /// Quantises whole rows: per 32 values one scale, the largest amount / 127, and codes rounded to nearest, ties to even.
+    ///
+    /// |value − scale · code| ≤ 0.501 · scale. Where all amounts of a block are below 1e-36 it becomes zeros. A block with a NaN or an
+    /// infinity gets the scale NaN and codes of zero, so that every product with its row is NaN.
+    pub fn quantise_activations(values: &[f32], out: &mut Activations) where { out.has_room_for(values.len()) };
+}

@@ -1,0 +1,29 @@
+//! Weights as they lie in a file, times activations.
+
+use super::packed::add_tile;
+use crate::quant::activations::Activations;
+use crate::quant::packed::{Layout, Packing, with_layout};
+use crate::quant::tile::TILE;
+use crate::quant::{Block, blocks};
+
+/// See [`Kernels::matvec_blocks`](crate::Kernels::matvec_blocks).
+pub(crate) fn matvec_blocks(format: Packing, weights: &[u8], x: &Activations, row: usize, out: &mut [f32]) {
+    with_layout!(format, L => {
+        let rows = blocks::<L>(weights).chunks_exact((x.columns() / L::LEN).max(1));
+        out.fill(0.0);
+        for (out, blocks) in out.iter_mut().zip(rows) {
+            *out = dot_blocks::<L>(blocks, x, row);
+        }
+    });
+}
+
+fn dot_blocks<L: Layout>(weights: &[L], x: &Activations, row: usize) -> f32 {
+    let mut x = x.codes(row).as_chunks::<TILE>().0.iter().zip(x.row_blocks(row));
+    let mut acc = 0.0;
+    for block in weights {
+        for (t, (codes, x_block)) in (&mut x).take(L::LEN / TILE).enumerate() {
+            acc = add_tile::<L>(acc, &block.tile(t), codes, x_block);
+        }
+    }
+    acc
+}

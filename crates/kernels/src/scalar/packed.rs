@@ -1,0 +1,90 @@
+//! Packed weights times activations.
+
+use std::ops::Range;
+
+use crate::quant::activations::{ActivationBlock, Activations};
+use crate::quant::half::f16_to_f32;
+use crate::quant::matmul::OutputPart;
+use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix, with_layout};
+use crate::quant::tile::{TILE, Tile};
+
+/// See [`Kernels::matvec_packed`](crate::Kernels::matvec_packed).
+pub(crate) fn matvec_packed(
+    weights: &PackedMatrix,
+    groups: Range<usize>,
+    x: &Activations,
+    row: usize,
+    out: &mut [f32],
+) {
+    for (out, n) in out.iter_mut().zip(weights.rows_of(groups)) {
+        *out = with_layout!(weights.packing(), L => dot_packed::<L>(weights, n, x, row));
+    }
+}
+
+/// See [`Kernels::matmul_packed`](crate::Kernels::matmul_packed).
+pub(crate) fn matmul_part(weights: &PackedMatrix, groups: Range<usize>, x: &Activations, out: OutputPart<'_>) {
+    for n in weights.rows_of(groups) {
+        for row in 0..x.rows() {
+            let value = with_layout!(weights.packing(), L => dot_packed::<L>(weights, n, x, row));
+            // SAFETY: the column belongs to the groups of this call.
+            unsafe { out.at(row, n).write(value) };
+        }
+    }
+}
+
+fn dot_packed<L: Layout>(weights: &PackedMatrix, n: usize, x: &Activations, row: usize) -> f32 {
+    let group = weights.from_group(n / GROUP);
+    let codes = x.codes(row).as_chunks::<TILE>().0.iter();
+    codes.zip(x.row_blocks(row)).enumerate().fold(0.0, |acc, (t, (codes, block))| {
+        let chunk = &group[t / L::TILES * L::CHUNK..][..L::CHUNK];
+        add_tile::<L>(acc, &read_tile::<L>(chunk, t % L::TILES, n % GROUP), codes, block)
+    })
+}
+
+/// What one tile of a row adds: the order of these operations is the kernel's definition.
+pub(crate) fn add_tile<L: Layout>(mut acc: f32, tile: &Tile, x: &[i8; TILE], block: &ActivationBlock) -> f32 {
+    let sum = |range: Range<usize>| -> i32 {
+        tile.codes[range.clone()]
+            .iter()
+            .zip(&x[range])
+            .map(|(code, x)| (i32::from(*code) - L::ZERO) * i32::from(*x))
+            .sum()
+    };
+    if L::HALVED {
+        acc = (sum(0..16) as f32).mul_add(tile.scales[0] * block.scale, acc);
+        acc = (sum(16..32) as f32).mul_add(tile.scales[1] * block.scale, acc);
+    } else {
+        acc = (sum(0..32) as f32).mul_add(tile.scales[0] * block.scale, acc);
+    }
+    if L::OFFSETS { tile.offset.mul_add(block.scaled_sum, acc) } else { acc }
+}
+
+/// The tile of one row of a group, out of its chunk.
+fn read_tile<L: Layout>(chunk: &[u8], tile: usize, row: usize) -> Tile {
+    let half = |at: usize| f16_to_f32(u16::from_le_bytes([chunk[at], chunk[at + 1]]));
+    let (scale_at, offset_at) = (L::SCALES + tile * L::TILE_SCALES, L::OFFSETS_AT + tile * L::TILE_SCALES);
+    let (scales, offset) = if !L::NESTED {
+        ([half(scale_at + 2 * row); 2], if L::OFFSETS { half(offset_at + 2 * row) } else { 0.0 })
+    } else if L::HALVED {
+        ([0, GROUP].map(|half_at| half(2 * row) * f32::from(chunk[scale_at + half_at + row] as i8)), 0.0)
+    } else {
+        let offset = half(2 * GROUP + 2 * row) * f32::from(chunk[offset_at + row]);
+        ([half(2 * row) * f32::from(chunk[scale_at + row]); 2], -offset)
+    };
+    let tile = &chunk[L::CODES + tile * L::TILE_CODES..][..L::TILE_CODES];
+    Tile { codes: std::array::from_fn(|k| read_code(L::BITS, tile, row, k)), scales, offset }
+}
+
+/// The code of one row and column of a tile.
+fn read_code(bits: usize, tile: &[u8], row: usize, column: usize) -> u8 {
+    let (step, at) = (column / 4, 4 * row + column % 4);
+    if bits == 8 {
+        return tile[LINE * step + at];
+    }
+    let low = tile[LINE * (step / 2) + at] >> (step % 2 * 4) & 15;
+    match bits {
+        5 => low | (tile[LINE * 4 + at] >> step & 1) << 4,
+        6 => low | (tile[LINE * (4 + step / 4) + at] >> (step % 4 * 2) & 3) << 4,
+        _ => low,
+    }
+}

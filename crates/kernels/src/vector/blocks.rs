@@ -1,0 +1,19 @@
+//! Weights as they lie in a file, times activations.
+
+use crate::quant::activations::Activations;
+use crate::quant::byte_simd::ByteSimd;
+use crate::quant::packed::Packing;
+use crate::scalar;
+
+/// See [`Kernels::matvec_blocks`](crate::Kernels::matvec_blocks).
+#[inline(always)]
+pub(crate) fn matvec_blocks<S: ByteSimd>(
+    _: S,
+    format: Packing,
+    weights: &[u8],
+    x: &Activations,
+    row: usize,
+    out: &mut [f32],
+) {
+    scalar::blocks::matvec_blocks(format, weights, x, row, out);
+}
