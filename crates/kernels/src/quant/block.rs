@@ -9,6 +9,13 @@ pub unsafe trait Block: Copy + Send + Sync + 'static {
     const LEN: usize;
     /// How many bytes a block takes.
     const BYTES: usize = size_of::<Self>();
+
+    /// The weights of this block, `LEN` of them. Every product and sum is rounded to f32 in the order that the format's file
+    /// gives, so that every instruction set has the same bits.
+    fn dequantise(&self, out: &mut [f32]);
+
+    /// The block that stands for `LEN` values.
+    fn quantise(values: &[f32]) -> Self;
 }
 
 /// The blocks of a row or of a whole tensor, where they lie; at any alignment.
@@ -33,6 +40,22 @@ pub fn blocks_mut<B: Block>(bytes: &mut [u8]) -> &mut [B] {
     assert!(bytes.len().is_multiple_of(B::BYTES), "{} bytes are no whole blocks of {}", bytes.len(), B::BYTES);
     // SAFETY: as in `blocks`; and a block has no padding, so writing one leaves every byte initialised.
     unsafe { core::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / B::BYTES) }
+}
+
+/// A row of blocks to its weights; whole blocks on both sides.
+#[inline(always)]
+pub(crate) fn dequantise_row<B: Block>(from: &[u8], out: &mut [f32]) {
+    for (block, out) in blocks::<B>(from).iter().zip(out.chunks_exact_mut(B::LEN)) {
+        block.dequantise(out);
+    }
+}
+
+/// A row of weights to blocks; whole blocks on both sides.
+#[inline(always)]
+pub(crate) fn quantise_row<B: Block>(from: &[f32], out: &mut [u8]) {
+    for (values, block) in from.chunks_exact(B::LEN).zip(blocks_mut::<B>(out)) {
+        *block = B::quantise(values);
+    }
 }
 
 /// A half-precision value as two bytes of a file.

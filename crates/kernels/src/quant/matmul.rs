@@ -10,7 +10,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::activations::Activations;
-use super::packed::{PackedMatrix, Packing};
+use super::format::Format;
+use super::packed::PackedMatrix;
 use crate::dispatch::kernels;
 
 kernels! { packed:
@@ -22,56 +23,27 @@ kernels! { packed:
         row < x.rows(),
         out.len() == weights.rows_of(groups.clone()).len(),
     };
-    /// out\[m\]\[n\] = weights\[n\] · activations\[m\], for all rows of activations and the rows n of some groups of weights.
+    /// out\[m\]\[n\] = weights\[n\] · activations\[m\], for all rows m of activations and the rows n of some groups of weights.
     ///
-    /// Other places of `out` are left alone, so that calls on several threads can share it.
-    pub(crate) fn matmul_part(weights: &PackedMatrix, groups: Range<usize>, x: &Activations, out: OutputPart<'_>) where {
+    /// `out` has a column for each of [`weights.rows_of(groups)`](PackedMatrix::rows_of), and as many rows as the activations or more.
+    pub fn matmul_packed(weights: &PackedMatrix, groups: Range<usize>, x: &Activations, out: &mut Outputs<'_>) where {
         weights.columns() == x.columns(),
-        groups.end <= weights.groups(),
-        out.0.rows() >= x.rows(),
-        out.0.columns() == weights.rows(),
+        out.rows() >= x.rows(),
+        out.columns() == weights.rows_of(groups.clone()).len(),
     };
 }
 
 kernels! { blocks:
     /// out\[n\] = weights\[n\] · activations\[row\], for rows of weights as they lie in a file, one behind the other: the same
     /// bits as [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) gives, more slowly. For weights that are not worth packing.
-    pub fn matvec_blocks(format: Packing, weights: &[u8], x: &Activations, row: usize, out: &mut [f32]) where {
+    pub fn matvec_blocks(format: Format, weights: &[u8], x: &Activations, row: usize, out: &mut [f32]) where {
         x.columns().is_multiple_of(format.block_len()),
         row < x.rows(),
         weights.len() == out.len() * (x.columns() / format.block_len() * format.block_bytes()),
     };
 }
 
-impl crate::Kernels {
-    /// out\[m\]\[n\] = weights\[n\] · activations\[m\]
-    ///
-    /// # Panics
-    /// Where the columns of weights and activations differ, or `out` has fewer rows than the activations or other columns than
-    /// `weights` has rows.
-    #[track_caller]
-    pub fn matmul_packed(self, weights: &PackedMatrix, x: &Activations, out: &mut Outputs<'_>) {
-        // SAFETY: the borrow of `out` is unique, so no other call writes there.
-        unsafe { self.matmul_packed_groups(weights, 0..weights.groups(), x, out) }
-    }
-
-    /// As [`Kernels::matmul_packed`](crate::Kernels::matmul_packed), for the rows of some groups of weights alone; other columns of `out` are left alone.
-    ///
-    /// # Safety
-    /// No two calls that run at the same time with the same `out` have a group in common, and nobody reads those columns meanwhile.
-    #[track_caller]
-    pub unsafe fn matmul_packed_groups(
-        self,
-        weights: &PackedMatrix,
-        groups: Range<usize>,
-        x: &Activations,
-        out: &Outputs<'_>,
-    ) {
-        self.matmul_part(weights, groups, x, OutputPart(out));
-    }
-}
-
-/// Rows of results, all of the same length, that several threads can fill, each its own columns.
+/// Rows of results that can be divided by columns, so that several threads fill one matrix.
 #[derive(Debug)]
 pub struct Outputs<'a> {
     start: *mut f32,
@@ -81,10 +53,10 @@ pub struct Outputs<'a> {
     borrowed: PhantomData<&'a mut [f32]>,
 }
 
-// SAFETY: places are written only through `matmul_packed_groups`, whose callers promise not to write the same ones.
-unsafe impl Sync for Outputs<'_> {}
 // SAFETY: it stands for a unique borrow of plain numbers.
 unsafe impl Send for Outputs<'_> {}
+// SAFETY: a shared one gives away its shape alone, or else what `part` asks of its callers.
+unsafe impl Sync for Outputs<'_> {}
 
 impl<'a> Outputs<'a> {
     /// Rows of `columns` values, each `stride` behind the one before.
@@ -103,22 +75,37 @@ impl<'a> Outputs<'a> {
         self.rows
     }
 
-    /// How many values of each row are results.
+    /// How many columns there are.
     pub fn columns(&self) -> usize {
         self.columns
     }
-}
 
-/// The columns of [`Outputs`] that one call may write.
-#[derive(Clone, Copy)]
-pub(crate) struct OutputPart<'a>(&'a Outputs<'a>);
+    /// The columns before `column`, and those from it on.
+    ///
+    /// # Panics
+    /// Where there are not so many.
+    pub fn split_at(self, column: usize) -> (Self, Self) {
+        // SAFETY: the two have no column in common, and `self` is gone.
+        unsafe { (self.part(0..column), self.part(column..self.columns)) }
+    }
 
-impl OutputPart<'_> {
-    /// Where the value of a row and column is. Only the columns of the groups that the call was given may be written.
+    /// Some of the columns.
+    ///
+    /// # Safety
+    /// No other part with one of these columns is in use at the same time.
+    ///
+    /// # Panics
+    /// Where there are not so many.
+    pub unsafe fn part(&self, columns: Range<usize>) -> Self {
+        assert!(columns.start <= columns.end && columns.end <= self.columns, "{columns:?} of {}", self.columns);
+        Self { start: self.start.wrapping_add(columns.start), columns: columns.len(), ..*self }
+    }
+
+    /// The columns of one row.
     #[inline(always)]
-    pub(crate) fn at(self, row: usize, column: usize) -> *mut f32 {
-        assert!(row < self.0.rows && column < self.0.columns);
-        // SAFETY: rows · stride values lie behind `start`, and the place is within them.
-        unsafe { self.0.start.add(row * self.0.stride + column) }
+    pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f32] {
+        assert!(row < self.rows);
+        // SAFETY: the row and its columns lie within the borrowed values, and no other part has these columns.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(row * self.stride), self.columns) }
     }
 }

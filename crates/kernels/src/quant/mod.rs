@@ -4,10 +4,14 @@
 //! is one file here: its layout, the integer parts of a block (`codes`, `scales`, …) and the arithmetic that gives the weights
 //! back. The products with quantised activations build upon those parts.
 
+mod format;
+mod rows;
+
 mod block;
 pub(crate) mod half;
-mod six_bit;
+mod round;
 
+mod float;
 mod q4_0;
 mod q4_1;
 mod q4_k;
@@ -17,17 +21,23 @@ mod q5_k;
 mod q6_k;
 mod q8_0;
 
+mod affine;
+mod six_bit;
+mod symmetric;
+
+pub(crate) mod tile;
+
 pub(crate) mod activations;
 pub(crate) mod byte_simd;
 pub(crate) mod matmul;
 pub(crate) mod packed;
-pub(crate) mod tile;
 
 pub use activations::Activations;
 pub use block::{Block, blocks, blocks_mut};
+pub use format::{Bound, Format};
 pub use half::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 pub use matmul::Outputs;
-pub use packed::{GROUP, GroupMut, PackedMatrix, Packing};
+pub use packed::{GROUP, GroupMut, PackedMatrix};
 pub use q4_0::BlockQ4_0;
 pub use q4_1::BlockQ4_1;
 pub use q4_k::BlockQ4_K;

@@ -21,7 +21,8 @@
 //! | Q4_K, Q5_K | 8 | f16 d, f16 dmin, u8 scales of each tile, u8 mins of each tile |
 //! | Q6_K | 8 | f16 d, 32 bytes of nothing, i8 scales of both halves of each tile |
 
-use super::block::{Block, blocks};
+use super::block::blocks;
+use super::format::Format;
 use super::half::f32_to_f16;
 use super::tile::{TILE, Tiled};
 use super::{BlockQ4_0, BlockQ4_1, BlockQ4_K, BlockQ5_0, BlockQ5_1, BlockQ5_K, BlockQ6_K, BlockQ8_0};
@@ -114,75 +115,41 @@ impl Layout for BlockQ6_K {
     }
 }
 
-/// The formats that can be packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(non_camel_case_types, missing_docs, reason = "the formats' own names")]
-pub enum Packing {
-    Q4_0,
-    Q4_1,
-    Q5_0,
-    Q5_1,
-    Q8_0,
-    Q4_K,
-    Q5_K,
-    Q6_K,
-}
-
-/// Calls `$body` with `$layout` as the block type of a [`Packing`].
-macro_rules! with_layout {
-    ($packing:expr, $layout:ident => $body:expr) => {
-        match $packing {
-            $crate::quant::Packing::Q4_0 => {
-                type $layout = $crate::quant::BlockQ4_0;
-                $body
-            }
-            $crate::quant::Packing::Q4_1 => {
-                type $layout = $crate::quant::BlockQ4_1;
-                $body
-            }
-            $crate::quant::Packing::Q5_0 => {
-                type $layout = $crate::quant::BlockQ5_0;
-                $body
-            }
-            $crate::quant::Packing::Q5_1 => {
-                type $layout = $crate::quant::BlockQ5_1;
-                $body
-            }
-            $crate::quant::Packing::Q8_0 => {
-                type $layout = $crate::quant::BlockQ8_0;
-                $body
-            }
-            $crate::quant::Packing::Q4_K => {
-                type $layout = $crate::quant::BlockQ4_K;
-                $body
-            }
-            $crate::quant::Packing::Q5_K => {
-                type $layout = $crate::quant::BlockQ5_K;
-                $body
-            }
-            $crate::quant::Packing::Q6_K => {
-                type $layout = $crate::quant::BlockQ6_K;
-                $body
-            }
+/// Writes [`with_layout`] and [`can_be_packed`] from the list of formats.
+macro_rules! packed_formats {
+    ($($name:ident $block:ident;)+) => {
+        /// Whether a format has a packed layout.
+        pub(crate) const fn can_be_packed(format: Format) -> bool {
+            matches!(format, $(Format::$name)|+)
         }
+
+        packed_formats! { @with ($) $($name $block;)+ }
+    };
+    (@with ($dollar:tt) $($name:ident $block:ident;)+) => {
+        /// The value of an expression in which a name stands for the block type of a [`Format`] that can be packed.
+        macro_rules! with_layout {
+            ($dollar format:expr, $dollar layout:ident => $dollar body:expr) => {
+                match $dollar format {
+                    $($crate::quant::Format::$name => {
+                        type $dollar layout = $crate::quant::$block;
+                        $dollar body
+                    })+
+                    format => panic!("{format} has no packed layout"),
+                }
+            };
+        }
+        pub(crate) use with_layout;
     };
 }
-pub(crate) use with_layout;
-
-impl Packing {
-    /// All of them.
-    pub const ALL: [Self; 8] =
-        [Self::Q4_0, Self::Q4_1, Self::Q5_0, Self::Q5_1, Self::Q8_0, Self::Q4_K, Self::Q5_K, Self::Q6_K];
-
-    /// How many weights a block of the file has.
-    pub fn block_len(self) -> usize {
-        with_layout!(self, L => L::LEN)
-    }
-
-    /// How many bytes a block of the file takes.
-    pub fn block_bytes(self) -> usize {
-        with_layout!(self, L => L::BYTES)
-    }
+packed_formats! {
+    Q4_0 BlockQ4_0;
+    Q4_1 BlockQ4_1;
+    Q5_0 BlockQ5_0;
+    Q5_1 BlockQ5_1;
+    Q8_0 BlockQ8_0;
+    Q4_K BlockQ4_K;
+    Q5_K BlockQ5_K;
+    Q6_K BlockQ6_K;
 }
 
 /// A matrix of weights, one row per output, laid out for [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) and
@@ -190,7 +157,7 @@ impl Packing {
 /// rows come in sixteens and blocks in pairs, but for Q4_K, Q5_K and Q6_K.
 #[derive(Debug, Clone)]
 pub struct PackedMatrix {
-    packing: Packing,
+    format: Format,
     rows: usize,
     columns: usize,
     group_bytes: usize,
@@ -198,24 +165,29 @@ pub struct PackedMatrix {
 }
 
 impl PackedMatrix {
+    /// Whether weights of this format can be packed: all but the floats can.
+    pub const fn supports(format: Format) -> bool {
+        can_be_packed(format)
+    }
+
     /// A matrix of zeros, to be filled by [`PackedMatrix::groups_mut`].
     ///
     /// # Panics
-    /// Where `columns` are no whole blocks.
-    pub fn zeroed(packing: Packing, rows: usize, columns: usize) -> Self {
-        let len = packing.block_len();
+    /// Where the format cannot be packed, or `columns` are no whole blocks.
+    pub fn zeroed(format: Format, rows: usize, columns: usize) -> Self {
+        let len = format.block_len();
         assert!(columns.is_multiple_of(len), "{columns} columns are no whole blocks of {len}");
-        let group_bytes = with_layout!(packing, L => L::group_bytes(columns / TILE));
+        let group_bytes = with_layout!(format, L => L::group_bytes(columns / TILE));
         let bytes = AlignedBuffer::zeroed(rows.div_ceil(GROUP) * group_bytes);
-        Self { packing, rows, columns, group_bytes, bytes }
+        Self { format, rows, columns, group_bytes, bytes }
     }
 
     /// The matrix whose rows lie one behind the other in `file`, as blocks of that format.
     ///
     /// # Panics
-    /// Where `columns` are no whole blocks, or `file` has another length than so many rows have.
-    pub fn pack(packing: Packing, rows: usize, columns: usize, file: &[u8]) -> Self {
-        let mut matrix = Self::zeroed(packing, rows, columns);
+    /// Where the format cannot be packed, `columns` are no whole blocks, or `file` has another length than so many rows have.
+    pub fn pack(format: Format, rows: usize, columns: usize, file: &[u8]) -> Self {
+        let mut matrix = Self::zeroed(format, rows, columns);
         let row_bytes = matrix.row_bytes();
         assert_eq!(file.len(), rows * row_bytes, "the bytes of {rows} rows of {columns} columns");
         if row_bytes > 0 {
@@ -227,8 +199,8 @@ impl PackedMatrix {
     }
 
     /// The format of the weights.
-    pub fn packing(&self) -> Packing {
-        self.packing
+    pub fn format(&self) -> Format {
+        self.format
     }
 
     /// How many rows there are: outputs.
@@ -257,7 +229,7 @@ impl PackedMatrix {
 
     /// The bytes that a row takes in the file.
     pub fn row_bytes(&self) -> usize {
-        self.columns / self.packing.block_len() * self.packing.block_bytes()
+        self.columns / self.format.block_len() * self.format.block_bytes()
     }
 
     /// The memory that the matrix takes.
@@ -267,16 +239,12 @@ impl PackedMatrix {
 
     /// The groups one by one, to be packed, on several threads if you like.
     pub fn groups_mut(&mut self) -> impl Iterator<Item = GroupMut<'_>> {
-        let (packing, columns, bytes) = (self.packing, self.columns, self.group_bytes.max(1));
-        self.bytes.chunks_mut(bytes).map(move |bytes| GroupMut { packing, columns, bytes })
+        let (format, columns, bytes) = (self.format, self.columns, self.group_bytes.max(1));
+        self.bytes.chunks_mut(bytes).map(move |bytes| GroupMut { format, columns, bytes })
     }
 
     pub(crate) fn tiles(&self) -> usize {
         self.columns / TILE
-    }
-
-    pub(crate) fn group_bytes(&self) -> usize {
-        self.group_bytes
     }
 
     /// The bytes of one group and those of all groups behind it.
@@ -288,7 +256,7 @@ impl PackedMatrix {
 /// One group of a [`PackedMatrix`] that is being packed.
 #[derive(Debug)]
 pub struct GroupMut<'a> {
-    packing: Packing,
+    format: Format,
     columns: usize,
     bytes: &'a mut [u8],
 }
@@ -299,7 +267,7 @@ impl GroupMut<'_> {
     /// # Panics
     /// Where `file` has more rows than that, or not whole ones.
     pub fn pack(self, file: &[u8]) {
-        with_layout!(self.packing, L => pack_group::<L>(self.columns, blocks::<L>(file), self.bytes));
+        with_layout!(self.format, L => pack_group::<L>(self.columns, blocks::<L>(file), self.bytes));
     }
 }
 

@@ -3,6 +3,7 @@
 //! Byte j of the codes holds element j in its low half and element j + 16 in its high half.
 
 use super::block::{Block, half, nibbles, pack_nibbles};
+use super::round::{at_most, extreme, finite, floor, inverse, low_byte, scale_bits};
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -18,6 +19,24 @@ const _: () = assert!(size_of::<BlockQ4_0>() == 18 && align_of::<BlockQ4_0>() ==
 // SAFETY: bytes alone, so alignment 1, no padding, and every pattern is a value.
 unsafe impl Block for BlockQ4_0 {
     const LEN: usize = 32;
+
+    #[inline(always)]
+    fn dequantise(&self, out: &mut [f32]) {
+        let d = self.d();
+        for (out, code) in out.iter_mut().zip(self.codes()) {
+            *out = d * (i32::from(code) - i32::from(Self::ZERO)) as f32;
+        }
+    }
+
+    /// The value of the largest magnitude becomes code 0, so that the side with one code more is the one that needs it.
+    #[inline(always)]
+    fn quantise(values: &[f32]) -> Self {
+        let values: [f32; 32] = finite(values);
+        let d = extreme(&values) / -f32::from(Self::ZERO);
+        let inverse = inverse(d);
+        let codes = values.map(|value| low_byte(at_most(floor(value * inverse + 8.5), 15.0)));
+        Self::from_parts(scale_bits(d), &codes)
+    }
 }
 
 impl BlockQ4_0 {

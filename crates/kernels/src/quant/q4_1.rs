@@ -3,6 +3,7 @@
 //! Byte j of the codes holds element j in its low half and element j + 16 in its high half.
 
 use super::block::{Block, half, nibbles, pack_nibbles};
+use super::round::{at_most, finite, floor, inverse, low_byte, range, scale_bits};
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -19,6 +20,25 @@ const _: () = assert!(size_of::<BlockQ4_1>() == 20 && align_of::<BlockQ4_1>() ==
 // SAFETY: bytes alone, so alignment 1, no padding, and every pattern is a value.
 unsafe impl Block for BlockQ4_1 {
     const LEN: usize = 32;
+
+    #[inline(always)]
+    fn dequantise(&self, out: &mut [f32]) {
+        let (d, m) = (self.d(), self.m());
+        for (out, code) in out.iter_mut().zip(self.codes()) {
+            *out = d * f32::from(code) + m;
+        }
+    }
+
+    /// The smallest value becomes code 0, the largest code 15.
+    #[inline(always)]
+    fn quantise(values: &[f32]) -> Self {
+        let values: [f32; 32] = finite(values);
+        let (low, high) = range(&values);
+        let d = (high - low) / 15.0;
+        let inverse = inverse(d);
+        let codes = values.map(|value| low_byte(at_most(floor((value - low) * inverse + 0.5), 15.0)));
+        Self::from_parts(scale_bits(d), scale_bits(low), &codes)
+    }
 }
 
 impl BlockQ4_1 {

@@ -3,7 +3,9 @@
 //! Weight i of sub-block s = (d · scale\[s\]) · code\[i\] − (dmin · min\[s\]). Bytes 32j … 32j + 31 of the codes hold
 //! sub-block 2j in their low halves and sub-block 2j + 1 in their high halves.
 
+use super::affine;
 use super::block::{Block, half};
+use super::round::finite;
 use super::six_bit::{self, ScalesAndMins};
 
 /// A block as it stands in a file.
@@ -22,6 +24,17 @@ const _: () = assert!(size_of::<BlockQ4_K>() == 144 && align_of::<BlockQ4_K>() =
 // SAFETY: bytes alone, so alignment 1, no padding, and every pattern is a value.
 unsafe impl Block for BlockQ4_K {
     const LEN: usize = 256;
+
+    #[inline(always)]
+    fn dequantise(&self, out: &mut [f32]) {
+        six_bit::dequantise(&self.scales_and_mins, [self.d(), self.dmin()], &self.codes(), out);
+    }
+
+    #[inline(always)]
+    fn quantise(values: &[f32]) -> Self {
+        let (scales, codes) = affine::quantise::<15>(&finite(values));
+        Self::from_parts(&scales, &codes)
+    }
 }
 
 impl BlockQ4_K {

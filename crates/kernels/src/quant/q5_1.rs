@@ -4,6 +4,7 @@
 //! of the little-endian number `high` is the fifth bit of element i.
 
 use super::block::{Block, half, nibbles_and_fifth, pack_fifth, pack_nibbles};
+use super::round::{at_most, finite, floor, inverse, low_byte, range, scale_bits};
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -21,6 +22,25 @@ const _: () = assert!(size_of::<BlockQ5_1>() == 24 && align_of::<BlockQ5_1>() ==
 // SAFETY: bytes alone, so alignment 1, no padding, and every pattern is a value.
 unsafe impl Block for BlockQ5_1 {
     const LEN: usize = 32;
+
+    #[inline(always)]
+    fn dequantise(&self, out: &mut [f32]) {
+        let (d, m) = (self.d(), self.m());
+        for (out, code) in out.iter_mut().zip(self.codes()) {
+            *out = d * f32::from(code) + m;
+        }
+    }
+
+    /// The smallest value becomes code 0, the largest code 31.
+    #[inline(always)]
+    fn quantise(values: &[f32]) -> Self {
+        let values: [f32; 32] = finite(values);
+        let (low, high) = range(&values);
+        let d = (high - low) / 31.0;
+        let inverse = inverse(d);
+        let codes = values.map(|value| low_byte(at_most(floor((value - low) * inverse + 0.5), 31.0)));
+        Self::from_parts(scale_bits(d), scale_bits(low), &codes)
+    }
 }
 
 impl BlockQ5_1 {

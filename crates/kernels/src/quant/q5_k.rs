@@ -4,7 +4,9 @@
 //! bits of sub-block 2j in their low halves and of sub-block 2j + 1 in their high halves; bit s of byte i of `high` is the
 //! fifth bit of element i of sub-block s.
 
+use super::affine;
 use super::block::{Block, half};
+use super::round::finite;
 use super::six_bit::{self, ScalesAndMins};
 
 /// A block as it stands in a file.
@@ -24,6 +26,17 @@ const _: () = assert!(size_of::<BlockQ5_K>() == 176 && align_of::<BlockQ5_K>() =
 // SAFETY: bytes alone, so alignment 1, no padding, and every pattern is a value.
 unsafe impl Block for BlockQ5_K {
     const LEN: usize = 256;
+
+    #[inline(always)]
+    fn dequantise(&self, out: &mut [f32]) {
+        six_bit::dequantise(&self.scales_and_mins, [self.d(), self.dmin()], &self.codes(), out);
+    }
+
+    #[inline(always)]
+    fn quantise(values: &[f32]) -> Self {
+        let (scales, codes) = affine::quantise::<31>(&finite(values));
+        Self::from_parts(&scales, &codes)
+    }
 }
 
 impl BlockQ5_K {

@@ -5,6 +5,8 @@
 //! byte j of `high` the upper two bits of the elements j, j + 32, j + 64 and j + 96, from its low end.
 
 use super::block::{Block, half};
+use super::round::finite;
+use super::symmetric;
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -22,6 +24,23 @@ const _: () = assert!(size_of::<BlockQ6_K>() == 210 && align_of::<BlockQ6_K>() =
 // SAFETY: bytes alone, so alignment 1, no padding, and every pattern is a value.
 unsafe impl Block for BlockQ6_K {
     const LEN: usize = 256;
+
+    #[inline(always)]
+    fn dequantise(&self, out: &mut [f32]) {
+        let (d, codes) = (self.d(), self.codes());
+        for (s, (out, codes)) in out.chunks_exact_mut(16).zip(codes.as_chunks::<16>().0).enumerate() {
+            let scale = d * f32::from(self.scales[s]);
+            for (out, &code) in out.iter_mut().zip(codes) {
+                *out = scale * (i32::from(code) - i32::from(Self::ZERO)) as f32;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn quantise(values: &[f32]) -> Self {
+        let (d, scales, codes) = symmetric::quantise(&finite(values));
+        Self::from_parts(d, &scales, &codes)
+    }
 }
 
 impl BlockQ6_K {

@@ -1,6 +1,7 @@
 //! Q8_0: 32 weights in 34 bytes. Weight i = d · code\[i\].
 
 use super::block::{Block, half};
+use super::round::{finite, inverse, largest_magnitude, low_byte, nearest_away, scale_bits};
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -16,6 +17,24 @@ const _: () = assert!(size_of::<BlockQ8_0>() == 34 && align_of::<BlockQ8_0>() ==
 // SAFETY: bytes alone, so alignment 1, no padding, and every pattern is a value.
 unsafe impl Block for BlockQ8_0 {
     const LEN: usize = 32;
+
+    #[inline(always)]
+    fn dequantise(&self, out: &mut [f32]) {
+        let d = self.d();
+        for (out, code) in out.iter_mut().zip(self.codes) {
+            *out = d * f32::from(code);
+        }
+    }
+
+    /// The value of the largest magnitude becomes ±127.
+    #[inline(always)]
+    fn quantise(values: &[f32]) -> Self {
+        let values: [f32; 32] = finite(values);
+        let d = largest_magnitude(&values) / 127.0;
+        let inverse = inverse(d);
+        let codes = values.map(|value| low_byte(nearest_away(value * inverse)) as i8);
+        Self::from_parts(scale_bits(d), &codes)
+    }
 }
 
 impl BlockQ8_0 {

@@ -29,6 +29,18 @@ pub(crate) fn unpack(bytes: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
     (scales, mins)
 }
 
+/// The weights of a block; `d` and `dmin` together in `scale`.
+#[inline(always)]
+pub(crate) fn dequantise(packed: &[u8; 12], [d, dmin]: [f32; 2], codes: &[u8; 256], out: &mut [f32]) {
+    let (scales, mins) = unpack(packed);
+    for (s, (out, codes)) in out.chunks_exact_mut(32).zip(codes.as_chunks::<32>().0).enumerate() {
+        let (scale, min) = (d * f32::from(scales[s]), dmin * f32::from(mins[s]));
+        for (out, &code) in out.iter_mut().zip(codes) {
+            *out = scale * f32::from(code) - min;
+        }
+    }
+}
+
 /// The inverse of [`unpack`]; only the low six bits of each are used.
 #[inline(always)]
 pub(crate) fn pack(from: &ScalesAndMins) -> [u8; 12] {

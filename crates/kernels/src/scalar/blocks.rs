@@ -2,12 +2,12 @@
 
 use super::packed::add_tile;
 use crate::quant::activations::Activations;
-use crate::quant::packed::{Layout, Packing, with_layout};
+use crate::quant::packed::{Layout, with_layout};
 use crate::quant::tile::TILE;
-use crate::quant::{Block, blocks};
+use crate::quant::{Block, Format, blocks};
 
 /// See [`Kernels::matvec_blocks`](crate::Kernels::matvec_blocks).
-pub(crate) fn matvec_blocks(format: Packing, weights: &[u8], x: &Activations, row: usize, out: &mut [f32]) {
+pub(crate) fn matvec_blocks(format: Format, weights: &[u8], x: &Activations, row: usize, out: &mut [f32]) {
     with_layout!(format, L => {
         let rows = blocks::<L>(weights).chunks_exact((x.columns() / L::LEN).max(1));
         out.fill(0.0);

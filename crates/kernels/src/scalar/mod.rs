@@ -4,3 +4,4 @@ pub(crate) mod activations;
 pub(crate) mod blocks;
 pub(crate) mod elementwise;
 pub(crate) mod packed;
+pub(crate) mod quant;

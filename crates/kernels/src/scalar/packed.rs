@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::quant::activations::{ActivationBlock, Activations};
 use crate::quant::half::f16_to_f32;
-use crate::quant::matmul::OutputPart;
+use crate::quant::matmul::Outputs;
 use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix, with_layout};
 use crate::quant::tile::{TILE, Tile};
 
@@ -17,18 +17,14 @@ pub(crate) fn matvec_packed(
     out: &mut [f32],
 ) {
     for (out, n) in out.iter_mut().zip(weights.rows_of(groups)) {
-        *out = with_layout!(weights.packing(), L => dot_packed::<L>(weights, n, x, row));
+        *out = with_layout!(weights.format(), L => dot_packed::<L>(weights, n, x, row));
     }
 }
 
 /// See [`Kernels::matmul_packed`](crate::Kernels::matmul_packed).
-pub(crate) fn matmul_part(weights: &PackedMatrix, groups: Range<usize>, x: &Activations, out: OutputPart<'_>) {
-    for n in weights.rows_of(groups) {
-        for row in 0..x.rows() {
-            let value = with_layout!(weights.packing(), L => dot_packed::<L>(weights, n, x, row));
-            // SAFETY: the column belongs to the groups of this call.
-            unsafe { out.at(row, n).write(value) };
-        }
+pub(crate) fn matmul_packed(weights: &PackedMatrix, groups: Range<usize>, x: &Activations, out: &mut Outputs<'_>) {
+    for row in 0..x.rows() {
+        matvec_packed(weights, groups.clone(), x, row, out.row_mut(row));
     }
 }
 

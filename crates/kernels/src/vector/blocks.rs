@@ -1,15 +1,15 @@
 //! Weights as they lie in a file, times activations.
 
+use crate::quant::Format;
 use crate::quant::activations::Activations;
 use crate::quant::byte_simd::ByteSimd;
-use crate::quant::packed::Packing;
 use crate::scalar;
 
 /// See [`Kernels::matvec_blocks`](crate::Kernels::matvec_blocks).
 #[inline(always)]
 pub(crate) fn matvec_blocks<S: ByteSimd>(
     _: S,
-    format: Packing,
+    format: Format,
     weights: &[u8],
     x: &Activations,
     row: usize,

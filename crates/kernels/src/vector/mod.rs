@@ -5,3 +5,4 @@ pub(crate) mod blocks;
 pub(crate) mod elementwise;
 pub(crate) mod packed;
 mod panel;
+pub(crate) mod quant;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::panel;
 use crate::quant::activations::{ActivationBlock, Activations};
 use crate::quant::byte_simd::{ByteSimd, steps};
-use crate::quant::matmul::OutputPart;
+use crate::quant::matmul::Outputs;
 use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix, with_layout};
 use crate::quant::tile::TILE;
 
@@ -23,7 +23,7 @@ pub(crate) fn matvec_packed<S: ByteSimd>(
     out: &mut [f32],
 ) {
     let x = Row::new(x, row);
-    with_layout!(weights.packing(), L => {
+    with_layout!(weights.format(), L => {
         let mut out = out.chunks_mut(GROUP);
         for group in groups {
             let mut sums = [0.0; GROUP];
@@ -36,16 +36,16 @@ pub(crate) fn matvec_packed<S: ByteSimd>(
     });
 }
 
-/// See [`Kernels::matmul_part`](crate::Kernels::matmul_packed).
+/// See [`Kernels::matmul_packed`](crate::Kernels::matmul_packed).
 #[inline(always)]
-pub(crate) fn matmul_part<S: ByteSimd>(
+pub(crate) fn matmul_packed<S: ByteSimd>(
     simd: S,
     weights: &PackedMatrix,
     groups: Range<usize>,
     x: &Activations,
-    out: OutputPart<'_>,
+    out: &mut Outputs<'_>,
 ) {
-    with_layout!(weights.packing(), L => panel::matmul::<S, L>(simd, weights, groups, x, out));
+    with_layout!(weights.format(), L => panel::matmul::<S, L>(simd, weights, groups, x, out));
 }
 
 /// One row of activations.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::packed::{MOST_VECTORS, Part, Row, begin, load_codes, offset, scale, settles};
 use crate::quant::activations::Activations;
 use crate::quant::byte_simd::{ByteSimd, steps};
-use crate::quant::matmul::OutputPart;
+use crate::quant::matmul::Outputs;
 use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix};
 
 /// Rows of activations per pass over the weights. Their sums take 8 KiB.
@@ -37,7 +37,7 @@ pub(super) fn matmul<S: ByteSimd, L: Layout>(
     weights: &PackedMatrix,
     groups: Range<usize>,
     x: &Activations,
-    out: OutputPart<'_>,
+    out: &mut Outputs<'_>,
 ) {
     let mut panel = Panel {
         codes: [0; TILES * 8 * 4 * WIDTH],
@@ -45,34 +45,28 @@ pub(super) fn matmul<S: ByteSimd, L: Layout>(
         offsets: [0.0; TILES * WIDTH],
         sums: [0.0; BATCH * WIDTH],
     };
+    let first_column = groups.start * GROUP;
     let mut first = 0;
     while first < x.rows() {
         let rows = first..(first + BATCH).min(x.rows());
         let mut group = groups.start;
-        while S::GROUPS == 2 && group + 2 <= groups.end {
-            let job = Job { weights, group, x, first_tile: 0, tiles: 0 };
-            by_panel::<S, L, 2>(simd, job, rows.clone(), &mut panel);
-            write::<2>(&panel, weights, group, rows.clone(), out);
-            group += 2;
-        }
         while group < groups.end {
             let job = Job { weights, group, x, first_tile: 0, tiles: 0 };
-            by_panel::<S, L, 1>(simd, job, rows.clone(), &mut panel);
-            write::<1>(&panel, weights, group, rows.clone(), out);
-            group += 1;
+            let two = S::GROUPS == 2 && group + 2 <= groups.end;
+            if two {
+                by_panel::<S, L, 2>(simd, job, rows.clone(), &mut panel);
+            } else {
+                by_panel::<S, L, 1>(simd, job, rows.clone(), &mut panel);
+            }
+            let width = if two { 2 * GROUP } else { GROUP };
+            for (sums, row) in panel.sums.chunks_exact(width).zip(rows.clone()) {
+                let out = &mut out.row_mut(row)[group * GROUP - first_column..];
+                let width = width.min(out.len());
+                out[..width].copy_from_slice(&sums[..width]);
+            }
+            group += width / GROUP;
         }
         first += BATCH;
-    }
-}
-
-/// Copies the sums of `G` groups to their places.
-#[inline(always)]
-fn write<const G: usize>(panel: &Panel, weights: &PackedMatrix, group: usize, rows: Range<usize>, out: OutputPart<'_>) {
-    let columns = weights.rows_of(group..group + G);
-    for (sums, row) in panel.sums.chunks_exact(G * GROUP).zip(rows) {
-        let to = out.at(row, columns.start);
-        // SAFETY: the row has a column for each row of weights; these belong to the groups of this call.
-        unsafe { to.copy_from_nonoverlapping(sums.as_ptr(), columns.len()) };
     }
 }
 

@@ -1,0 +1,121 @@
+//! The table of formats.
+
+use super::block::{Block, dequantise_row, quantise_row};
+use super::float::{BlockBF16, BlockF16, BlockF32};
+use super::*;
+
+/// How far a format may be from what was quantised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// The root of the mean squared error over that of the weights, where these are drawn from a normal distribution.
+    pub rms: f64,
+    /// The largest error of a weight over the largest magnitude in its block, for any finite weights that the scale (an f16)
+    /// holds in full precision.
+    pub max: f64,
+}
+
+/// Writes [`Format`] and what depends on it from one row per format.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $cli:literal, $block:ty, rms $rms:literal, max $max:literal;)+) => {
+        /// A format of weights, as GGUF files name it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[allow(non_camel_case_types, reason = "the formats' own names")]
+        pub enum Format {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl Format {
+            /// Every format, in the order of their ids.
+            pub const ALL: &[Format] = &[$(Format::$name),+];
+
+            /// The type's number in a GGUF file.
+            pub const fn id(self) -> u32 {
+                match self { $(Format::$name => $id,)+ }
+            }
+
+            /// The type's name in GGUF, such as `Q4_K`.
+            pub const fn gguf_name(self) -> &'static str {
+                match self { $(Format::$name => stringify!($name),)+ }
+            }
+
+            /// The name on the command line and in reports, such as `q4_k`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Format::$name => $cli,)+ }
+            }
+
+            /// How many weights a block holds; 1 for the formats without blocks.
+            pub const fn block_len(self) -> usize {
+                match self { $(Format::$name => <$block>::LEN,)+ }
+            }
+
+            /// How many bytes a block takes.
+            pub const fn block_bytes(self) -> usize {
+                match self { $(Format::$name => <$block>::BYTES,)+ }
+            }
+
+            /// How far [`Kernels::quantise`](crate::Kernels::quantise) and back may lead away from the weights.
+            pub const fn bound(self) -> Bound {
+                match self { $(Format::$name => Bound { rms: $rms, max: $max },)+ }
+            }
+
+            #[inline(always)]
+            pub(crate) fn dequantise(self, from: &[u8], out: &mut [f32]) {
+                match self { $(Format::$name => dequantise_row::<$block>(from, out),)+ }
+            }
+
+            #[inline(always)]
+            pub(crate) fn quantise(self, from: &[f32], out: &mut [u8]) {
+                match self { $(Format::$name => quantise_row::<$block>(from, out),)+ }
+            }
+        }
+    };
+}
+
+formats! {
+    /// Single precision.
+    F32 = 0, "f32", BlockF32, rms 0.0, max 0.0;
+    /// Half precision.
+    F16 = 1, "f16", BlockF16, rms 1.0, max 1.0;
+    /// 4 bits and a scale per 32 weights.
+    Q4_0 = 2, "q4_0", BlockQ4_0, rms 1.0, max 1.0;
+    /// 4 bits, a scale and a minimum per 32 weights.
+    Q4_1 = 3, "q4_1", BlockQ4_1, rms 1.0, max 1.0;
+    /// 5 bits and a scale per 32 weights.
+    Q5_0 = 6, "q5_0", BlockQ5_0, rms 1.0, max 1.0;
+    /// 5 bits, a scale and a minimum per 32 weights.
+    Q5_1 = 7, "q5_1", BlockQ5_1, rms 1.0, max 1.0;
+    /// 8 bits and a scale per 32 weights.
+    Q8_0 = 8, "q8_0", BlockQ8_0, rms 1.0, max 1.0;
+    /// 4 bits, and 6 bits each of scale and minimum per 32 weights.
+    Q4_K = 12, "q4_k", BlockQ4_K, rms 1.0, max 1.0;
+    /// 5 bits, and 6 bits each of scale and minimum per 32 weights.
+    Q5_K = 13, "q5_k", BlockQ5_K, rms 1.0, max 1.0;
+    /// 6 bits, and 8 bits of scale per 16 weights.
+    Q6_K = 14, "q6_k", BlockQ6_K, rms 1.0, max 1.0;
+    /// The upper half of single precision.
+    BF16 = 30, "bf16", BlockBF16, rms 1.0, max 1.0;
+}
+
+impl Format {
+    /// The format of this number in a GGUF file, where it is one of these.
+    pub fn from_id(id: u32) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.id() == id)
+    }
+
+    /// The format of this name in any case: `q4_k`, `Q4_K`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.name().eq_ignore_ascii_case(name))
+    }
+
+    /// How many bytes a row of `cols` weights takes; nothing where that is not whole blocks.
+    pub fn row_bytes(self, cols: usize) -> Option<usize> {
+        let whole = cols.is_multiple_of(self.block_len());
+        whole.then(|| cols / self.block_len()).and_then(|blocks| blocks.checked_mul(self.block_bytes()))
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
