@@ -92,3 +92,21 @@ macro_rules! steps {
     ($step:ident in [$($number:literal)+] $body:block) => {$({ const $step: usize = $number; $body })+};
 }
 pub(crate) use steps;
+
+/// Loops from 0 to a constant that are surely unrolled, so that what is indexed by their counter can live in registers:
+/// over the vectors of some groups, of which there are up to four, or over up to six rows.
+macro_rules! unrolled {
+    ($v:ident < vectors $end:expr => $body:block) => {
+        $crate::quant::byte_simd::unrolled!($v in [0 1 2 3] < $end => $body)
+    };
+    ($r:ident < rows $end:expr => $body:block) => {
+        $crate::quant::byte_simd::unrolled!($r in [0 1 2 3 4 5] < $end => $body)
+    };
+    ($i:ident in [$($number:literal)+] < $end:expr => $body:block) => {$(
+        if $number < $end {
+            let $i = $number;
+            $body
+        }
+    )+};
+}
+pub(crate) use unrolled;

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | 8 | the eight steps, codes counted from 0 (−128 is 0) |
 //! | 4 | four lines of 64 bytes: the low halves of line j are step 2j, the high halves step 2j + 1 |
-//! | 5 | as 4, then a line in which bit j is the fifth bit of step j |
-//! | 6 | as 4, then a line whose bits 2j and 2j + 1 are the upper bits of step j, and a line for the steps 4 + j |
+//! | 5 | a line in which bit j is the fifth bit of step j, then as 4 |
+//! | 6 | a line whose bits 2j and 2j + 1 are the upper bits of step j, then two lines as in 4; the same for steps 4 + j |
 //!
 //! A chunk is a header of scales, and its tiles; a group is a row of chunks, and the matrix a column of groups, so that memory is
 //! read in the order in which it lies. Chunks are whole cache lines:
@@ -33,6 +33,16 @@ pub const GROUP: usize = 16;
 
 /// A step of one group: 16 rows × 4 columns.
 pub(crate) const LINE: usize = 64;
+
+/// The line of a tile that holds the low four bits of a step.
+pub(crate) const fn low_line(bits: usize, step: usize) -> usize {
+    high_line(bits, step) + (bits > 4) as usize + if bits == 6 { step % 4 / 2 } else { step / 2 }
+}
+
+/// The line of a tile that holds the bits above those, if there are any. It comes first, since it is needed first.
+pub(crate) const fn high_line(bits: usize, step: usize) -> usize {
+    if bits == 6 { step / 4 * 3 } else { 0 }
+}
 
 /// How a format lies in a [`PackedMatrix`]. Offsets are in bytes from the beginning of a chunk.
 pub(crate) trait Layout: Tiled {
@@ -298,10 +308,10 @@ fn write_codes(bits: usize, codes: &[u8; TILE], row: usize, tile: &mut [u8]) {
                 tile[LINE * step + at] = *code;
                 continue;
             }
-            tile[LINE * (step / 2) + at] |= (code & 15) << (step % 2 * 4);
+            tile[LINE * low_line(bits, step) + at] |= (code & 15) << (step % 2 * 4);
             match bits {
-                5 => tile[LINE * 4 + at] |= (code >> 4) << step,
-                6 => tile[LINE * (4 + step / 4) + at] |= (code >> 4) << (step % 4 * 2),
+                5 => tile[LINE * high_line(bits, step) + at] |= (code >> 4) << step,
+                6 => tile[LINE * high_line(bits, step) + at] |= (code >> 4) << (step % 4 * 2),
                 _ => {}
             }
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::quant::activations::{ActivationBlock, Activations};
 use crate::quant::half::f16_to_f32;
 use crate::quant::matmul::Outputs;
-use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix, with_layout};
+use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix, high_line, low_line, with_layout};
 use crate::quant::tile::{TILE, Tile};
 
 /// See [`Kernels::matvec_packed`](crate::Kernels::matvec_packed).
@@ -77,10 +77,11 @@ fn read_code(bits: usize, tile: &[u8], row: usize, column: usize) -> u8 {
     if bits == 8 {
         return tile[LINE * step + at];
     }
-    let low = tile[LINE * (step / 2) + at] >> (step % 2 * 4) & 15;
+    let low = tile[LINE * low_line(bits, step) + at] >> (step % 2 * 4) & 15;
+    let high = tile[LINE * high_line(bits, step) + at];
     match bits {
-        5 => low | (tile[LINE * 4 + at] >> step & 1) << 4,
-        6 => low | (tile[LINE * (4 + step / 4) + at] >> (step % 4 * 2) & 3) << 4,
+        5 => low | (high >> step & 1) << 4,
+        6 => low | (high >> (step % 4 * 2) & 3) << 4,
         _ => low,
     }
 }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::panel;
 use crate::quant::activations::{ActivationBlock, Activations};
-use crate::quant::byte_simd::{ByteSimd, steps};
+use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
-use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix, with_layout};
+use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix, high_line, low_line, with_layout};
 use crate::quant::tile::TILE;
 
 /// As many vectors as a group can have.
@@ -125,9 +125,9 @@ unsafe fn add_tile<S: ByteSimd, L: Layout>(
         add_scaled::<S, L>(simd, Part { chunk, tile, half: 1 }, &sums, block, acc);
         if L::OFFSETS {
             let sum = simd.splat(block.scaled_sum);
-            for v in 0..GROUP / S::LANES {
+            unrolled!(v < vectors GROUP / S::LANES => {
                 acc[v] = simd.fma(offset::<S, L>(simd, chunk, tile, v), sum, acc[v]);
-            }
+            });
         }
     }
 }
@@ -161,7 +161,7 @@ pub(super) unsafe fn begin<S: ByteSimd, L: Layout>(simd: S, minus: *const i32) -
 }
 
 /// Whether the sums must be settled after a step.
-pub(super) const fn settles(bits: usize, step: usize) -> bool {
+const fn settles(bits: usize, step: usize) -> bool {
     match bits {
         4 => step == 7,
         5 => step % 4 == 3,
@@ -183,19 +183,19 @@ unsafe fn add_step<S: ByteSimd, L: Layout, const STEP: usize>(
     unsafe {
         if L::BITS == 8 {
             let word = simd.wide_word(x.codes.add(4 * STEP), x.wide.add(4 * STEP));
-            for v in 0..GROUP / S::LANES {
+            unrolled!(v < vectors GROUP / S::LANES => {
                 let codes = simd.wide(load_codes::<S, L, STEP>(simd, codes.add(4 * S::LANES * v)));
                 sums[v] = simd.dot_wide(sums[v], codes, word);
-            }
+            });
         } else {
             let word = simd.word(x.codes.add(4 * STEP));
-            for v in 0..GROUP / S::LANES {
+            unrolled!(v < vectors GROUP / S::LANES => {
                 let codes = load_codes::<S, L, STEP>(simd, codes.add(4 * S::LANES * v));
                 sums[v] = simd.dot(sums[v], codes, word);
                 if settles(L::BITS, STEP) {
                     sums[v] = simd.settle(sums[v]);
                 }
-            }
+            });
         }
     }
 }
@@ -211,11 +211,12 @@ pub(super) unsafe fn load_codes<S: ByteSimd, L: Layout, const STEP: usize>(simd:
         if L::BITS == 8 {
             return simd.load_bytes(tile.add(LINE * STEP));
         }
-        let two = simd.load_bytes(tile.add(LINE * (STEP / 2)));
+        let two = simd.load_bytes(tile.add(LINE * low_line(L::BITS, STEP)));
         let low = if STEP % 2 == 0 { simd.low(two) } else { simd.high(two) };
+        let high = tile.add(LINE * high_line(L::BITS, STEP));
         match L::BITS {
-            5 => simd.fifth::<STEP>(low, simd.load_bytes(tile.add(LINE * 4))),
-            6 => simd.sixth::<STEP>(low, simd.load_bytes(tile.add(LINE * (4 + STEP / 4)))),
+            5 => simd.fifth::<STEP>(low, simd.load_bytes(high)),
+            6 => simd.sixth::<STEP>(low, simd.load_bytes(high)),
             _ => low,
         }
     }
@@ -232,11 +233,11 @@ unsafe fn add_scaled<S: ByteSimd, L: Layout>(
     acc: &mut [S::F; MOST_VECTORS],
 ) {
     let x_scale = simd.splat(block.scale);
-    for v in 0..GROUP / S::LANES {
+    unrolled!(v < vectors GROUP / S::LANES => {
         // SAFETY: as the caller promises.
         let scale = simd.mul(unsafe { scale::<S, L>(simd, part, v) }, x_scale);
         acc[v] = simd.fma(simd.sum_to_f32(sums[v]), scale, acc[v]);
-    }
+    });
 }
 
 /// The scales of vector `v` of a group.

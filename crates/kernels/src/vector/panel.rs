@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use super::packed::{MOST_VECTORS, Part, Row, begin, load_codes, offset, scale, settles};
+use super::packed::{MOST_VECTORS, Part, Row, begin, load_codes, offset, scale};
 use crate::quant::activations::Activations;
-use crate::quant::byte_simd::{ByteSimd, steps};
+use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
 use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix};
 
@@ -45,13 +45,14 @@ pub(super) fn matmul<S: ByteSimd, L: Layout>(
         offsets: [0.0; TILES * WIDTH],
         sums: [0.0; BATCH * WIDTH],
     };
+    let steps = std::hint::black_box(8);
     let first_column = groups.start * GROUP;
     let mut first = 0;
     while first < x.rows() {
         let rows = first..(first + BATCH).min(x.rows());
         let mut group = groups.start;
         while group < groups.end {
-            let job = Job { weights, group, x, first_tile: 0, tiles: 0 };
+            let job = Job { weights, group, x, first_tile: 0, tiles: 0, steps };
             let two = S::GROUPS == 2 && group + 2 <= groups.end;
             if two {
                 by_panel::<S, L, 2>(simd, job, rows.clone(), &mut panel);
@@ -80,6 +81,9 @@ struct Job<'a> {
     /// The first tile of the panel, and how many there are.
     first_tile: usize,
     tiles: usize,
+    /// Eight, which the compiler must not know: it would unroll the loop over steps and then do one sum after the other, for which
+    /// there are not enough registers (measured: a third of the speed with AVX2).
+    steps: usize,
 }
 
 /// The sums of `G` groups and some rows of activations.
@@ -156,26 +160,33 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     let vectors = G * GROUP / S::LANES;
     // SAFETY: the rows have the tiles of the job; the panel has them too; all else as the caller promises.
     unsafe {
-        let x: [Row; R] = std::array::from_fn(|r| Row::new(job.x, row + r).tile(job.first_tile));
-        let mut acc = [[simd.splat(0.0); MOST_VECTORS]; R];
-        for r in 0..R {
-            for u in 0..vectors {
-                acc[r][u] = simd.load_ptr(sums.add(r * G * GROUP + u * S::LANES));
-            }
+        let mut x = [Row::new(job.x, row).tile(job.first_tile); R];
+        for r in 1..R {
+            x[r] = Row::new(job.x, row + r).tile(job.first_tile);
         }
+        let mut acc = [[simd.splat(0.0); MOST_VECTORS]; R];
+        unrolled!(r < rows R => {
+            unrolled!(u < vectors vectors => {
+                acc[r][u] = simd.load_ptr(sums.add(r * G * GROUP + u * S::LANES));
+            });
+        });
         for t in 0..job.tiles {
             let tile = PanelTile {
                 codes: (&raw const (*panel).codes).cast::<u8>().add(t * 8 * LINE * G),
                 scales: (&raw const (*panel).scales).cast::<f32>().add(2 * t * G * GROUP),
                 offsets: (&raw const (*panel).offsets).cast::<f32>().add(t * G * GROUP),
+                steps: job.steps,
             };
-            tile_by_rows::<S, L, G, R>(simd, tile, &x, t, &mut acc);
+            tile_by_rows::<S, L, G, R>(simd, tile, &x, &mut acc);
+            unrolled!(r < rows R => {
+                x[r] = x[r].tile(1);
+            });
         }
-        for r in 0..R {
-            for u in 0..vectors {
+        unrolled!(r < rows R => {
+            unrolled!(u < vectors vectors => {
                 simd.store_ptr(acc[r][u], sums.add(r * G * GROUP + u * S::LANES));
-            }
-        }
+            });
+        });
     }
     R
 }
@@ -186,87 +197,125 @@ struct PanelTile {
     codes: *const u8,
     scales: *const f32,
     offsets: *const f32,
+    steps: usize,
 }
 
 /// # Safety
-/// `tile` is one of a panel of `G` groups, and the rows have more tiles than `t`.
+/// `tile` is one of a panel of `G` groups, and the rows have 32 more activations.
 #[inline(always)]
 unsafe fn tile_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     simd: S,
     tile: PanelTile,
     x: &[Row; R],
-    t: usize,
     acc: &mut [[S::F; MOST_VECTORS]; R],
 ) {
     // SAFETY: as the caller promises.
     unsafe {
         let mut sums = [[simd.zero(); MOST_VECTORS]; R];
-        for r in 0..R {
-            let block = &*x[r].blocks.add(t);
+        unrolled!(r < rows R => {
+            let block = &*x[r].blocks;
             sums[r] = begin::<S, L>(simd, if L::HALVED { &block.minus_halves[0] } else { &block.minus });
-        }
-        steps!(STEP in [0 1 2 3] { step_by_rows::<S, L, G, R, STEP>(simd, tile.codes, x, t, &mut sums) });
+        });
+        let half = tile.steps / 2;
         if L::HALVED {
-            scale_rows::<S, G, R>(simd, tile.scales, x, t, &sums, acc);
-            for r in 0..R {
-                sums[r] = begin::<S, L>(simd, &(*x[r].blocks.add(t)).minus_halves[1]);
-            }
+            steps_by_rows::<S, L, G, R>(simd, tile.codes, x, 0..half, &mut sums);
+            scale_rows::<S, G, R>(simd, tile.scales, x, &sums, acc);
+            unrolled!(r < rows R => {
+                sums[r] = begin::<S, L>(simd, &(*x[r].blocks).minus_halves[1]);
+            });
+            steps_by_rows::<S, L, G, R>(simd, tile.codes, x, half..tile.steps, &mut sums);
+        } else if L::BITS == 5 {
+            steps_by_rows::<S, L, G, R>(simd, tile.codes, x, 0..half, &mut sums);
+            steps_by_rows::<S, L, G, R>(simd, tile.codes, x, half..tile.steps, &mut sums);
+        } else {
+            steps_by_rows::<S, L, G, R>(simd, tile.codes, x, 0..tile.steps, &mut sums);
         }
-        steps!(STEP in [4 5 6 7] { step_by_rows::<S, L, G, R, STEP>(simd, tile.codes, x, t, &mut sums) });
         let scales = tile.scales.add(if L::HALVED { G * GROUP } else { 0 });
-        scale_rows::<S, G, R>(simd, scales, x, t, &sums, acc);
+        scale_rows::<S, G, R>(simd, scales, x, &sums, acc);
         if L::OFFSETS {
-            for u in 0..G * GROUP / S::LANES {
+            unrolled!(u < vectors G * GROUP / S::LANES => {
                 let offset = simd.load_ptr(tile.offsets.add(u * S::LANES));
-                for r in 0..R {
-                    acc[r][u] = simd.fma(offset, simd.splat((*x[r].blocks.add(t)).scaled_sum), acc[r][u]);
-                }
-            }
+                unrolled!(r < rows R => {
+                    acc[r][u] = simd.fma(offset, simd.splat((*x[r].blocks).scaled_sum), acc[r][u]);
+                });
+            });
         }
     }
+}
+
+/// Some steps of a tile, settled at the end. With codes of six bits an even number of them, settled two by two.
+///
+/// # Safety
+/// As for [`tile_by_rows`].
+#[inline(always)]
+unsafe fn steps_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
+    simd: S,
+    codes: *const u8,
+    x: &[Row; R],
+    steps: Range<usize>,
+    sums: &mut [[S::Sum; MOST_VECTORS]; R],
+) {
+    let mut step = steps.start;
+    while step < steps.end {
+        // SAFETY: as the caller promises.
+        unsafe {
+            step_by_rows::<S, L, G, R>(simd, codes, x, step, sums);
+            if L::BITS == 6 {
+                step += 1;
+                step_by_rows::<S, L, G, R>(simd, codes, x, step, sums);
+                settle_rows::<S, G, R>(simd, sums);
+            }
+        }
+        step += 1;
+    }
+    if L::BITS < 6 {
+        settle_rows::<S, G, R>(simd, sums);
+    }
+}
+
+#[inline(always)]
+fn settle_rows<S: ByteSimd, const G: usize, const R: usize>(simd: S, sums: &mut [[S::Sum; MOST_VECTORS]; R]) {
+    unrolled!(r < rows R => {
+        unrolled!(u < vectors G * GROUP / S::LANES => {
+            sums[r][u] = simd.settle(sums[r][u]);
+        });
+    });
 }
 
 /// # Safety
 /// As for [`tile_by_rows`].
 #[inline(always)]
-unsafe fn step_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize, const STEP: usize>(
+unsafe fn step_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     simd: S,
     codes: *const u8,
     x: &[Row; R],
-    t: usize,
+    step: usize,
     sums: &mut [[S::Sum; MOST_VECTORS]; R],
 ) {
-    let vectors = G * GROUP / S::LANES;
     // SAFETY: as the caller promises.
     unsafe {
-        let codes = codes.add(STEP * LINE * G);
-        if L::BITS == 8 {
-            let mut wide = [simd.wide(simd.load_bytes(codes)); MOST_VECTORS];
-            for u in 1..vectors {
-                wide[u] = simd.wide(simd.load_bytes(codes.add(u * 4 * S::LANES)));
-            }
-            for r in 0..R {
-                let at = 32 * t + 4 * STEP;
-                let word = simd.wide_word(x[r].codes.add(at), x[r].wide.add(at));
-                for u in 0..vectors {
-                    sums[r][u] = simd.dot_wide(sums[r][u], wide[u], word);
-                }
-            }
-            return;
-        }
+        let codes = codes.add(step * LINE * G);
         let mut bytes = [simd.load_bytes(codes); MOST_VECTORS];
-        for u in 1..vectors {
+        unrolled!(u < vectors G * GROUP / S::LANES => {
             bytes[u] = simd.load_bytes(codes.add(u * 4 * S::LANES));
-        }
-        for r in 0..R {
-            let word = simd.word(x[r].codes.add(32 * t + 4 * STEP));
-            for u in 0..vectors {
-                sums[r][u] = simd.dot(sums[r][u], bytes[u], word);
-                if settles(L::BITS, STEP) {
-                    sums[r][u] = simd.settle(sums[r][u]);
-                }
+        });
+        let mut wide = [simd.wide(bytes[0]); MOST_VECTORS];
+        unrolled!(u < vectors G * GROUP / S::LANES => {
+            wide[u] = simd.wide(bytes[u]);
+        });
+        unrolled!(r < rows R => {
+            if L::BITS == 8 {
+                let word = simd.wide_word(x[r].codes.add(4 * step), x[r].wide.add(4 * step));
+                unrolled!(u < vectors G * GROUP / S::LANES => {
+                    sums[r][u] = simd.dot_wide(sums[r][u], wide[u], word);
+                });
+            } else {
+                let word = simd.word(x[r].codes.add(4 * step));
+                unrolled!(u < vectors G * GROUP / S::LANES => {
+                    sums[r][u] = simd.dot(sums[r][u], bytes[u], word);
+                });
             }
-        }
+        });
     }
 }
 
@@ -277,18 +326,17 @@ unsafe fn scale_rows<S: ByteSimd, const G: usize, const R: usize>(
     simd: S,
     scales: *const f32,
     x: &[Row; R],
-    t: usize,
     sums: &[[S::Sum; MOST_VECTORS]; R],
     acc: &mut [[S::F; MOST_VECTORS]; R],
 ) {
-    for u in 0..G * GROUP / S::LANES {
+    unrolled!(u < vectors G * GROUP / S::LANES => {
         // SAFETY: as the caller promises.
         unsafe {
             let scale = simd.load_ptr(scales.add(u * S::LANES));
-            for r in 0..R {
-                let both = simd.mul(scale, simd.splat((*x[r].blocks.add(t)).scale));
+            unrolled!(r < rows R => {
+                let both = simd.mul(scale, simd.splat((*x[r].blocks).scale));
                 acc[r][u] = simd.fma(simd.sum_to_f32(sums[r][u]), both, acc[r][u]);
-            }
+            });
         }
-    }
+    });
 }

@@ -197,10 +197,12 @@ fn activations_may_be_anything() {
             for (row, special) in specials.iter().enumerate() {
                 let mut out = [0.0; 18];
                 kernels.matvec_packed(&packed, 0..2, &x, row, &mut out);
-                assert!(
-                    out.iter().all(|value| value.is_nan() != special.is_finite()),
-                    "{format} by {special}: {out:?}"
-                );
+                let right = |value: &f32| match special.abs() {
+                    0.0..1e31 => value.is_finite(),
+                    _ if special.is_finite() => true, // The sum may be beyond f32.
+                    _ => value.is_nan(),
+                };
+                assert!(out.iter().all(right), "{format} by {special}: {out:?}");
             }
         }
     }
