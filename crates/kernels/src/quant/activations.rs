@@ -19,6 +19,31 @@ pub struct Activations {
     pub(crate) blocks: Vec<ActivationBlock>, // (row, column / 32)
 }
 
+/// One row of [`Activations`].
+#[derive(Debug, Clone, Copy)]
+pub struct ActivationRow<'a> {
+    codes: &'a [i8],
+    pub(crate) wide: &'a [i16],
+    pub(crate) blocks: &'a [ActivationBlock],
+}
+
+impl<'a> ActivationRow<'a> {
+    /// The codes.
+    pub fn codes(self) -> &'a [i8] {
+        self.codes
+    }
+
+    /// The scale of the codes from 32 · `block` on.
+    pub fn scale(self, block: usize) -> f32 {
+        self.blocks[block].scale
+    }
+
+    /// How many there are.
+    pub fn columns(self) -> usize {
+        self.codes.len()
+    }
+}
+
 /// What belongs to 32 codes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C)]
@@ -67,20 +92,18 @@ impl Activations {
         self.columns
     }
 
-    /// The codes of one row.
-    pub fn codes(&self, row: usize) -> &[i8] {
-        assert!(row < self.rows);
-        &self.codes[row * self.columns..][..self.columns]
-    }
-
-    /// The scale of block `block` of one row, for the 32 codes from 32 · block on.
-    pub fn scale(&self, row: usize, block: usize) -> f32 {
-        self.row_blocks(row)[block].scale
-    }
-
-    pub(crate) fn row_blocks(&self, row: usize) -> &[ActivationBlock] {
-        assert!(row < self.rows);
-        &self.blocks[row * (self.columns / TILE)..][..self.columns / TILE]
+    /// One row.
+    ///
+    /// # Panics
+    /// Where so many were not quantised.
+    #[track_caller]
+    pub fn row(&self, row: usize) -> ActivationRow<'_> {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        ActivationRow {
+            codes: &self.codes[row * self.columns..][..self.columns],
+            wide: &self.wide[row * self.columns..][..self.columns],
+            blocks: &self.blocks[row * (self.columns / TILE)..][..self.columns / TILE],
+        }
     }
 
     /// Takes as many rows as `values` are, if there is room for them.

@@ -4,42 +4,36 @@
 //! exact, and then one rounded multiplication of scales and one fused addition:
 //! acc = fma(Σ (code − zero) · x, scale · x_scale, acc), for either half of a tile in Q6_K; and where weights have an offset,
 //! acc = fma(offset, x_scale · Σ x, acc). Every instruction set does just that, so all give the same bits, and so do the product by a
-//! vector and by a matrix, whichever groups of rows a call computes.
+//! vector and by a matrix, whichever rows a call computes.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::activations::Activations;
+use super::activations::{ActivationRow, Activations};
 use super::format::Format;
-use super::packed::PackedMatrix;
+use super::packed::PackedRows;
 use crate::dispatch::kernels;
 
 kernels! { packed:
-    /// out\[n\] = weights\[n\] · activations\[row\], for the rows of some groups of weights.
-    ///
-    /// `out` has one place for each of [`weights.rows_of(groups)`](PackedMatrix::rows_of).
-    pub fn matvec_packed(weights: &PackedMatrix, groups: Range<usize>, x: &Activations, row: usize, out: &mut [f32]) where {
+    /// out\[n\] = weights\[n\] · x. `out` has one place for each of [`weights.rows()`](PackedRows::rows).
+    pub fn matvec_packed(weights: PackedRows<'_>, x: ActivationRow<'_>, out: &mut [f32]) where {
         weights.columns() == x.columns(),
-        row < x.rows(),
-        out.len() == weights.rows_of(groups.clone()).len(),
+        weights.rows().len() == out.len(),
     };
-    /// out\[m\]\[n\] = weights\[n\] · activations\[m\], for all rows m of activations and the rows n of some groups of weights.
-    ///
-    /// `out` has a column for each of [`weights.rows_of(groups)`](PackedMatrix::rows_of), and as many rows as the activations or more.
-    pub fn matmul_packed(weights: &PackedMatrix, groups: Range<usize>, x: &Activations, out: &mut Outputs<'_>) where {
+    /// out\[m\]\[n\] = weights\[n\] · x\[m\]. `out` has a column for each of [`weights.rows()`](PackedRows::rows), and at least as many rows as
+    /// the activations.
+    pub fn matmul_packed(weights: PackedRows<'_>, x: &Activations, out: &mut Outputs<'_>) where {
         weights.columns() == x.columns(),
-        out.rows() >= x.rows(),
-        out.columns() == weights.rows_of(groups.clone()).len(),
+        weights.rows().len() == out.columns(),
+        x.rows() <= out.rows(),
     };
 }
 
 kernels! { blocks:
-    /// out\[n\] = weights\[n\] · activations\[row\], for rows of weights as they lie in a file, one behind the other: the same
-    /// bits as [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) gives, more slowly. For weights that are not worth packing.
-    pub fn matvec_blocks(format: Format, weights: &[u8], x: &Activations, row: usize, out: &mut [f32]) where {
-        x.columns().is_multiple_of(format.block_len()),
-        row < x.rows(),
-        weights.len() == out.len() * (x.columns() / format.block_len() * format.block_bytes()),
+    /// out\[n\] = weights\[n\] · x, for rows of weights as they lie in a file, one behind the other: the same bits as
+    /// [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) gives, more slowly. For weights that are not worth packing.
+    pub fn matvec_blocks(format: Format, weights: &[u8], x: ActivationRow<'_>, out: &mut [f32]) where {
+        format.row_bytes(x.columns()).and_then(|bytes| bytes.checked_mul(out.len())) == Some(weights.len()),
     };
 }
 

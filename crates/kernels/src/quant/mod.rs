@@ -32,12 +32,12 @@ pub(crate) mod byte_simd;
 pub(crate) mod matmul;
 pub(crate) mod packed;
 
-pub use activations::Activations;
+pub use activations::{ActivationRow, Activations};
 pub use block::{Block, blocks, blocks_mut};
 pub use format::{Bound, Format};
 pub use half::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 pub use matmul::Outputs;
-pub use packed::{GROUP, GroupMut, PackedMatrix};
+pub use packed::{GROUP, GroupMut, PackedMatrix, PackedRows};
 pub use q4_0::BlockQ4_0;
 pub use q4_1::BlockQ4_1;
 pub use q4_k::BlockQ4_K;

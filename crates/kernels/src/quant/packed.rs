@@ -21,6 +21,8 @@
 //! | Q4_K, Q5_K | 8 | f16 d, f16 dmin, u8 scales of each tile, u8 mins of each tile |
 //! | Q6_K | 8 | f16 d, 32 bytes of nothing, i8 scales of both halves of each tile |
 
+use std::ops::Range;
+
 use super::block::blocks;
 use super::format::Format;
 use super::half::f32_to_f16;
@@ -228,13 +230,19 @@ impl PackedMatrix {
         self.rows.div_ceil(GROUP)
     }
 
-    /// The rows of some groups.
+    /// All rows.
+    pub fn whole(&self) -> PackedRows<'_> {
+        self.part(0..self.groups())
+    }
+
+    /// The rows of some groups, which are what threads divide among them.
     ///
     /// # Panics
     /// Where there are not so many groups.
-    pub fn rows_of(&self, groups: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    #[track_caller]
+    pub fn part(&self, groups: Range<usize>) -> PackedRows<'_> {
         assert!(groups.start <= groups.end && groups.end <= self.groups(), "groups {groups:?} of {}", self.groups());
-        (groups.start * GROUP).min(self.rows)..(groups.end * GROUP).min(self.rows)
+        PackedRows { matrix: self, first: groups.start, end: groups.end }
     }
 
     /// The bytes that a row takes in the file.
@@ -252,14 +260,45 @@ impl PackedMatrix {
         let (format, columns, bytes) = (self.format, self.columns, self.group_bytes.max(1));
         self.bytes.chunks_mut(bytes).map(move |bytes| GroupMut { format, columns, bytes })
     }
+}
 
-    pub(crate) fn tiles(&self) -> usize {
-        self.columns / TILE
+/// Some rows of a [`PackedMatrix`]: whole groups of them.
+#[derive(Debug, Clone, Copy)]
+pub struct PackedRows<'a> {
+    matrix: &'a PackedMatrix,
+    first: usize,
+    end: usize,
+}
+
+impl PackedRows<'_> {
+    /// Which rows of the matrix these are.
+    pub fn rows(self) -> Range<usize> {
+        (self.first * GROUP).min(self.matrix.rows)..(self.end * GROUP).min(self.matrix.rows)
     }
 
-    /// The bytes of one group and those of all groups behind it.
-    pub(crate) fn from_group(&self, group: usize) -> &[u8] {
-        &self.bytes[group * self.group_bytes..]
+    /// How many columns there are.
+    pub fn columns(self) -> usize {
+        self.matrix.columns
+    }
+
+    pub(crate) fn format(self) -> Format {
+        self.matrix.format
+    }
+
+    pub(crate) fn groups(self) -> usize {
+        self.end - self.first
+    }
+
+    /// How many tiles a row has.
+    pub(crate) fn tiles(self) -> usize {
+        self.matrix.columns / TILE
+    }
+
+    /// The bytes of one group.
+    #[inline(always)]
+    pub(crate) fn group(&self, group: usize) -> &[u8] {
+        let bytes = self.matrix.group_bytes;
+        &self.matrix.bytes[(self.first + group) * bytes..][..bytes]
     }
 }
 

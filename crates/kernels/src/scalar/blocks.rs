@@ -1,24 +1,24 @@
 //! Weights as they lie in a file, times activations.
 
 use super::packed::add_tile;
-use crate::quant::activations::Activations;
+use crate::quant::activations::ActivationRow;
 use crate::quant::packed::{Layout, with_layout};
 use crate::quant::tile::TILE;
 use crate::quant::{Block, Format, blocks};
 
 /// See [`Kernels::matvec_blocks`](crate::Kernels::matvec_blocks).
-pub(crate) fn matvec_blocks(format: Format, weights: &[u8], x: &Activations, row: usize, out: &mut [f32]) {
+pub(crate) fn matvec_blocks(format: Format, weights: &[u8], x: ActivationRow<'_>, out: &mut [f32]) {
     with_layout!(format, L => {
         let rows = blocks::<L>(weights).chunks_exact((x.columns() / L::LEN).max(1));
         out.fill(0.0);
         for (out, blocks) in out.iter_mut().zip(rows) {
-            *out = dot_blocks::<L>(blocks, x, row);
+            *out = dot_blocks::<L>(blocks, x);
         }
     });
 }
 
-fn dot_blocks<L: Layout>(weights: &[L], x: &Activations, row: usize) -> f32 {
-    let mut x = x.codes(row).as_chunks::<TILE>().0.iter().zip(x.row_blocks(row));
+fn dot_blocks<L: Layout>(weights: &[L], x: ActivationRow<'_>) -> f32 {
+    let mut x = x.codes().as_chunks::<TILE>().0.iter().zip(x.blocks);
     let mut acc = 0.0;
     for block in weights {
         for (t, (codes, x_block)) in (&mut x).take(L::LEN / TILE).enumerate() {

@@ -2,38 +2,32 @@
 
 use std::ops::Range;
 
-use crate::quant::activations::{ActivationBlock, Activations};
+use crate::quant::activations::{ActivationBlock, ActivationRow, Activations};
 use crate::quant::half::f16_to_f32;
 use crate::quant::matmul::Outputs;
-use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix, high_line, low_line, with_layout};
+use crate::quant::packed::{GROUP, LINE, Layout, PackedRows, high_line, low_line, with_layout};
 use crate::quant::tile::{TILE, Tile};
 
 /// See [`Kernels::matvec_packed`](crate::Kernels::matvec_packed).
-pub(crate) fn matvec_packed(
-    weights: &PackedMatrix,
-    groups: Range<usize>,
-    x: &Activations,
-    row: usize,
-    out: &mut [f32],
-) {
-    for (out, n) in out.iter_mut().zip(weights.rows_of(groups)) {
-        *out = with_layout!(weights.format(), L => dot_packed::<L>(weights, n, x, row));
+pub(crate) fn matvec_packed(weights: PackedRows<'_>, x: ActivationRow<'_>, out: &mut [f32]) {
+    for (n, out) in out.iter_mut().enumerate() {
+        let group = weights.group(n / GROUP);
+        *out = with_layout!(weights.format(), L => dot_packed::<L>(group, n % GROUP, x));
     }
 }
 
 /// See [`Kernels::matmul_packed`](crate::Kernels::matmul_packed).
-pub(crate) fn matmul_packed(weights: &PackedMatrix, groups: Range<usize>, x: &Activations, out: &mut Outputs<'_>) {
+pub(crate) fn matmul_packed(weights: PackedRows<'_>, x: &Activations, out: &mut Outputs<'_>) {
     for row in 0..x.rows() {
-        matvec_packed(weights, groups.clone(), x, row, out.row_mut(row));
+        matvec_packed(weights, x.row(row), out.row_mut(row));
     }
 }
 
-fn dot_packed<L: Layout>(weights: &PackedMatrix, n: usize, x: &Activations, row: usize) -> f32 {
-    let group = weights.from_group(n / GROUP);
-    let codes = x.codes(row).as_chunks::<TILE>().0.iter();
-    codes.zip(x.row_blocks(row)).enumerate().fold(0.0, |acc, (t, (codes, block))| {
+fn dot_packed<L: Layout>(group: &[u8], row: usize, x: ActivationRow<'_>) -> f32 {
+    let codes = x.codes().as_chunks::<TILE>().0.iter();
+    codes.zip(x.blocks).enumerate().fold(0.0, |acc, (t, (codes, block))| {
         let chunk = &group[t / L::TILES * L::CHUNK..][..L::CHUNK];
-        add_tile::<L>(acc, &read_tile::<L>(chunk, t % L::TILES, n % GROUP), codes, block)
+        add_tile::<L>(acc, &read_tile::<L>(chunk, t % L::TILES, row), codes, block)
     })
 }
 

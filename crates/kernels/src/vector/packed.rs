@@ -1,12 +1,10 @@
 //! Packed weights times activations: one row of them here, many in `panel`.
 
-use std::ops::Range;
-
 use super::panel;
-use crate::quant::activations::{ActivationBlock, Activations};
+use crate::quant::activations::{ActivationBlock, ActivationRow, Activations};
 use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
-use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix, high_line, low_line, with_layout};
+use crate::quant::packed::{GROUP, LINE, Layout, PackedRows, high_line, low_line, with_layout};
 use crate::quant::tile::TILE;
 
 /// As many vectors as a group can have.
@@ -14,38 +12,22 @@ pub(super) const MOST_VECTORS: usize = 4;
 
 /// See [`Kernels::matvec_packed`](crate::Kernels::matvec_packed).
 #[inline(always)]
-pub(crate) fn matvec_packed<S: ByteSimd>(
-    simd: S,
-    weights: &PackedMatrix,
-    groups: Range<usize>,
-    x: &Activations,
-    row: usize,
-    out: &mut [f32],
-) {
-    let x = Row::new(x, row);
+pub(crate) fn matvec_packed<S: ByteSimd>(simd: S, weights: PackedRows<'_>, x: ActivationRow<'_>, out: &mut [f32]) {
+    let x = Row::new(x);
     with_layout!(weights.format(), L => {
-        let mut out = out.chunks_mut(GROUP);
-        for group in groups {
+        for (group, out) in out.chunks_mut(GROUP).enumerate() {
             let mut sums = [0.0; GROUP];
             // SAFETY: the group has as many tiles as the row of activations.
-            unsafe { group_by_row::<S, L>(simd, weights.from_group(group).as_ptr(), weights.tiles(), x, &mut sums) };
-            if let Some(out) = out.next() {
-                out.copy_from_slice(&sums[..out.len()]);
-            }
+            unsafe { group_by_row::<S, L>(simd, weights.group(group).as_ptr(), weights.tiles(), x, &mut sums) };
+            out.copy_from_slice(&sums[..out.len()]);
         }
     });
 }
 
 /// See [`Kernels::matmul_packed`](crate::Kernels::matmul_packed).
 #[inline(always)]
-pub(crate) fn matmul_packed<S: ByteSimd>(
-    simd: S,
-    weights: &PackedMatrix,
-    groups: Range<usize>,
-    x: &Activations,
-    out: &mut Outputs<'_>,
-) {
-    with_layout!(weights.format(), L => panel::matmul::<S, L>(simd, weights, groups, x, out));
+pub(crate) fn matmul_packed<S: ByteSimd>(simd: S, weights: PackedRows<'_>, x: &Activations, out: &mut Outputs<'_>) {
+    with_layout!(weights.format(), L => panel::matmul::<S, L>(simd, weights, x, out));
 }
 
 /// One row of activations.
@@ -58,9 +40,8 @@ pub(super) struct Row {
 
 impl Row {
     #[inline(always)]
-    pub(super) fn new(x: &Activations, row: usize) -> Self {
-        let (codes, wide) = (&x.codes[row * x.columns()..], &x.wide[row * x.columns()..]);
-        Self { codes: codes.as_ptr(), wide: wide.as_ptr(), blocks: x.row_blocks(row).as_ptr() }
+    pub(super) fn new(x: ActivationRow<'_>) -> Self {
+        Self { codes: x.codes().as_ptr(), wide: x.wide.as_ptr(), blocks: x.blocks.as_ptr() }
     }
 
     /// # Safety
@@ -212,7 +193,7 @@ pub(super) unsafe fn load_codes<S: ByteSimd, L: Layout, const STEP: usize>(simd:
             return simd.load_bytes(tile.add(LINE * STEP));
         }
         let two = simd.load_bytes(tile.add(LINE * low_line(L::BITS, STEP)));
-        let low = if STEP % 2 == 0 { simd.low(two) } else { simd.high(two) };
+        let low = if STEP.is_multiple_of(2) { simd.low(two) } else { simd.high(two) };
         let high = tile.add(LINE * high_line(L::BITS, STEP));
         match L::BITS {
             5 => simd.fifth::<STEP>(low, simd.load_bytes(high)),

@@ -10,7 +10,7 @@ use super::packed::{MOST_VECTORS, Part, Row, begin, load_codes, offset, scale};
 use crate::quant::activations::Activations;
 use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
-use crate::quant::packed::{GROUP, LINE, Layout, PackedMatrix};
+use crate::quant::packed::{GROUP, LINE, Layout, PackedRows};
 
 /// Rows of activations per pass over the weights. Their sums take 8 KiB.
 const BATCH: usize = 64;
@@ -32,13 +32,7 @@ struct Panel {
 
 /// See [`Kernels::matmul_packed`](crate::Kernels::matmul_packed).
 #[inline(always)]
-pub(super) fn matmul<S: ByteSimd, L: Layout>(
-    simd: S,
-    weights: &PackedMatrix,
-    groups: Range<usize>,
-    x: &Activations,
-    out: &mut Outputs<'_>,
-) {
+pub(super) fn matmul<S: ByteSimd, L: Layout>(simd: S, weights: PackedRows<'_>, x: &Activations, out: &mut Outputs<'_>) {
     let mut panel = Panel {
         codes: [0; TILES * 8 * 4 * WIDTH],
         scales: [0.0; TILES * 2 * WIDTH],
@@ -46,14 +40,13 @@ pub(super) fn matmul<S: ByteSimd, L: Layout>(
         sums: [0.0; BATCH * WIDTH],
     };
     let steps = std::hint::black_box(8);
-    let first_column = groups.start * GROUP;
     let mut first = 0;
     while first < x.rows() {
         let rows = first..(first + BATCH).min(x.rows());
-        let mut group = groups.start;
-        while group < groups.end {
+        let mut group = 0;
+        while group < weights.groups() {
             let job = Job { weights, group, x, first_tile: 0, tiles: 0, steps };
-            let two = S::GROUPS == 2 && group + 2 <= groups.end;
+            let two = S::GROUPS == 2 && group + 2 <= weights.groups();
             if two {
                 by_panel::<S, L, 2>(simd, job, rows.clone(), &mut panel);
             } else {
@@ -61,7 +54,7 @@ pub(super) fn matmul<S: ByteSimd, L: Layout>(
             }
             let width = if two { 2 * GROUP } else { GROUP };
             for (sums, row) in panel.sums.chunks_exact(width).zip(rows.clone()) {
-                let out = &mut out.row_mut(row)[group * GROUP - first_column..];
+                let out = &mut out.row_mut(row)[group * GROUP..];
                 let width = width.min(out.len());
                 out[..width].copy_from_slice(&sums[..width]);
             }
@@ -74,7 +67,7 @@ pub(super) fn matmul<S: ByteSimd, L: Layout>(
 /// What a panel is multiplied by, and which part of it.
 #[derive(Clone, Copy)]
 struct Job<'a> {
-    weights: &'a PackedMatrix,
+    weights: PackedRows<'a>,
     /// The first of the groups.
     group: usize,
     x: &'a Activations,
@@ -126,7 +119,7 @@ unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, 
             let row = u * S::LANES;
             // SAFETY: the tile is one of the group's, and the panel has room for eight of two groups.
             unsafe {
-                let chunk = job.weights.from_group(job.group + g).as_ptr().add(chunk);
+                let chunk = job.weights.group(job.group + g).as_ptr().add(chunk);
                 let from = chunk.add(L::CODES + tile * L::TILE_CODES + 4 * S::LANES * v);
                 let to = panel.codes.as_mut_ptr().add(t * 8 * LINE * G + 4 * row);
                 steps!(STEP in [0 1 2 3 4 5 6 7] {
@@ -160,10 +153,10 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     let vectors = G * GROUP / S::LANES;
     // SAFETY: the rows have the tiles of the job; the panel has them too; all else as the caller promises.
     unsafe {
-        let mut x = [Row::new(job.x, row).tile(job.first_tile); R];
-        for r in 1..R {
-            x[r] = Row::new(job.x, row + r).tile(job.first_tile);
-        }
+        let mut x = [Row::new(job.x.row(row)).tile(job.first_tile); R];
+        unrolled!(r < rows R => {
+            x[r] = Row::new(job.x.row(row + r)).tile(job.first_tile);
+        });
         let mut acc = [[simd.splat(0.0); MOST_VECTORS]; R];
         unrolled!(r < rows R => {
             unrolled!(u < vectors vectors => {

@@ -166,17 +166,17 @@ impl ByteSimd for Avx2 {
             let in_order = |packed| _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
             let first = in_order(_mm256_packs_epi32(round(0), round(1)));
             let second = in_order(_mm256_packs_epi32(round(2), round(3)));
-            _mm256_storeu_si256(codes.cast(), in_order(_mm256_packs_epi16(first, second)));
+            let bytes = in_order(_mm256_packs_epi16(first, second));
+            _mm256_storeu_si256(codes.cast(), bytes);
             let even_odd =
                 _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15));
             _mm256_storeu_si256(wide.cast(), _mm256_shuffle_epi8(first, even_odd));
             _mm256_storeu_si256(wide.add(16).cast(), _mm256_shuffle_epi8(second, even_odd));
-            // Pairs of both halves, then a tree in which the first half stays in lanes 0, 1, 4, 5.
-            let ones = _mm256_set1_epi16(1);
-            let sums = _mm256_hadd_epi32(_mm256_madd_epi16(first, ones), _mm256_madd_epi16(second, ones));
-            let four = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
-            let two = _mm_hadd_epi32(four, four);
-            [_mm_cvtsi128_si32(two), _mm_extract_epi32::<1>(two)]
+            // `vpsadbw` adds eight unsigned bytes: each code is 128 too large for it.
+            let sums = _mm256_sad_epu8(_mm256_xor_si256(bytes, _mm256_set1_epi8(-128)), _mm256_setzero_si256());
+            let halves = _mm256_add_epi32(sums, _mm256_unpackhi_epi64(sums, sums));
+            let half = |four: __m128i| _mm_cvtsi128_si32(four) - 16 * 128;
+            [half(_mm256_castsi256_si128(halves)), half(_mm256_extracti128_si256::<1>(halves))]
         }
     }
 }

@@ -97,7 +97,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 fn defined(format: Format, file: &[u8], rows: usize, x: &Activations) -> Vec<f32> {
     let mut out = vec![0.0; rows * x.rows()];
     for (row, out) in out.chunks_exact_mut(rows).enumerate() {
-        Kernels::with(kernels::Isa::Scalar).unwrap().matvec_blocks(format, file, x, row, out);
+        Kernels::with(kernels::Isa::Scalar).unwrap().matvec_blocks(format, file, x.row(row), out);
     }
     out
 }
@@ -114,14 +114,14 @@ fn check_all_ways(format: Format, rows: usize, columns: usize, file: &[u8], x: &
         let x = quantised(kernels, x, columns);
         let mut out = vec![0.0; rows];
         for (row, expected) in expected.chunks_exact(rows).enumerate() {
-            kernels.matvec_packed(&packed, 0..packed.groups(), &x, row, &mut out);
+            kernels.matvec_packed(packed.whole(), x.row(row), &mut out);
             assert_eq!(bits(&out), bits(expected), "vector, packed, {context}, row {row}");
-            kernels.matvec_blocks(format, file, &x, row, &mut out);
+            kernels.matvec_blocks(format, file, x.row(row), &mut out);
             assert_eq!(bits(&out), bits(expected), "vector, in blocks, {context}, row {row}");
         }
         let stride = rows + 3;
         let mut out = vec![7.5; batch * stride];
-        kernels.matmul_packed(&packed, 0..packed.groups(), &x, &mut Outputs::new(&mut out, rows, stride));
+        kernels.matmul_packed(packed.whole(), &x, &mut Outputs::new(&mut out, rows, stride));
         for (row, (out, expected)) in out.chunks_exact(stride).zip(expected.chunks_exact(rows)).enumerate() {
             assert_eq!(bits(&out[..rows]), bits(expected), "matrix, {context}, row {row}");
             assert_eq!(out[rows..], [7.5; 3], "{context}, behind row {row}");
@@ -196,7 +196,7 @@ fn activations_may_be_anything() {
             let (x, packed) = (quantised(kernels, &x, columns), PackedMatrix::pack(format, 18, columns, &file));
             for (row, special) in specials.iter().enumerate() {
                 let mut out = [0.0; 18];
-                kernels.matvec_packed(&packed, 0..2, &x, row, &mut out);
+                kernels.matvec_packed(packed.whole(), x.row(row), &mut out);
                 let right = |value: &f32| match special.abs() {
                     0.0..1e31 => value.is_finite(),
                     _ if special.is_finite() => true, // The sum may be beyond f32.
@@ -224,7 +224,7 @@ fn activations_come_back_within_half_a_step() {
                 assert_eq!((out.rows(), out.columns()), (rows, columns));
                 for (i, value) in x.iter().enumerate() {
                     let (row, column) = (i / columns, i % columns);
-                    let (code, scale) = (out.codes(row)[column], f64::from(out.scale(row, column / 32)));
+                    let (code, scale) = (out.row(row).codes()[column], f64::from(out.row(row).scale(column / 32)));
                     assert!((-127..=127).contains(&code));
                     let back = scale * f64::from(code);
                     assert!((f64::from(*value) - back).abs() <= HALF_STEP * scale, "{value} {back}");
@@ -252,7 +252,7 @@ fn the_product_is_near_the_true_one() {
             let q = quantised(kernels, &x, columns);
             let mut out = vec![0.0; batch * rows];
             let packed = PackedMatrix::pack(format, rows, columns, &file);
-            kernels.matmul_packed(&packed, 0..packed.groups(), &q, &mut Outputs::new(&mut out, rows, rows));
+            kernels.matmul_packed(packed.whole(), &q, &mut Outputs::new(&mut out, rows, rows));
             for (i, out) in out.iter().enumerate() {
                 let (m, n) = (i / rows, i % rows);
                 let (mut exact, mut bound) = (0.0, 0.0);
@@ -260,7 +260,8 @@ fn the_product_is_near_the_true_one() {
                     let (w, x) = (f64::from(*w), f64::from(*x));
                     exact += w * x;
                     // With an offset, |weight| may be less than the parts it is the difference of: four times is ample here.
-                    bound += w.abs() * HALF_STEP * f64::from(q.scale(m, k / 32)) + 4.0 * SUM_ROUNDING * (w * x).abs();
+                    bound +=
+                        w.abs() * HALF_STEP * f64::from(q.row(m).scale(k / 32)) + 4.0 * SUM_ROUNDING * (w * x).abs();
                 }
                 assert!((f64::from(*out) - exact).abs() <= bound, "{format}: {out} {exact} ± {bound}");
             }
@@ -278,19 +279,19 @@ fn parts_of_the_groups_make_the_whole() {
         for kernels in Kernels::available() {
             let x = quantised(kernels, &random.values(batch * columns), columns);
             let (mut whole, mut parts) = (vec![0.0; batch * rows], vec![f32::NAN; batch * rows]);
-            kernels.matmul_packed(&packed, 0..packed.groups(), &x, &mut Outputs::new(&mut whole, rows, rows));
+            kernels.matmul_packed(packed.whole(), &x, &mut Outputs::new(&mut whole, rows, rows));
             std::thread::scope(|scope| {
                 let mut rest = Outputs::new(&mut parts, rows, rows);
                 for groups in [0..3, 3..4, 4..4, 4..7] {
                     let (packed, x) = (&packed, &x);
                     let mut part;
-                    (part, rest) = rest.split_at(packed.rows_of(groups.clone()).len());
-                    scope.spawn(move || kernels.matmul_packed(packed, groups, x, &mut part));
+                    (part, rest) = rest.split_at(packed.part(groups.clone()).rows().len());
+                    scope.spawn(move || kernels.matmul_packed(packed.part(groups), x, &mut part));
                 }
             });
             assert_eq!(bits(&whole), bits(&parts));
             let mut out = vec![0.0; 16 + 5];
-            kernels.matvec_packed(&packed, 5..7, &x, 4, &mut out);
+            kernels.matvec_packed(packed.part(5..7), x.row(4), &mut out);
             assert_eq!(bits(&out), bits(&whole[4 * rows + 80..5 * rows]));
         }
     }
@@ -313,14 +314,14 @@ fn nothing_gives_nothing() {
         for format in FORMATS {
             let none = PackedMatrix::pack(format, 0, format.block_len(), &[]);
             let x = quantised(kernels, &vec![1.0; format.block_len()], format.block_len());
-            kernels.matvec_packed(&none, 0..0, &x, 0, &mut []);
-            kernels.matmul_packed(&none, 0..0, &x, &mut Outputs::new(&mut [0.0], 0, 1));
+            kernels.matvec_packed(none.whole(), x.row(0), &mut []);
+            kernels.matmul_packed(none.whole(), &x, &mut Outputs::new(&mut [0.0], 0, 1));
             let empty = PackedMatrix::pack(format, 3, 0, &[]);
             let mut out = [1.0; 3];
             let mut x = Activations::new(1, 0);
             kernels.quantise_activations(&[], &mut x);
             assert_eq!(x.rows(), 0);
-            kernels.matmul_packed(&empty, 0..1, &x, &mut Outputs::new(&mut out, 3, 3));
+            kernels.matmul_packed(empty.whole(), &x, &mut Outputs::new(&mut out, 3, 3));
             assert_eq!(out, [1.0; 3]);
         }
     }
