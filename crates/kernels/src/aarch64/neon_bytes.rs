@@ -113,9 +113,9 @@ impl ByteSimd for Neon {
     }
 
     #[inline(always)]
-    unsafe fn begin<const SHIFT: u32>(self, from: *const i32) -> int32x4_t {
+    unsafe fn begin(self, from: *const i32) -> int32x4_t {
         // SAFETY: as the caller promises.
-        unsafe { vdupq_n_s32(from.read() << SHIFT) }
+        unsafe { vdupq_n_s32(from.read()) }
     }
 
     #[inline(always)]

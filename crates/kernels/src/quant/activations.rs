@@ -29,6 +29,7 @@ pub struct ActivationRow<'a> {
 
 impl<'a> ActivationRow<'a> {
     /// The codes.
+    #[inline(always)]
     pub fn codes(self) -> &'a [i8] {
         self.codes
     }
@@ -51,10 +52,20 @@ pub(crate) struct ActivationBlock {
     pub scale: f32,
     /// scale · Σ codes: weights with an offset need it.
     pub scaled_sum: f32,
-    /// −Σ codes, of all and of either half: a product of codes that are counted from 0 begins with these times the
-    /// code that stands for zero.
-    pub minus: i32,
-    pub minus_halves: [i32; 2],
+    /// −zero · Σ codes for each code that stands for zero in some format: products of codes that are counted from 0 begin
+    /// with it. Multiplied here, since a load that fills a vector is cheaper than a load and a shift.
+    pub minus: Minus,
+}
+
+/// See [`ActivationBlock::minus`]; named after the code that stands for zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[repr(C)]
+pub(crate) struct Minus {
+    pub by_8: i32,
+    pub by_16: i32,
+    pub by_128: i32,
+    /// Of either half.
+    pub halves_by_32: [i32; 2],
 }
 
 /// Amounts below this are taken for zero: 127 divided by them could be infinite.
@@ -96,6 +107,7 @@ impl Activations {
     ///
     /// # Panics
     /// Where so many were not quantised.
+    #[inline(always)]
     #[track_caller]
     pub fn row(&self, row: usize) -> ActivationRow<'_> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
@@ -128,7 +140,9 @@ impl ActivationBlock {
     #[inline(always)]
     pub(crate) fn new(scale: f32, [low, high]: [i32; 2]) -> Self {
         let sum = low + high;
-        Self { scale, scaled_sum: scale * sum as f32, minus: -sum, minus_halves: [-low, -high] }
+        let minus =
+            Minus { by_8: -8 * sum, by_16: -16 * sum, by_128: -128 * sum, halves_by_32: [-32 * low, -32 * high] };
+        Self { scale, scaled_sum: scale * sum as f32, minus }
     }
 
     /// Of codes that are all zero and stand for something that is no number.

@@ -51,11 +51,11 @@ pub(crate) trait ByteSimd: Simd {
     /// # Safety
     /// Four bytes can be read from `from`.
     unsafe fn word(self, from: *const i8) -> Self::Bytes;
-    /// Sums that begin with `from << SHIFT` in each lane.
+    /// Sums that begin with the same number in each lane.
     ///
     /// # Safety
     /// `from` can be read.
-    unsafe fn begin<const SHIFT: u32>(self, from: *const i32) -> Self::Sum;
+    unsafe fn begin(self, from: *const i32) -> Self::Sum;
     /// Sums that begin with zero.
     fn zero(self) -> Self::Sum;
     /// Adds the products of codes by activations. Between two calls of [`settle`](ByteSimd::settle) the codes that meet in a lane must

@@ -44,13 +44,16 @@ impl Row {
         Self { codes: x.codes().as_ptr(), wide: x.wide.as_ptr(), blocks: x.blocks.as_ptr() }
     }
 
+    /// So many tiles further.
+    ///
     /// # Safety
-    /// The row has more tiles than that.
+    /// There are so many, in this row or in those behind it.
     #[inline(always)]
-    pub(super) unsafe fn tile(self, tile: usize) -> Self {
+    pub(super) unsafe fn skip(self, tiles: usize) -> Self {
         // SAFETY: as the caller promises.
         unsafe {
-            Self { codes: self.codes.add(TILE * tile), wide: self.wide.add(TILE * tile), blocks: self.blocks.add(tile) }
+            let (codes, wide) = (self.codes.add(TILE * tiles), self.wide.add(TILE * tiles));
+            Self { codes, wide, blocks: self.blocks.add(tiles) }
         }
     }
 }
@@ -70,7 +73,7 @@ unsafe fn group_by_row<S: ByteSimd, L: Layout>(
     while first < tiles {
         for tile in 0..L::TILES.min(tiles - first) {
             // SAFETY: the tile is within the chunk, the row has as many.
-            unsafe { add_tile::<S, L>(simd, chunk, tile, x.tile(first + tile), &mut acc) };
+            unsafe { add_tile::<S, L>(simd, chunk, tile, x.skip(first + tile), &mut acc) };
         }
         // SAFETY: the group has a chunk for each so many tiles.
         chunk = unsafe { chunk.add(L::CHUNK) };
@@ -95,12 +98,12 @@ unsafe fn add_tile<S: ByteSimd, L: Layout>(
     unsafe {
         let codes = chunk.add(L::CODES + tile * L::TILE_CODES);
         let block = &*x.blocks;
-        let mut sums = begin::<S, L>(simd, if L::HALVED { &block.minus_halves[0] } else { &block.minus });
+        let mut sums = begin::<S, L>(simd, block, 0);
         steps!(STEP in [0 1 2 3] { add_step::<S, L, STEP>(simd, codes, x, &mut sums) });
         if L::HALVED {
             let part = Part { chunk, tile, half: 0 };
             add_scaled::<S, L>(simd, part, &sums, block, acc);
-            sums = begin::<S, L>(simd, &block.minus_halves[1]);
+            sums = begin::<S, L>(simd, block, 1);
         }
         steps!(STEP in [4 5 6 7] { add_step::<S, L, STEP>(simd, codes, x, &mut sums) });
         add_scaled::<S, L>(simd, Part { chunk, tile, half: 1 }, &sums, block, acc);
@@ -121,24 +124,18 @@ pub(super) struct Part {
     pub half: usize,
 }
 
-/// The sums of the products of codes counted from 0 begin with what makes up for that.
-///
-/// # Safety
-/// `minus` can be read.
+/// The sums of one half of a tile, or of all of it; those of codes counted from 0 begin with what makes up for that.
 #[inline(always)]
-pub(super) unsafe fn begin<S: ByteSimd, L: Layout>(simd: S, minus: *const i32) -> [S::Sum; MOST_VECTORS] {
-    let zero = if L::BITS == 8 { S::WIDE_ZERO } else { L::ZERO };
-    // SAFETY: as the caller promises.
-    unsafe {
-        let sum = match zero {
-            0 => simd.zero(),
-            8 => simd.begin::<3>(minus),
-            16 => simd.begin::<4>(minus),
-            32 => simd.begin::<5>(minus),
-            _ => simd.begin::<7>(minus),
-        };
-        [sum; MOST_VECTORS]
-    }
+pub(super) fn begin<S: ByteSimd, L: Layout>(simd: S, block: &ActivationBlock, half: usize) -> [S::Sum; MOST_VECTORS] {
+    let minus = match if L::BITS == 8 { S::WIDE_ZERO } else { L::ZERO } {
+        0 => return [simd.zero(); MOST_VECTORS],
+        8 => &block.minus.by_8,
+        16 => &block.minus.by_16,
+        32 => &block.minus.halves_by_32[half],
+        _ => &block.minus.by_128,
+    };
+    // SAFETY: a reference can be read.
+    [unsafe { simd.begin(minus) }; MOST_VECTORS]
 }
 
 /// Whether the sums must be settled after a step.

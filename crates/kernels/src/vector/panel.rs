@@ -153,9 +153,10 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     let vectors = G * GROUP / S::LANES;
     // SAFETY: the rows have the tiles of the job; the panel has them too; all else as the caller promises.
     unsafe {
-        let mut x = [Row::new(job.x.row(row)).tile(job.first_tile); R];
+        let first = Row::new(job.x.row(row)).skip(job.first_tile);
+        let mut x = [first; R];
         unrolled!(r < rows R => {
-            x[r] = Row::new(job.x.row(row + r)).tile(job.first_tile);
+            x[r] = first.skip(r * job.weights.tiles());
         });
         let mut acc = [[simd.splat(0.0); MOST_VECTORS]; R];
         unrolled!(r < rows R => {
@@ -172,7 +173,7 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
             };
             tile_by_rows::<S, L, G, R>(simd, tile, &x, &mut acc);
             unrolled!(r < rows R => {
-                x[r] = x[r].tile(1);
+                x[r] = x[r].skip(1);
             });
         }
         unrolled!(r < rows R => {
@@ -206,15 +207,14 @@ unsafe fn tile_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     unsafe {
         let mut sums = [[simd.zero(); MOST_VECTORS]; R];
         unrolled!(r < rows R => {
-            let block = &*x[r].blocks;
-            sums[r] = begin::<S, L>(simd, if L::HALVED { &block.minus_halves[0] } else { &block.minus });
+            sums[r] = begin::<S, L>(simd, &*x[r].blocks, 0);
         });
         let half = tile.steps / 2;
         if L::HALVED {
             steps_by_rows::<S, L, G, R>(simd, tile.codes, x, 0..half, &mut sums);
             scale_rows::<S, G, R>(simd, tile.scales, x, &sums, acc);
             unrolled!(r < rows R => {
-                sums[r] = begin::<S, L>(simd, &(*x[r].blocks).minus_halves[1]);
+                sums[r] = begin::<S, L>(simd, &*x[r].blocks, 1);
             });
             steps_by_rows::<S, L, G, R>(simd, tile.codes, x, half..tile.steps, &mut sums);
         } else if L::BITS == 5 {

@@ -123,12 +123,9 @@ impl ByteSimd for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn begin<const SHIFT: u32>(self, from: *const i32) -> Sum {
+    unsafe fn begin(self, from: *const i32) -> Sum {
         // SAFETY: as the caller promises.
-        unsafe {
-            let count = _mm_cvtsi32_si128(SHIFT as i32);
-            Sum { whole: _mm256_sll_epi32(_mm256_set1_epi32(from.read()), count), narrow: _mm256_setzero_si256() }
-        }
+        unsafe { Sum { whole: _mm256_set1_epi32(from.read()), narrow: _mm256_setzero_si256() } }
     }
 
     #[inline(always)]

@@ -102,9 +102,9 @@ impl ByteSimd for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn begin<const SHIFT: u32>(self, from: *const i32) -> __m512i {
+    unsafe fn begin(self, from: *const i32) -> __m512i {
         // SAFETY: as the caller promises.
-        unsafe { _mm512_slli_epi32::<SHIFT>(_mm512_set1_epi32(from.read())) }
+        unsafe { _mm512_set1_epi32(from.read()) }
     }
 
     #[inline(always)]
