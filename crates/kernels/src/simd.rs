@@ -36,6 +36,23 @@ pub(crate) trait Simd: Copy {
     /// # Safety
     /// [`LANES`](Simd::LANES) values can be read from `from`, at any alignment.
     unsafe fn load_bf16_ptr(self, from: *const u16) -> Self::F;
+    /// Narrowed to half precision: to nearest, ties to even; a NaN stays a NaN of the same sign.
+    ///
+    /// # Safety
+    /// [`LANES`](Simd::LANES) values can be written to `to`, at any alignment.
+    unsafe fn store_f16_ptr(self, value: Self::F, to: *mut u16);
+    /// Signed bytes, widened.
+    ///
+    /// # Safety
+    /// [`LANES`](Simd::LANES) bytes can be read from `from`.
+    unsafe fn load_i8_ptr(self, from: *const i8) -> Self::F;
+    /// Whole numbers from −128 to 127 as signed bytes.
+    ///
+    /// # Safety
+    /// [`LANES`](Simd::LANES) bytes can be written to `to`.
+    unsafe fn store_i8_ptr(self, value: Self::F, to: *mut i8);
+    /// The f16 with these bits, widened, in all lanes.
+    fn splat_f16(self, bits: u16) -> Self::F;
 
     /// a + b
     fn add(self, a: Self::F, b: Self::F) -> Self::F;
@@ -77,6 +94,13 @@ pub(crate) trait Simd: Copy {
     fn reduce_add(self, a: Self::F) -> f32;
     /// The largest lane; unspecified where one is NaN.
     fn reduce_max(self, a: Self::F) -> f32;
+
+    /// The sum of each of four vectors, all in one order.
+    fn reduce_add_four(self, a: [Self::F; 4]) -> [f32; 4];
+    /// Lanes 2i and 2i + 1 exchanged.
+    fn swap_pairs(self, a: Self::F) -> Self::F;
+    /// Each lane twice: the lower half of the lanes, then the upper half.
+    fn double(self, a: Self::F) -> [Self::F; 2];
 
     /// The first values of a slice.
     #[inline(always)]

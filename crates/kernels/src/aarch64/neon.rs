@@ -2,6 +2,7 @@
 
 use core::arch::aarch64::*;
 
+use crate::quant::f16_to_f32;
 use crate::simd::{Simd, instructions};
 
 /// Proof that this CPU has NEON.
@@ -47,6 +48,8 @@ impl Simd for Neon {
         fn lt(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcltq_f32(a, b);
         fn is_nan(a: float32x4_t) -> uint32x4_t = vmvnq_u32(vceqq_f32(a, a));
         fn select(mask: uint32x4_t, yes: float32x4_t, no: float32x4_t) -> float32x4_t = vbslq_f32(mask, yes, no);
+        fn splat_f16(bits: u16) -> float32x4_t = vdupq_n_f32(f16_to_f32(bits));
+        fn swap_pairs(a: float32x4_t) -> float32x4_t = vrev64q_f32(a);
         fn reduce_max(a: float32x4_t) -> f32 = vmaxvq_f32(a);
     }
 
@@ -99,6 +102,47 @@ impl Simd for Neon {
         unsafe { vreinterpretq_f32_u32(vshlq_n_u32::<16>(vmovl_u16(vld1_u16(from)))) }
     }
 
+    /// By integer arithmetic, as [`f32_to_f16`](crate::quant::f32_to_f16) does it for one value.
+    #[inline(always)]
+    unsafe fn store_f16_ptr(self, value: float32x4_t, to: *mut u16) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let bits = vreinterpretq_u32_f32(value);
+            let sign = vandq_u32(vshrq_n_u32::<16>(bits), vdupq_n_u32(0x8000));
+            let magnitude = vandq_u32(bits, vdupq_n_u32(0x7fff_ffff));
+            let odd = vandq_u32(vshrq_n_u32::<13>(magnitude), vdupq_n_u32(1));
+            let rebiased = vsubq_u32(vaddq_u32(magnitude, odd), vdupq_n_u32((112 << 23) - 0xfff));
+            let normal = vshrq_n_u32::<13>(rebiased);
+            // Near one half the spacing of f32 is that of subnormal halves, so the addition rounds.
+            let shifted = vaddq_f32(vreinterpretq_f32_u32(magnitude), vdupq_n_f32(0.5));
+            let subnormal = vsubq_u32(vreinterpretq_u32_f32(shifted), vdupq_n_u32(0.5f32.to_bits()));
+            let nan = vorrq_u32(vdupq_n_u32(0x7e00), vandq_u32(vshrq_n_u32::<13>(magnitude), vdupq_n_u32(0x3ff)));
+            let large = vbslq_u32(vcgtq_u32(magnitude, vdupq_n_u32(0x7f80_0000)), nan, vdupq_n_u32(0x7c00));
+            let small = vbslq_u32(vcltq_u32(magnitude, vdupq_n_u32(0x3880_0000)), subnormal, normal);
+            let half = vbslq_u32(vcgeq_u32(magnitude, vdupq_n_u32(0x4780_0000)), large, small);
+            vst1_u16(to, vmovn_u32(vorrq_u32(half, sign)));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_i8_ptr(self, from: *const i8) -> float32x4_t {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let bytes = vcreate_s8(u64::from(from.cast::<u32>().read_unaligned()));
+            vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(bytes))))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_i8_ptr(self, value: float32x4_t, to: *mut i8) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let words = vqmovn_s32(vcvtnq_s32_f32(value));
+            let bytes = vqmovn_s16(vcombine_s16(words, words));
+            to.cast::<u32>().write_unaligned(vget_lane_u32::<0>(vreinterpret_u32_s8(bytes)));
+        }
+    }
+
     /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]
     fn scale(self, a: float32x4_t, n: float32x4_t) -> float32x4_t {
@@ -113,5 +157,20 @@ impl Simd for Neon {
             let two = vadd_f32(vget_low_f32(a), vget_high_f32(a));
             vget_lane_f32::<0>(vpadd_f32(two, two))
         }
+    }
+
+    #[inline(always)]
+    fn reduce_add_four(self, [a, b, c, d]: [float32x4_t; 4]) -> [f32; 4] {
+        let mut sums = [0.0; 4];
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        let all = unsafe { vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)) };
+        self.store(all, &mut sums);
+        sums
+    }
+
+    #[inline(always)]
+    fn double(self, a: float32x4_t) -> [float32x4_t; 2] {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe { [vzip1q_f32(a, a), vzip2q_f32(a, a)] }
     }
 }

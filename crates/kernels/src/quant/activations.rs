@@ -129,10 +129,10 @@ impl Activations {
     }
 }
 
-/// The scale of a block whose largest amount is `largest`, and its inverse.
+/// The scale of a block whose largest amount is `largest`, and its inverse. No finite scale where it is infinite or NaN.
 #[inline(always)]
 pub(crate) fn scale_of(largest: f32) -> (f32, f32) {
-    if largest >= SMALLEST { (largest / 127.0, 127.0 / largest) } else { (0.0, 0.0) }
+    if largest < SMALLEST { (0.0, 0.0) } else { (largest / 127.0, 127.0 / largest) }
 }
 
 impl ActivationBlock {

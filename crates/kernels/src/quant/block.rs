@@ -78,7 +78,11 @@ pub(crate) fn nibbles(bytes: &[u8; 16]) -> [u8; 32] {
 /// The inverse of [`nibbles`]; only the low four bits of each code are used.
 #[inline(always)]
 pub(crate) fn pack_nibbles(codes: &[u8; 32]) -> [u8; 16] {
-    core::array::from_fn(|i| (codes[i] & 15) | (codes[i + 16] << 4))
+    let mut bytes = [0; 16];
+    for i in 0..16 {
+        bytes[i] = (codes[i] & 15) | (codes[i + 16] << 4);
+    }
+    bytes
 }
 
 /// The codes of 5-bit blocks of 32: low four bits as in [`nibbles`], bit i of `high` is the fifth of element i.

@@ -4,19 +4,25 @@ use super::block::{Block, dequantise_row, quantise_row};
 use super::float::{BlockBF16, BlockF16, BlockF32};
 use super::*;
 
-/// How far a format may be from what was quantised.
+/// How far from the weights a format may lead.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
-    /// The root of the mean squared error over that of the weights, where these are drawn from a normal distribution.
+    /// The root mean square of the errors over that of the weights, where these are drawn from a normal distribution.
     pub rms: f64,
-    /// The largest error of a weight over the largest magnitude in its block, for any finite weights that the scale (an f16)
-    /// holds in full precision.
+    /// No weight is off by more than `max` times the largest magnitude in its block, plus `tiny`; as long as its scale is
+    /// finite. It follows from the definition where there is no search (half a step, or a whole one at the end that
+    /// Q4_0 and Q5_0 cut off, and the rounding of the scale); for Q4_K, Q5_K and Q6_K it is what hard blocks have not passed.
     pub max: f64,
+    /// What the coarseness of subnormal halves adds: it matters where the scale is below 2⁻¹⁴.
+    pub tiny: f64,
 }
+
+/// Half the spacing of subnormal halves.
+const HALF_SPACING: f64 = 1.0 / (1 << 25) as f64;
 
 /// Writes [`Format`] and what depends on it from one row per format.
 macro_rules! formats {
-    ($($(#[$doc:meta])* $name:ident = $id:literal, $cli:literal, $block:ty, rms $rms:literal, max $max:literal;)+) => {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $cli:literal, $block:ty, rms $rms:literal, max $max:literal, tiny $tiny:literal;)+) => {
         /// A format of weights, as GGUF files name it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[allow(non_camel_case_types, reason = "the formats' own names")]
@@ -55,7 +61,7 @@ macro_rules! formats {
 
             /// How far [`Kernels::quantise`](crate::Kernels::quantise) and back may lead away from the weights.
             pub const fn bound(self) -> Bound {
-                match self { $(Format::$name => Bound { rms: $rms, max: $max },)+ }
+                match self { $(Format::$name => Bound { rms: $rms, max: $max, tiny: $tiny * HALF_SPACING },)+ }
             }
 
             #[inline(always)]
@@ -73,27 +79,27 @@ macro_rules! formats {
 
 formats! {
     /// Single precision.
-    F32 = 0, "f32", BlockF32, rms 0.0, max 0.0;
+    F32 = 0, "f32", BlockF32, rms 0.0, max 0.0, tiny 0.0;
     /// Half precision.
-    F16 = 1, "f16", BlockF16, rms 1.0, max 1.0;
+    F16 = 1, "f16", BlockF16, rms 0.000212, max 0.00049, tiny 1.0;
     /// 4 bits and a scale per 32 weights.
-    Q4_0 = 2, "q4_0", BlockQ4_0, rms 1.0, max 1.0;
+    Q4_0 = 2, "q4_0", BlockQ4_0, rms 0.0870, max 0.1255, tiny 8.0;
     /// 4 bits, a scale and a minimum per 32 weights.
-    Q4_1 = 3, "q4_1", BlockQ4_1, rms 1.0, max 1.0;
+    Q4_1 = 3, "q4_1", BlockQ4_1, rms 0.0790, max 0.0682, tiny 16.0;
     /// 5 bits and a scale per 32 weights.
-    Q5_0 = 6, "q5_0", BlockQ5_0, rms 1.0, max 1.0;
+    Q5_0 = 6, "q5_0", BlockQ5_0, rms 0.0432, max 0.0630, tiny 16.0;
     /// 5 bits, a scale and a minimum per 32 weights.
-    Q5_1 = 7, "q5_1", BlockQ5_1, rms 1.0, max 1.0;
+    Q5_1 = 7, "q5_1", BlockQ5_1, rms 0.0383, max 0.0338, tiny 32.0;
     /// 8 bits and a scale per 32 weights.
-    Q8_0 = 8, "q8_0", BlockQ8_0, rms 1.0, max 1.0;
+    Q8_0 = 8, "q8_0", BlockQ8_0, rms 0.00544, max 0.00443, tiny 127.0;
     /// 4 bits, and 6 bits each of scale and minimum per 32 weights.
-    Q4_K = 12, "q4_k", BlockQ4_K, rms 1.0, max 1.0;
+    Q4_K = 12, "q4_k", BlockQ4_K, rms 0.0713, max 0.13, tiny 16.0;
     /// 5 bits, and 6 bits each of scale and minimum per 32 weights.
-    Q5_K = 13, "q5_k", BlockQ5_K, rms 1.0, max 1.0;
+    Q5_K = 13, "q5_k", BlockQ5_K, rms 0.0350, max 0.06, tiny 32.0;
     /// 6 bits, and 8 bits of scale per 16 weights.
-    Q6_K = 14, "q6_k", BlockQ6_K, rms 1.0, max 1.0;
+    Q6_K = 14, "q6_k", BlockQ6_K, rms 0.0178, max 0.035, tiny 32.0;
     /// The upper half of single precision.
-    BF16 = 30, "bf16", BlockBF16, rms 1.0, max 1.0;
+    BF16 = 30, "bf16", BlockBF16, rms 0.00168, max 0.0040, tiny 0.0;
 }
 
 impl Format {

@@ -9,7 +9,7 @@ mod rows;
 
 mod block;
 pub(crate) mod half;
-mod round;
+pub(crate) mod round;
 
 mod float;
 mod q4_0;
@@ -22,6 +22,7 @@ mod q6_k;
 mod q8_0;
 
 mod affine;
+pub(crate) mod search;
 mod six_bit;
 mod symmetric;
 

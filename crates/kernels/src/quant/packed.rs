@@ -86,7 +86,7 @@ macro_rules! flat {
             const NESTED: bool = false;
 
             fn write_scales(&self, chunk: &mut [u8], first_tile: usize, row: usize) {
-                let (tile, at) = (self.tile(0), first_tile * Self::TILE_SCALES + 2 * row);
+                let (tile, at) = (self.tile_scales(0), first_tile * Self::TILE_SCALES + 2 * row);
                 put_half(chunk, Self::SCALES + at, tile.scales[0]);
                 if Self::OFFSETS {
                     put_half(chunk, Self::OFFSETS_AT + at, tile.offset);
@@ -325,34 +325,41 @@ fn pack_group<L: Layout>(columns: usize, file: &[L], group: &mut [u8]) {
     assert!(file.len().is_multiple_of(row_blocks) && file.len() <= GROUP * row_blocks, "up to {GROUP} whole rows");
     group.fill(0);
     let block_tiles = L::LEN / TILE;
-    for (row, blocks) in file.chunks_exact(row_blocks).enumerate() {
-        for (b, block) in blocks.iter().enumerate() {
-            let first_tile = b * block_tiles;
-            let chunk = &mut group[first_tile / L::TILES * L::CHUNK..][..L::CHUNK];
-            block.write_scales(chunk, first_tile % L::TILES, row);
-            let tiles = chunk[L::CODES..].chunks_exact_mut(L::TILE_CODES).skip(first_tile % L::TILES);
-            for (t, tile) in tiles.take(block_tiles).enumerate() {
-                write_codes(L::BITS, &block.tile(t).codes, row, tile);
+    for b in 0..row_blocks {
+        let (chunk, first_tile) = (b * block_tiles / L::TILES, b * block_tiles % L::TILES);
+        let chunk = &mut group[chunk * L::CHUNK..][..L::CHUNK];
+        for (row, block) in file[b..].iter().step_by(row_blocks).enumerate() {
+            block.write_scales(chunk, first_tile, row);
+            let tiles = chunk[L::CODES..].chunks_exact_mut(L::TILE_CODES).skip(first_tile);
+            for (tile, codes) in tiles.zip(block.all_codes()[..L::LEN].as_chunks::<TILE>().0) {
+                write_codes::<L>(codes, row, tile);
             }
         }
     }
 }
 
-/// Adds the codes of one row to a tile that is zero there.
-fn write_codes(bits: usize, codes: &[u8; TILE], row: usize, tile: &mut [u8]) {
-    for (step, word) in codes.as_chunks::<4>().0.iter().enumerate() {
-        for (byte, code) in word.iter().enumerate() {
-            let at = 4 * row + byte;
-            if bits == 8 {
-                tile[LINE * step + at] = *code;
-                continue;
-            }
-            tile[LINE * low_line(bits, step) + at] |= (code & 15) << (step % 2 * 4);
-            match bits {
-                5 => tile[LINE * high_line(bits, step) + at] |= (code >> 4) << step,
-                6 => tile[LINE * high_line(bits, step) + at] |= (code >> 4) << (step % 4 * 2),
-                _ => {}
+/// Writes the codes of one row into a tile, four at a time: no byte of such a word meets its neighbour, as codes are small.
+#[inline(always)]
+fn write_codes<L: Layout>(codes: &[u8; TILE], row: usize, tile: &mut [u8]) {
+    let words: [u32; 8] = std::array::from_fn(|step| u32::from_le_bytes(codes.as_chunks::<4>().0[step]));
+    let mut write = |line: usize, word: u32| {
+        tile[LINE * line + 4 * row..][..4].copy_from_slice(&word.to_le_bytes());
+    };
+    if L::BITS == 8 {
+        return words.iter().enumerate().for_each(|(step, word)| write(step, *word));
+    }
+    for (pair, two) in words.as_chunks::<2>().0.iter().enumerate() {
+        let [low, high] = two.map(|word| word & 0x0f0f_0f0f);
+        write(low_line(L::BITS, 2 * pair), low | high << 4);
+    }
+    let upper = words.map(|word| word >> 4 & 0x0f0f_0f0f);
+    match L::BITS {
+        5 => write(high_line(5, 0), (0..8).fold(0, |line, step| line | upper[step] << step)),
+        6 => {
+            for half in [0, 4] {
+                write(high_line(6, half), (0..4).fold(0, |line, i| line | upper[half + i] << (2 * i)));
             }
         }
+        _ => {}
     }
 }

@@ -3,7 +3,7 @@
 //! Byte j of the codes holds element j in its low half and element j + 16 in its high half.
 
 use super::block::{Block, half, nibbles, pack_nibbles};
-use super::round::{at_most, extreme, finite, floor, inverse, low_byte, scale_bits};
+use super::round::{at_most, each, extreme, finite, floor, inverse, low_byte, scale_bits};
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -23,7 +23,7 @@ unsafe impl Block for BlockQ4_0 {
     #[inline(always)]
     fn dequantise(&self, out: &mut [f32]) {
         let d = self.d();
-        for (out, code) in out.iter_mut().zip(self.codes()) {
+        for (out, &code) in out.iter_mut().zip(&self.codes()) {
             *out = d * (i32::from(code) - i32::from(Self::ZERO)) as f32;
         }
     }
@@ -34,7 +34,7 @@ unsafe impl Block for BlockQ4_0 {
         let values: [f32; 32] = finite(values);
         let d = extreme(&values) / -f32::from(Self::ZERO);
         let inverse = inverse(d);
-        let codes = values.map(|value| low_byte(at_most(floor(value * inverse + 8.5), 15.0)));
+        let codes = each(&values, |value| low_byte(at_most(floor(value * inverse + 8.5), 15.0)));
         Self::from_parts(scale_bits(d), &codes)
     }
 }

@@ -3,7 +3,7 @@
 //! Byte j of the codes holds element j in its low half and element j + 16 in its high half.
 
 use super::block::{Block, half, nibbles, pack_nibbles};
-use super::round::{at_most, finite, floor, inverse, low_byte, range, scale_bits};
+use super::round::{at_most, each, finite, floor, inverse, low_byte, range, scale_bits};
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -24,7 +24,7 @@ unsafe impl Block for BlockQ4_1 {
     #[inline(always)]
     fn dequantise(&self, out: &mut [f32]) {
         let (d, m) = (self.d(), self.m());
-        for (out, code) in out.iter_mut().zip(self.codes()) {
+        for (out, &code) in out.iter_mut().zip(&self.codes()) {
             *out = d * f32::from(code) + m;
         }
     }
@@ -36,7 +36,7 @@ unsafe impl Block for BlockQ4_1 {
         let (low, high) = range(&values);
         let d = (high - low) / 15.0;
         let inverse = inverse(d);
-        let codes = values.map(|value| low_byte(at_most(floor((value - low) * inverse + 0.5), 15.0)));
+        let codes = each(&values, |value| low_byte(at_most(floor((value - low) * inverse + 0.5), 15.0)));
         Self::from_parts(scale_bits(d), scale_bits(low), &codes)
     }
 }

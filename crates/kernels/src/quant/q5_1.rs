@@ -4,7 +4,7 @@
 //! of the little-endian number `high` is the fifth bit of element i.
 
 use super::block::{Block, half, nibbles_and_fifth, pack_fifth, pack_nibbles};
-use super::round::{at_most, finite, floor, inverse, low_byte, range, scale_bits};
+use super::round::{at_most, each, finite, floor, inverse, low_byte, range, scale_bits};
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -26,7 +26,7 @@ unsafe impl Block for BlockQ5_1 {
     #[inline(always)]
     fn dequantise(&self, out: &mut [f32]) {
         let (d, m) = (self.d(), self.m());
-        for (out, code) in out.iter_mut().zip(self.codes()) {
+        for (out, &code) in out.iter_mut().zip(&self.codes()) {
             *out = d * f32::from(code) + m;
         }
     }
@@ -38,7 +38,7 @@ unsafe impl Block for BlockQ5_1 {
         let (low, high) = range(&values);
         let d = (high - low) / 31.0;
         let inverse = inverse(d);
-        let codes = values.map(|value| low_byte(at_most(floor((value - low) * inverse + 0.5), 31.0)));
+        let codes = each(&values, |value| low_byte(at_most(floor((value - low) * inverse + 0.5), 31.0)));
         Self::from_parts(scale_bits(d), scale_bits(low), &codes)
     }
 }

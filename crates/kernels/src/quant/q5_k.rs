@@ -7,7 +7,9 @@
 use super::affine;
 use super::block::{Block, half};
 use super::round::finite;
+use super::search::Search;
 use super::six_bit::{self, ScalesAndMins};
+use crate::scalar::quant::Plain;
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -34,12 +36,18 @@ unsafe impl Block for BlockQ5_K {
 
     #[inline(always)]
     fn quantise(values: &[f32]) -> Self {
-        let (scales, codes) = affine::quantise::<31>(&finite(values));
-        Self::from_parts(&scales, &codes)
+        Self::quantise_by(Plain, values)
     }
 }
 
 impl BlockQ5_K {
+    /// As [`Block::quantise`], with a search for this CPU.
+    #[inline(always)]
+    pub(crate) fn quantise_by(search: impl Search, values: &[f32]) -> Self {
+        let (scales, codes) = affine::quantise(search, 31.0, &finite(values));
+        Self::from_parts(&scales, &codes)
+    }
+
     /// The block of these parts; codes 0 to 31.
     #[inline(always)]
     pub fn from_parts(scales: &ScalesAndMins, codes: &[u8; 256]) -> Self {

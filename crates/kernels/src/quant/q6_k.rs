@@ -6,7 +6,9 @@
 
 use super::block::{Block, half};
 use super::round::finite;
+use super::search::Search;
 use super::symmetric;
+use crate::scalar::quant::Plain;
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -38,14 +40,20 @@ unsafe impl Block for BlockQ6_K {
 
     #[inline(always)]
     fn quantise(values: &[f32]) -> Self {
-        let (d, scales, codes) = symmetric::quantise(&finite(values));
-        Self::from_parts(d, &scales, &codes)
+        Self::quantise_by(Plain, values)
     }
 }
 
 impl BlockQ6_K {
     /// The code that stands for zero.
     pub const ZERO: u8 = 32;
+
+    /// As [`Block::quantise`], with a search for this CPU.
+    #[inline(always)]
+    pub(crate) fn quantise_by(search: impl Search, values: &[f32]) -> Self {
+        let (d, scales, codes) = symmetric::quantise(search, &finite(values));
+        Self::from_parts(d, &scales, &codes)
+    }
 
     /// The block of these parts; `d` as bits of an f16, codes 0 to 63.
     #[inline(always)]

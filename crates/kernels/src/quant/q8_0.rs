@@ -1,7 +1,7 @@
 //! Q8_0: 32 weights in 34 bytes. Weight i = d · code\[i\].
 
 use super::block::{Block, half};
-use super::round::{finite, inverse, largest_magnitude, low_byte, nearest_away, scale_bits};
+use super::round::{each, finite, inverse, largest_magnitude, low_byte, nearest_away, scale_bits};
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -21,7 +21,7 @@ unsafe impl Block for BlockQ8_0 {
     #[inline(always)]
     fn dequantise(&self, out: &mut [f32]) {
         let d = self.d();
-        for (out, code) in out.iter_mut().zip(self.codes) {
+        for (out, &code) in out.iter_mut().zip(&self.codes) {
             *out = d * f32::from(code);
         }
     }
@@ -32,7 +32,7 @@ unsafe impl Block for BlockQ8_0 {
         let values: [f32; 32] = finite(values);
         let d = largest_magnitude(&values) / 127.0;
         let inverse = inverse(d);
-        let codes = values.map(|value| low_byte(nearest_away(value * inverse)) as i8);
+        let codes = each(&values, |value| low_byte(nearest_away(value * inverse)) as i8);
         Self::from_parts(scale_bits(d), &codes)
     }
 }

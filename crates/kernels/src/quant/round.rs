@@ -64,6 +64,16 @@ pub(crate) fn scale_bits(scale: f32) -> u16 {
     super::half::f32_to_f16(at_least(at_most(scale, LARGEST_SCALE), -LARGEST_SCALE))
 }
 
+/// A scale that as an f16 is no smaller in magnitude, unless by the last bit of a normal number: among subnormal ones the
+/// nearest may be so much smaller that the largest codes no longer reach.
+#[inline(always)]
+pub(crate) fn reaching(scale: f32) -> f32 {
+    /// The smallest normal f16 and the smallest subnormal one.
+    const NORMAL: f32 = 1.0 / (1 << 14) as f32;
+    const SUBNORMAL: f32 = 1.0 / (1 << 24) as f32;
+    if scale.abs() < NORMAL { -floor(-scale.abs() / SUBNORMAL) * SUBNORMAL.copysign(scale) } else { scale }
+}
+
 /// 1 / value, or 0 for 0.
 #[inline(always)]
 pub(crate) fn inverse(value: f32) -> f32 {
@@ -92,17 +102,47 @@ pub(crate) fn range(values: &[f32]) -> (f32, f32) {
     (low, high)
 }
 
-/// The sum by halves: element i with element i + half, and so on; the length is a power of two.
+/// The nearest code between the smallest and the largest.
 #[inline(always)]
-pub(crate) fn sum<const LEN: usize>(mut values: [f32; LEN]) -> f32 {
-    let mut half = LEN / 2;
-    while half > 0 {
-        for i in 0..half {
-            values[i] += values[i + half];
-        }
-        half /= 2;
+pub(crate) fn limited_code(position: f32, [smallest, largest]: [f32; 2]) -> f32 {
+    nearest_even(at_most(at_least(position, smallest), largest))
+}
+
+/// The outcome for each value. The standard library's `map` is not always inlined, and what is not inlined does not use the
+/// instructions of its caller.
+#[inline(always)]
+pub(crate) fn each<T: Copy, U: Copy + Default, const LEN: usize>(
+    values: &[T; LEN],
+    outcome: impl Fn(T) -> U,
+) -> [U; LEN] {
+    let mut outcomes = [U::default(); LEN];
+    for i in 0..LEN {
+        outcomes[i] = outcome(values[i]);
     }
-    values[0]
+    outcomes
+}
+
+/// Element by element.
+#[inline(always)]
+pub(crate) fn product<const LEN: usize>(a: &[f32; LEN], b: &[f32; LEN]) -> [f32; LEN] {
+    let mut product = *a;
+    for i in 0..LEN {
+        product[i] *= b[i];
+    }
+    product
+}
+
+/// The sum in eight strands, which are then added by halves; the length is a multiple of eight.
+#[inline(always)]
+pub(crate) fn sum<const LEN: usize>(values: [f32; LEN]) -> f32 {
+    let mut strands = [0.0; 8];
+    for eight in values.as_chunks::<8>().0 {
+        for (strand, value) in strands.iter_mut().zip(eight) {
+            *strand += value;
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = strands;
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
 /// A fold in eight strands that are then folded themselves; `values` are a multiple of eight.
@@ -139,6 +179,17 @@ mod tests {
         assert_eq!(seen, [0.0, LARGEST_WEIGHT, -LARGEST_WEIGHT, LARGEST_WEIGHT, -1.0, 0.0, 1e-40, LARGEST_WEIGHT]);
         assert_eq!(scale_bits(1e30), 0x7bff);
         assert_eq!(scale_bits(-1e30), 0xfbff);
+    }
+
+    #[test]
+    fn subnormal_scales_are_rounded_up() {
+        for scale in [1e-9, 5.9e-8, 6e-8, 6.1e-8, 1.22 / 16_777_216.0, 6.1e-5, 6.2e-5, 0.1] {
+            for scale in [scale, -scale] {
+                let reached = crate::quant::f16_to_f32(scale_bits(reaching(scale)));
+                assert!(reached.signum() == scale.signum() && reached.abs() >= scale.abs() * (1.0 - 1.0 / 2048.0));
+                assert!(reached.abs() <= scale.abs() * (1.0 + 1.0 / 2048.0) + 6e-8, "{scale} {reached}");
+            }
+        }
     }
 
     #[test]

@@ -9,11 +9,12 @@ use super::{BlockQ4_0, BlockQ4_1, BlockQ4_K, BlockQ5_0, BlockQ5_1, BlockQ5_K, Bl
 /// How many weights a tile has: the shortest block of any format, and the block of the activations.
 pub(crate) const TILE: usize = 32;
 
-/// 32 weights of a row in their integer parts.
+/// As many codes as the longest block has.
+pub(crate) const MOST_CODES: usize = 256;
+
+/// What turns the codes of a tile into weights.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tile {
-    /// In the order of the elements, counted from 0.
-    pub codes: [u8; TILE],
+pub(crate) struct Scales {
     /// The scale of each half.
     pub scales: [f32; 2],
     /// What is added to every weight.
@@ -31,14 +32,18 @@ pub(crate) trait Tiled: Block {
     /// Whether weights have an offset.
     const OFFSETS: bool = false;
 
-    /// Tile `index` of the block.
-    fn tile(&self, index: usize) -> Tile;
+    /// The codes in the order of the elements, counted from 0; as many as the block has.
+    fn all_codes(&self) -> [u8; MOST_CODES];
+    /// The scales of tile `index`.
+    fn tile_scales(&self, index: usize) -> Scales;
 }
 
-/// The codes of one tile out of many.
+/// 32 codes, where there could be more.
 #[inline(always)]
-fn part(codes: &[u8], index: usize) -> [u8; TILE] {
-    codes.as_chunks::<TILE>().0[index]
+fn padded(codes: [u8; TILE]) -> [u8; MOST_CODES] {
+    let mut all = [0; MOST_CODES];
+    all[..TILE].copy_from_slice(&codes);
+    all
 }
 
 impl Tiled for BlockQ8_0 {
@@ -46,76 +51,81 @@ impl Tiled for BlockQ8_0 {
     const ZERO: i32 = 128;
 
     #[inline(always)]
-    fn tile(&self, _: usize) -> Tile {
-        Tile { codes: self.codes().map(|code| code as u8 ^ 0x80), scales: [self.d(); 2], offset: 0.0 }
+    fn all_codes(&self) -> [u8; MOST_CODES] {
+        padded(self.codes().map(|code| code as u8 ^ 0x80))
     }
-}
-
-impl Tiled for BlockQ4_0 {
-    const BITS: usize = 4;
-    const ZERO: i32 = Self::ZERO as i32;
 
     #[inline(always)]
-    fn tile(&self, _: usize) -> Tile {
-        Tile { codes: self.codes(), scales: [self.d(); 2], offset: 0.0 }
+    fn tile_scales(&self, _: usize) -> Scales {
+        Scales { scales: [self.d(); 2], offset: 0.0 }
     }
 }
 
-impl Tiled for BlockQ5_0 {
-    const BITS: usize = 5;
-    const ZERO: i32 = Self::ZERO as i32;
+/// The formats with one scale per block.
+macro_rules! symmetric {
+    ($($block:ty, $bits:literal;)+) => {$(
+        impl Tiled for $block {
+            const BITS: usize = $bits;
+            const ZERO: i32 = Self::ZERO as i32;
 
-    #[inline(always)]
-    fn tile(&self, _: usize) -> Tile {
-        Tile { codes: self.codes(), scales: [self.d(); 2], offset: 0.0 }
-    }
+            #[inline(always)]
+            fn all_codes(&self) -> [u8; MOST_CODES] {
+                padded(self.codes())
+            }
+
+            #[inline(always)]
+            fn tile_scales(&self, _: usize) -> Scales {
+                Scales { scales: [self.d(); 2], offset: 0.0 }
+            }
+        }
+    )+};
 }
+symmetric! { BlockQ4_0, 4; BlockQ5_0, 5; }
 
-impl Tiled for BlockQ4_1 {
-    const BITS: usize = 4;
-    const ZERO: i32 = 0;
-    const OFFSETS: bool = true;
+/// The formats with one scale and one offset per block.
+macro_rules! affine {
+    ($($block:ty, $bits:literal;)+) => {$(
+        impl Tiled for $block {
+            const BITS: usize = $bits;
+            const ZERO: i32 = 0;
+            const OFFSETS: bool = true;
 
-    #[inline(always)]
-    fn tile(&self, _: usize) -> Tile {
-        Tile { codes: self.codes(), scales: [self.d(); 2], offset: self.m() }
-    }
+            #[inline(always)]
+            fn all_codes(&self) -> [u8; MOST_CODES] {
+                padded(self.codes())
+            }
+
+            #[inline(always)]
+            fn tile_scales(&self, _: usize) -> Scales {
+                Scales { scales: [self.d(); 2], offset: self.m() }
+            }
+        }
+    )+};
 }
+affine! { BlockQ4_1, 4; BlockQ5_1, 5; }
 
-impl Tiled for BlockQ5_1 {
-    const BITS: usize = 5;
-    const ZERO: i32 = 0;
-    const OFFSETS: bool = true;
+/// The formats with scales and mins of six bits.
+macro_rules! nested {
+    ($($block:ty, $bits:literal;)+) => {$(
+        impl Tiled for $block {
+            const BITS: usize = $bits;
+            const ZERO: i32 = 0;
+            const OFFSETS: bool = true;
 
-    #[inline(always)]
-    fn tile(&self, _: usize) -> Tile {
-        Tile { codes: self.codes(), scales: [self.d(); 2], offset: self.m() }
-    }
+            #[inline(always)]
+            fn all_codes(&self) -> [u8; MOST_CODES] {
+                self.codes()
+            }
+
+            #[inline(always)]
+            fn tile_scales(&self, index: usize) -> Scales {
+                let (scale, min) = (f32::from(self.scales()[index]), f32::from(self.mins()[index]));
+                Scales { scales: [self.d() * scale; 2], offset: -(self.dmin() * min) }
+            }
+        }
+    )+};
 }
-
-impl Tiled for BlockQ4_K {
-    const BITS: usize = 4;
-    const ZERO: i32 = 0;
-    const OFFSETS: bool = true;
-
-    #[inline(always)]
-    fn tile(&self, index: usize) -> Tile {
-        let (scale, min) = (f32::from(self.scales()[index]), f32::from(self.mins()[index]));
-        Tile { codes: part(&self.codes(), index), scales: [self.d() * scale; 2], offset: -(self.dmin() * min) }
-    }
-}
-
-impl Tiled for BlockQ5_K {
-    const BITS: usize = 5;
-    const ZERO: i32 = 0;
-    const OFFSETS: bool = true;
-
-    #[inline(always)]
-    fn tile(&self, index: usize) -> Tile {
-        let (scale, min) = (f32::from(self.scales()[index]), f32::from(self.mins()[index]));
-        Tile { codes: part(&self.codes(), index), scales: [self.d() * scale; 2], offset: -(self.dmin() * min) }
-    }
-}
+nested! { BlockQ4_K, 4; BlockQ5_K, 5; }
 
 impl Tiled for BlockQ6_K {
     const BITS: usize = 6;
@@ -123,8 +133,13 @@ impl Tiled for BlockQ6_K {
     const HALVED: bool = true;
 
     #[inline(always)]
-    fn tile(&self, index: usize) -> Tile {
+    fn all_codes(&self) -> [u8; MOST_CODES] {
+        self.codes()
+    }
+
+    #[inline(always)]
+    fn tile_scales(&self, index: usize) -> Scales {
         let scales = [0, 1].map(|half| self.d() * f32::from(self.scales()[2 * index + half]));
-        Tile { codes: part(&self.codes(), index), scales, offset: 0.0 }
+        Scales { scales, offset: 0.0 }
     }
 }

@@ -1,6 +1,6 @@
 //! Weights as they lie in a file, times activations.
 
-use super::packed::add_tile;
+use super::packed::{XTile, add_tile};
 use crate::quant::activations::ActivationRow;
 use crate::quant::packed::{Layout, with_layout};
 use crate::quant::tile::TILE;
@@ -21,8 +21,9 @@ fn dot_blocks<L: Layout>(weights: &[L], x: ActivationRow<'_>) -> f32 {
     let mut x = x.codes().as_chunks::<TILE>().0.iter().zip(x.blocks);
     let mut acc = 0.0;
     for block in weights {
-        for (t, (codes, x_block)) in (&mut x).take(L::LEN / TILE).enumerate() {
-            acc = add_tile::<L>(acc, &block.tile(t), codes, x_block);
+        let weights = block.all_codes();
+        for (t, (weights, (codes, x_block))) in weights[..L::LEN].as_chunks::<TILE>().0.iter().zip(&mut x).enumerate() {
+            acc = add_tile::<L>(acc, weights, &block.tile_scales(t), XTile { codes, block: x_block });
         }
     }
     acc

@@ -59,6 +59,8 @@ impl Simd for Avx2 {
         fn lt(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
         fn is_nan(a: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __m256, yes: __m256, no: __m256) -> __m256 = _mm256_blendv_ps(no, yes, mask);
+        fn splat_f16(bits: u16) -> __m256 = _mm256_cvtph_ps(_mm_set1_epi16(bits.cast_signed()));
+        fn swap_pairs(a: __m256) -> __m256 = _mm256_permute_ps::<0b10_11_00_01>(a);
     }
 
     #[inline(always)]
@@ -97,6 +99,28 @@ impl Simd for Avx2 {
         unsafe { _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast())))) }
     }
 
+    #[inline(always)]
+    unsafe fn store_f16_ptr(self, value: __m256, to: *mut u16) {
+        // SAFETY: as the caller promises.
+        unsafe { _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value)) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_i8_ptr(self, from: *const i8) -> __m256 {
+        // SAFETY: as the caller promises.
+        unsafe { _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast()))) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_i8_ptr(self, value: __m256, to: *mut i8) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let wide = _mm256_cvtps_epi32(value);
+            let words = _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256::<1>(wide));
+            _mm_storel_epi64(to.cast(), _mm_packs_epi16(words, words));
+        }
+    }
+
     /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]
     fn scale(self, a: __m256, n: __m256) -> __m256 {
@@ -121,6 +145,27 @@ impl Simd for Avx2 {
             let four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps::<1>(a));
             let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
             _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+
+    #[inline(always)]
+    fn reduce_add_four(self, [a, b, c, d]: [__m256; 4]) -> [f32; 4] {
+        let mut sums = [0.0; 4];
+        // SAFETY: four values fit into `sums`; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let halves = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+            let whole = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps::<1>(halves));
+            _mm_storeu_ps(sums.as_mut_ptr(), whole);
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn double(self, a: __m256) -> [__m256; 2] {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let (even, odd) = (_mm256_unpacklo_ps(a, a), _mm256_unpackhi_ps(a, a));
+            [_mm256_permute2f128_ps::<0x20>(even, odd), _mm256_permute2f128_ps::<0x31>(even, odd)]
         }
     }
 }

@@ -58,6 +58,8 @@ impl Simd for Avx512 {
         fn lt(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
         fn is_nan(a: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __mmask16, yes: __m512, no: __m512) -> __m512 = _mm512_mask_blend_ps(mask, no, yes);
+        fn splat_f16(bits: u16) -> __m512 = _mm512_cvtph_ps(_mm256_set1_epi16(bits.cast_signed()));
+        fn swap_pairs(a: __m512) -> __m512 = _mm512_permute_ps::<0b10_11_00_01>(a);
     }
 
     #[inline(always)]
@@ -100,6 +102,24 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn store_f16_ptr(self, value: __m512, to: *mut u16) {
+        // SAFETY: as the caller promises.
+        unsafe { _mm256_storeu_si256(to.cast(), _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value)) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_i8_ptr(self, from: *const i8) -> __m512 {
+        // SAFETY: as the caller promises.
+        unsafe { _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(from.cast()))) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_i8_ptr(self, value: __m512, to: *mut i8) {
+        // SAFETY: as the caller promises.
+        unsafe { _mm_storeu_si128(to.cast(), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(value))) }
+    }
+
+    #[inline(always)]
     fn reduce_add(self, a: __m512) -> f32 {
         // SAFETY: `self` exists only where the CPU has these instructions.
         unsafe {
@@ -118,6 +138,32 @@ impl Simd for Avx512 {
             let four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
             let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
             _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+
+    #[inline(always)]
+    fn reduce_add_four(self, [a, b, c, d]: [__m512; 4]) -> [f32; 4] {
+        let mut sums = [0.0; 4];
+        // SAFETY: four values fit into `sums`; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            let cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+            let quarters =
+                _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(ab, cd), _mm512_shuffle_ps::<0b11_10_11_10>(ab, cd));
+            let halves = _mm256_add_ps(_mm512_castps512_ps256(quarters), _mm512_extractf32x8_ps::<1>(quarters));
+            let whole = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps::<1>(halves));
+            _mm_storeu_ps(sums.as_mut_ptr(), whole);
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn double(self, a: __m512) -> [__m512; 2] {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let lower = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+            let upper = _mm512_add_epi32(lower, _mm512_set1_epi32(8));
+            [_mm512_permutexvar_ps(lower, a), _mm512_permutexvar_ps(upper, a)]
         }
     }
 }

@@ -1,5 +1,13 @@
 //! Weight formats.
 
+mod blocks;
+mod bounds;
+mod conformance;
+mod rows;
+
+use std::f64::consts::TAU;
+
+use kernels::Kernels;
 use kernels::quant::*;
 
 /// Numbers that look random and are the same everywhere (xorshift64*).
@@ -16,35 +24,42 @@ impl Random {
     fn bytes(&mut self, len: usize) -> Vec<u8> {
         (0..len).map(|_| (self.next() >> 56) as u8).collect()
     }
-}
 
-/// Any bytes, taken apart and put together again, are the same bytes: no bit is lost, doubled or moved.
-/// `rebuild` gives nothing where a scale is NaN, whose payload may change on the way through f32.
-#[track_caller]
-fn parts_make_the_whole<B: Block + PartialEq + std::fmt::Debug>(rebuild: impl Fn(&B) -> Option<B>) {
-    let bytes = Random(1).bytes(1 + 100 * B::BYTES);
-    let blocks = blocks::<B>(&bytes[1..]);
-    let rebuilt: Vec<_> = blocks.iter().filter_map(|block| Some((block, rebuild(block)?))).collect();
-    assert!(rebuilt.len() > 80, "{}", rebuilt.len());
-    for (block, rebuilt) in rebuilt {
-        assert_eq!(rebuilt, *block);
+    /// Between 0 and 1, neither included.
+    fn uniform(&mut self) -> f64 {
+        ((self.next() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+    }
+
+    /// From the normal distribution.
+    fn normal(&mut self) -> f32 {
+        ((-2.0 * self.uniform().ln()).sqrt() * (TAU * self.uniform()).cos()) as f32
+    }
+
+    fn normals(&mut self, len: usize, scale: f32) -> Vec<f32> {
+        (0..len).map(|_| scale * self.normal()).collect()
     }
 }
 
-#[test]
-fn parts_make_the_whole_block() {
-    let bits = |value: f32| (!value.is_nan()).then(|| f32_to_f16(value));
-    parts_make_the_whole(|b: &BlockQ8_0| Some(BlockQ8_0::from_parts(bits(b.d())?, &b.codes())));
-    parts_make_the_whole(|b: &BlockQ4_0| Some(BlockQ4_0::from_parts(bits(b.d())?, &b.codes())));
-    parts_make_the_whole(|b: &BlockQ4_1| Some(BlockQ4_1::from_parts(bits(b.d())?, bits(b.m())?, &b.codes())));
-    parts_make_the_whole(|b: &BlockQ5_0| Some(BlockQ5_0::from_parts(bits(b.d())?, &b.codes())));
-    parts_make_the_whole(|b: &BlockQ5_1| Some(BlockQ5_1::from_parts(bits(b.d())?, bits(b.m())?, &b.codes())));
-    let scales = |d: f32, dmin: f32, scales, mins| Some(ScalesAndMins { d: bits(d)?, dmin: bits(dmin)?, scales, mins });
-    parts_make_the_whole(|b: &BlockQ4_K| {
-        Some(BlockQ4_K::from_parts(&scales(b.d(), b.dmin(), b.scales(), b.mins())?, &b.codes()))
-    });
-    parts_make_the_whole(|b: &BlockQ5_K| {
-        Some(BlockQ5_K::from_parts(&scales(b.d(), b.dmin(), b.scales(), b.mins())?, &b.codes()))
-    });
-    parts_make_the_whole(|b: &BlockQ6_K| Some(BlockQ6_K::from_parts(bits(b.d())?, &b.scales(), &b.codes())));
+/// Weights whose length is whole blocks, to bytes.
+fn quantised(kernels: Kernels, format: Format, weights: &[f32]) -> Vec<u8> {
+    let mut bytes = vec![0; format.row_bytes(weights.len()).unwrap()];
+    kernels.quantise(format, weights, &mut bytes);
+    bytes
+}
+
+/// Bytes of `len` weights, to these.
+fn dequantised(kernels: Kernels, format: Format, bytes: &[u8], len: usize) -> Vec<f32> {
+    let mut weights = vec![f32::NAN; len];
+    kernels.dequantise(format, bytes, &mut weights);
+    weights
+}
+
+/// The same bits, or both NaN.
+#[track_caller]
+fn assert_same(got: &[f32], want: &[f32], what: impl std::fmt::Debug) {
+    assert_eq!(got.len(), want.len(), "{what:?}");
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
+        assert!(same, "{what:?}, element {i}: {got:e} is not {want:e}");
+    }
 }
