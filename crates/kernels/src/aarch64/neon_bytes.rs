@@ -18,6 +18,7 @@ impl ByteSimd for Neon {
     type Wide = uint8x16_t;
     type WideWord = uint8x16_t;
     type Sum = int32x4_t;
+    type TileSums = [int32x4_t; 2];
     const ROWS: usize = 4;
     const GROUPS: usize = 1;
     const WIDE_ZERO: i32 = 0;
@@ -122,6 +123,38 @@ impl ByteSimd for Neon {
     unsafe fn wide_word(self, codes: *const i8, _: *const i16) -> uint8x16_t {
         // SAFETY: as the caller promises.
         unsafe { self.word(codes) }
+    }
+
+    #[inline(always)]
+    fn dot_tile(self, codes: &[u8; 32], x: &[i8; 32]) -> [int32x4_t; 2] {
+        [0, 16].map(|at| {
+            // SAFETY: both are arrays of 32; `self` exists only where the CPU has these instructions.
+            let (codes, x) =
+                unsafe { (vld1q_u8(codes.as_ptr().add(at)), vreinterpretq_u8_s8(vld1q_s8(x.as_ptr().add(at)))) };
+            self.dot(self.zero(), codes, x)
+        })
+    }
+
+    #[inline(always)]
+    fn dot_wide_tile(self, codes: &[u8; 32], x: &[i8; 32]) -> [int32x4_t; 2] {
+        self.dot_tile(&codes.map(|code| code ^ 128), x)
+    }
+
+    #[inline(always)]
+    fn halves(self, [a, b, c, d]: &[[int32x4_t; 2]; 4]) -> [[i32; 4]; 2] {
+        [0, 1].map(|half| {
+            // SAFETY: `self` exists only where the CPU has these instructions; the array has the size of a vector.
+            unsafe {
+                let sums = vpaddq_s32(vpaddq_s32(a[half], b[half]), vpaddq_s32(c[half], d[half]));
+                std::mem::transmute::<int32x4_t, [i32; 4]>(sums)
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn wholes(self, tiles: &[[int32x4_t; 2]; 4]) -> [i32; 4] {
+        let [low, high] = self.halves(tiles);
+        std::array::from_fn(|i| low[i] + high[i])
     }
 
     #[inline(always)]

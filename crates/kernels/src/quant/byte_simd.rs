@@ -14,6 +14,8 @@ pub(crate) trait ByteSimd: Simd {
     type WideWord: Copy;
     /// A sum of products in each lane, perhaps in two parts.
     type Sum: Copy;
+    /// Sums of products of one tile of one row, those of its first half in the first lanes.
+    type TileSums: Copy;
     /// How many rows of activations the product of matrices handles at a time, as the registers allow.
     const ROWS: usize;
     /// How many groups of rows of weights the product of matrices handles at a time.
@@ -74,6 +76,15 @@ pub(crate) trait ByteSimd: Simd {
     fn dot_wide(self, sum: Self::Sum, codes: Self::Wide, word: Self::WideWord) -> Self::Sum;
     /// The sums after settling, as f32.
     fn sum_to_f32(self, sum: Self::Sum) -> Self::F;
+
+    /// Sums of the products of 32 codes, counted from 0, by 32 activations. Codes of less than eight bits.
+    fn dot_tile(self, codes: &[u8; 32], x: &[i8; 32]) -> Self::TileSums;
+    /// The same for codes of eight bits, less 128.
+    fn dot_wide_tile(self, codes: &[u8; 32], x: &[i8; 32]) -> Self::TileSums;
+    /// The sums of either half of four tiles.
+    fn halves(self, tiles: &[Self::TileSums; 4]) -> [[i32; 4]; 2];
+    /// The sums of four tiles.
+    fn wholes(self, tiles: &[Self::TileSums; 4]) -> [i32; 4];
 
     /// The bits of the largest amount among 32 values; a NaN counts as larger than infinity.
     ///

@@ -34,6 +34,14 @@ pub(crate) trait Tiled: Block {
 
     /// The codes in the order of the elements, counted from 0; as many as the block has.
     fn all_codes(&self) -> [u8; MOST_CODES];
+    /// Those of tile `index`.
+    #[inline(always)]
+    fn tile_codes(&self, index: usize) -> [u8; TILE] {
+        let all = self.all_codes();
+        let mut codes = [0; TILE];
+        codes.copy_from_slice(&all[TILE * index..][..TILE]);
+        codes
+    }
     /// The scales of tile `index`.
     fn tile_scales(&self, index: usize) -> Scales;
 }
@@ -52,7 +60,11 @@ impl Tiled for BlockQ8_0 {
 
     #[inline(always)]
     fn all_codes(&self) -> [u8; MOST_CODES] {
-        padded(self.codes().map(|code| code as u8 ^ 0x80))
+        let mut codes = [0; TILE];
+        for (to, code) in codes.iter_mut().zip(self.codes()) {
+            *to = code as u8 ^ 0x80;
+        }
+        padded(codes)
     }
 
     #[inline(always)]

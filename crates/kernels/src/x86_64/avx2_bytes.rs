@@ -39,6 +39,7 @@ impl ByteSimd for Avx2 {
     type Wide = Pairs;
     type WideWord = Pairs;
     type Sum = Sum;
+    type TileSums = __m256i;
     const ROWS: usize = 4;
     const GROUPS: usize = 1;
     const WIDE_ZERO: i32 = 128;
@@ -136,6 +137,46 @@ impl ByteSimd for Avx2 {
                 even: _mm256_set1_epi32(wide.cast::<i32>().read_unaligned()),
                 odd: _mm256_set1_epi32(wide.add(2).cast::<i32>().read_unaligned()),
             }
+        }
+    }
+
+    #[inline(always)]
+    fn dot_tile(self, codes: &[u8; 32], x: &[i8; 32]) -> __m256i {
+        // SAFETY: both are arrays of 32; `self` exists only where the CPU has AVX2.
+        unsafe {
+            let (codes, x) = (_mm256_loadu_si256(codes.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().cast()));
+            _mm256_madd_epi16(_mm256_maddubs_epi16(codes, x), _mm256_set1_epi16(1))
+        }
+    }
+
+    /// Amounts of codes by activations with their signs: 128 · 127 · 2 is still below 2¹⁵.
+    #[inline(always)]
+    fn dot_wide_tile(self, codes: &[u8; 32], x: &[i8; 32]) -> __m256i {
+        // SAFETY: both are arrays of 32; `self` exists only where the CPU has AVX2.
+        unsafe {
+            let (codes, x) = (_mm256_loadu_si256(codes.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().cast()));
+            let signed = _mm256_xor_si256(codes, _mm256_set1_epi8(-128));
+            let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(signed), _mm256_sign_epi8(x, signed));
+            _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))
+        }
+    }
+
+    #[inline(always)]
+    fn halves(self, [a, b, c, d]: &[__m256i; 4]) -> [[i32; 4]; 2] {
+        // SAFETY: `self` exists only where the CPU has AVX2; the array has the size of a vector.
+        unsafe {
+            let sums = _mm256_hadd_epi32(_mm256_hadd_epi32(*a, *b), _mm256_hadd_epi32(*c, *d));
+            std::mem::transmute::<__m256i, [[i32; 4]; 2]>(sums)
+        }
+    }
+
+    #[inline(always)]
+    fn wholes(self, [a, b, c, d]: &[__m256i; 4]) -> [i32; 4] {
+        // SAFETY: `self` exists only where the CPU has AVX2; the array has the size of a vector.
+        unsafe {
+            let sums = _mm256_hadd_epi32(_mm256_hadd_epi32(*a, *b), _mm256_hadd_epi32(*c, *d));
+            let sums = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
+            std::mem::transmute::<__m128i, [i32; 4]>(sums)
         }
     }
 

@@ -18,6 +18,7 @@ impl ByteSimd for Avx512 {
     type Wide = __m512i;
     type WideWord = __m512i;
     type Sum = __m512i;
+    type TileSums = __m256i;
     const ROWS: usize = 6;
     const GROUPS: usize = 2;
     const WIDE_ZERO: i32 = 128;
@@ -111,6 +112,31 @@ impl ByteSimd for Avx512 {
     unsafe fn wide_word(self, codes: *const i8, _: *const i16) -> __m512i {
         // SAFETY: as the caller promises.
         unsafe { self.word(codes) }
+    }
+
+    /// A tile of one row is half a vector.
+    #[inline(always)]
+    fn dot_tile(self, codes: &[u8; 32], x: &[i8; 32]) -> __m256i {
+        // SAFETY: both are arrays of 32; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let (codes, x) = (_mm256_loadu_si256(codes.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().cast()));
+            _mm256_dpbusd_epi32(_mm256_setzero_si256(), codes, x)
+        }
+    }
+
+    #[inline(always)]
+    fn dot_wide_tile(self, codes: &[u8; 32], x: &[i8; 32]) -> __m256i {
+        self.avx2().dot_wide_tile(codes, x)
+    }
+
+    #[inline(always)]
+    fn halves(self, tiles: &[__m256i; 4]) -> [[i32; 4]; 2] {
+        self.avx2().halves(tiles)
+    }
+
+    #[inline(always)]
+    fn wholes(self, tiles: &[__m256i; 4]) -> [i32; 4] {
+        self.avx2().wholes(tiles)
     }
 
     /// A block is four vectors of eight; wider ones would only make the reductions longer.
