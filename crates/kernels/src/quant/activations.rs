@@ -151,7 +151,7 @@ impl ActivationBlock {
     }
 }
 
-kernels! { activations:
+kernels! { quant_activations:
     /// Quantises whole rows: per 32 values one scale, the largest amount / 127, and codes rounded to nearest, ties to even.
     ///
     /// |value − scale · code| ≤ 0.501 · scale. Where all amounts of a block are below 1e-36 it becomes zeros. A block with a NaN or an

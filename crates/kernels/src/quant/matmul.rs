@@ -14,7 +14,7 @@ use super::format::Format;
 use super::packed::PackedRows;
 use crate::dispatch::kernels;
 
-kernels! { packed:
+kernels! { quant_packed:
     /// out\[n\] = weights\[n\] · x. `out` has one place for each of [`weights.rows()`](PackedRows::rows).
     pub fn matvec_packed(weights: PackedRows<'_>, x: ActivationRow<'_>, out: &mut [f32]) where {
         weights.columns() == x.columns(),
@@ -29,7 +29,7 @@ kernels! { packed:
     };
 }
 
-kernels! { blocks:
+kernels! { quant_blocks:
     /// out\[n\] = weights\[n\] · x, for rows of weights as they lie in a file, one behind the other: the same bits as
     /// [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) gives, more slowly. For weights that are not worth packing.
     pub fn matvec_blocks(format: Format, weights: &[u8], x: ActivationRow<'_>, out: &mut [f32]) where {

@@ -1,6 +1,6 @@
-//! Packed weights times activations: one row of them here, many in `panel`.
+//! Packed weights times activations: one row of them here, many in `quant_panel`.
 
-use super::panel;
+use super::quant_panel;
 use crate::quant::activations::{ActivationBlock, ActivationRow, Activations};
 use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
@@ -27,7 +27,7 @@ pub(crate) fn matvec_packed<S: ByteSimd>(simd: S, weights: PackedRows<'_>, x: Ac
 /// See [`Kernels::matmul_packed`](crate::Kernels::matmul_packed).
 #[inline(always)]
 pub(crate) fn matmul_packed<S: ByteSimd>(simd: S, weights: PackedRows<'_>, x: &Activations, out: &mut Outputs<'_>) {
-    with_layout!(weights.format(), L => panel::matmul::<S, L>(simd, weights, x, out));
+    with_layout!(weights.format(), L => quant_panel::matmul::<S, L>(simd, weights, x, out));
 }
 
 /// One row of activations.

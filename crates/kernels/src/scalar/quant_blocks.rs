@@ -1,6 +1,6 @@
 //! Weights as they lie in a file, times activations.
 
-use super::packed::{XTile, add_tile};
+use super::quant_packed::{XTile, add_tile};
 use crate::quant::activations::ActivationRow;
 use crate::quant::packed::{Layout, with_layout};
 use crate::quant::tile::TILE;
