@@ -12,10 +12,17 @@
 mod dispatch;
 mod isa;
 mod memory;
+mod pool;
 mod simd;
 
+mod activation;
 mod elementwise;
+mod gemm;
+mod gemv;
+mod loss;
+mod norm;
 pub mod quant;
+mod softmax;
 
 mod scalar;
 mod vector;
@@ -25,6 +32,11 @@ mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub use activation::SwigluGrads;
 pub use dispatch::Kernels;
+pub use gemm::{Matrix, MatrixMut, PackedMatrix, Product, WeightRows};
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
+pub use loss::IGNORED_TARGET;
 pub use memory::{AlignedBuffer, Plain};
+pub use norm::{LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};
+pub use pool::{Pool, usable_cpus};

@@ -5,14 +5,22 @@
 //! up in the `#[target_feature]` functions that [`kernels!`](crate::dispatch::kernels) writes, and only there become
 //! single instructions.
 
+/// Added to a number of moderate size, it rounds that to a whole number n, ties to even, and leaves n + 254 in the low bits of
+/// the sum, where [`Simd::begin_scale`] finds it without a conversion: 254 makes both halves of an exponent positive.
+pub(crate) const EXPONENT_SHIFT: f32 = (3 << 22) as f32 + 254.0;
+
 /// Vectors of f32 and what can be done with them.
 pub(crate) trait Simd: Copy {
     /// A vector of [`LANES`](Simd::LANES) f32.
     type F: Copy;
     /// The outcome of a comparison, one bit or one lane each.
     type M: Copy;
+    /// What is left of a power of two, one for each lane.
+    type Power: Copy;
     /// How many f32 a vector holds.
     const LANES: usize;
+    /// The side of what [`transpose_ptr`](Simd::transpose_ptr) turns.
+    const SQUARE: usize;
 
     /// The same value in all lanes.
     fn splat(self, value: f32) -> Self::F;
@@ -24,6 +32,8 @@ pub(crate) trait Simd: Copy {
     unsafe fn store_ptr(self, value: Self::F, to: *mut f32);
     /// The first values of a slice that is shorter than a vector; zero in the other lanes.
     fn load_part(self, from: &[f32]) -> Self::F;
+    /// As [`load_part`](Simd::load_part), with the lanes of `other` in place of zero.
+    fn load_part_or(self, from: &[f32], other: Self::F) -> Self::F;
     /// The first lanes to a slice that is shorter than a vector.
     fn store_part(self, value: Self::F, to: &mut [f32]);
     /// Half-precision values, widened.
@@ -54,6 +64,15 @@ pub(crate) trait Simd: Copy {
     /// The f16 with these bits, widened, in all lanes.
     fn splat_f16(self, bits: u16) -> Self::F;
 
+    /// A square of [`SQUARE`](Simd::SQUARE)² values: row i of `from` becomes column i of `to`.
+    ///
+    /// # Safety
+    /// [`SQUARE`](Simd::SQUARE) values can be read and written at each of as many rows, which are `from_row` and `to_row`
+    /// apart.
+    unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize);
+    /// Asks for the cache line of an address, which need not exist.
+    fn prefetch(self, address: *const f32);
+
     /// a + b
     fn add(self, a: Self::F, b: Self::F) -> Self::F;
     /// a − b
@@ -80,8 +99,17 @@ pub(crate) trait Simd: Copy {
     fn copy_sign(self, a: Self::F, b: Self::F) -> Self::F;
     /// To the nearest whole number, ties to even.
     fn round(self, a: Self::F) -> Self::F;
-    /// a · 2ⁿ for whole n from −252 to 254, right down to subnormal results.
-    fn scale(self, a: Self::F, n: Self::F) -> Self::F;
+    /// 2ⁿ from [`EXPONENT_SHIFT`] + n, for whole n from −126 to 127.
+    fn power_of_two(self, shifted: Self::F) -> Self::F;
+    /// (1 + fraction) · 2ⁿ from [`EXPONENT_SHIFT`] + n, for whole n from −252 to 254: a number of moderate size, and the
+    /// power that is left to scale it with. What is done to the number in between cannot overflow or underflow early.
+    fn begin_scale(self, fraction: Self::F, shifted: Self::F) -> (Self::F, Self::Power);
+    /// a · power, rounded once, up to infinity and down to subnormal numbers.
+    fn scale(self, a: Self::F, power: Self::Power) -> Self::F;
+    /// c + a · power
+    fn add_scaled(self, c: Self::F, a: Self::F, power: Self::Power) -> Self::F;
+    /// c − a · power
+    fn sub_scaled(self, c: Self::F, a: Self::F, power: Self::Power) -> Self::F;
 
     /// a < b; false where either is NaN.
     fn lt(self, a: Self::F, b: Self::F) -> Self::M;

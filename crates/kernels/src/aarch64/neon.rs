@@ -13,22 +13,15 @@ impl Neon {
     pub(crate) fn detect() -> Option<Self> {
         std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
     }
-
-    /// 2ⁿ for whole n from −126 to 127.
-    #[inline(always)]
-    fn power_of_two(self, n: float32x4_t) -> float32x4_t {
-        // SAFETY: `self` exists only where the CPU has these instructions.
-        unsafe {
-            let exponent = vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127));
-            vreinterpretq_f32_s32(vshlq_n_s32::<23>(exponent))
-        }
-    }
 }
 
 impl Simd for Neon {
     type F = float32x4_t;
     type M = uint32x4_t;
+    /// The second of two factors, of which neither leaves the range of normal numbers.
+    type Power = float32x4_t;
     const LANES: usize = 4;
+    const SQUARE: usize = 4;
 
     instructions! {
         fn splat(value: f32) -> float32x4_t = vdupq_n_f32(value);
@@ -45,6 +38,11 @@ impl Simd for Neon {
         fn neg(a: float32x4_t) -> float32x4_t = vnegq_f32(a);
         fn copy_sign(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vdupq_n_u32(1 << 31), b, a);
         fn round(a: float32x4_t) -> float32x4_t = vrndnq_f32(a);
+        fn power_of_two(shifted: float32x4_t) -> float32x4_t =
+            vreinterpretq_f32_u32(vshlq_n_u32::<23>(vsubq_u32(vreinterpretq_u32_f32(shifted), vdupq_n_u32(127))));
+        fn scale(a: float32x4_t, power: float32x4_t) -> float32x4_t = vmulq_f32(a, power);
+        fn add_scaled(c: float32x4_t, a: float32x4_t, power: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, power);
+        fn sub_scaled(c: float32x4_t, a: float32x4_t, power: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, power);
         fn lt(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcltq_f32(a, b);
         fn is_nan(a: float32x4_t) -> uint32x4_t = vmvnq_u32(vceqq_f32(a, a));
         fn select(mask: uint32x4_t, yes: float32x4_t, no: float32x4_t) -> float32x4_t = vbslq_f32(mask, yes, no);
@@ -68,6 +66,14 @@ impl Simd for Neon {
     #[inline(always)]
     fn load_part(self, from: &[f32]) -> float32x4_t {
         let mut whole = [0.0; 4];
+        whole[..from.len()].copy_from_slice(from);
+        self.load(&whole)
+    }
+
+    #[inline(always)]
+    fn load_part_or(self, from: &[f32], other: float32x4_t) -> float32x4_t {
+        let mut whole = [0.0; 4];
+        self.store(other, &mut whole);
         whole[..from.len()].copy_from_slice(from);
         self.load(&whole)
     }
@@ -101,6 +107,24 @@ impl Simd for Neon {
         // SAFETY: as the caller promises.
         unsafe { vreinterpretq_f32_u32(vshlq_n_u32::<16>(vmovl_u16(vld1_u16(from)))) }
     }
+
+    #[inline(always)]
+    unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let (a, b) = (vld1q_f32(from), vld1q_f32(from.add(from_row)));
+            let (c, d) = (vld1q_f32(from.add(2 * from_row)), vld1q_f32(from.add(3 * from_row)));
+            let (ab, cd) = (vtrnq_f32(a, b), vtrnq_f32(c, d));
+            vst1q_f32(to, vcombine_f32(vget_low_f32(ab.0), vget_low_f32(cd.0)));
+            vst1q_f32(to.add(to_row), vcombine_f32(vget_low_f32(ab.1), vget_low_f32(cd.1)));
+            vst1q_f32(to.add(2 * to_row), vcombine_f32(vget_high_f32(ab.0), vget_high_f32(cd.0)));
+            vst1q_f32(to.add(3 * to_row), vcombine_f32(vget_high_f32(ab.1), vget_high_f32(cd.1)));
+        }
+    }
+
+    /// Stable Rust has no prefetch for aarch64; its CPUs find streams by themselves.
+    #[inline(always)]
+    fn prefetch(self, _address: *const f32) {}
 
     /// By integer arithmetic, as [`f32_to_f16`](crate::quant::f32_to_f16) does it for one value.
     #[inline(always)]
@@ -145,9 +169,15 @@ impl Simd for Neon {
 
     /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]
-    fn scale(self, a: float32x4_t, n: float32x4_t) -> float32x4_t {
-        let half = self.round(self.mul(n, self.splat(0.5)));
-        self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(self.sub(n, half)))
+    fn begin_scale(self, fraction: float32x4_t, shifted: float32x4_t) -> (float32x4_t, float32x4_t) {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let biased_twice = vreinterpretq_u32_f32(shifted);
+            let first = vshrq_n_u32::<1>(biased_twice);
+            let second = vshlq_n_u32::<23>(vsubq_u32(biased_twice, first));
+            let first = vreinterpretq_f32_u32(vshlq_n_u32::<23>(first));
+            (vfmaq_f32(first, fraction, first), vreinterpretq_f32_u32(second))
+        }
     }
 
     #[inline(always)]

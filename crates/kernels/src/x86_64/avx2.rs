@@ -23,22 +23,15 @@ impl Avx2 {
         // SAFETY: eight values lie behind each start from 1 to 8; `self` exists only where the CPU has AVX2.
         unsafe { _mm256_loadu_si256(EDGE.as_ptr().add(8 - len).cast()) }
     }
-
-    /// 2ⁿ for whole n from −126 to 127.
-    #[inline(always)]
-    fn power_of_two(self, n: __m256) -> __m256 {
-        // SAFETY: `self` exists only where the CPU has these instructions.
-        unsafe {
-            let exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
-            _mm256_castsi256_ps(_mm256_slli_epi32::<23>(exponent))
-        }
-    }
 }
 
 impl Simd for Avx2 {
     type F = __m256;
     type M = __m256;
+    /// The second of two factors, of which neither leaves the range of normal numbers.
+    type Power = __m256;
     const LANES: usize = 8;
+    const SQUARE: usize = 8;
 
     instructions! {
         fn splat(value: f32) -> __m256 = _mm256_set1_ps(value);
@@ -56,6 +49,13 @@ impl Simd for Avx2 {
         fn copy_sign(a: __m256, b: __m256) -> __m256 =
             _mm256_or_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_and_ps(_mm256_set1_ps(-0.0), b));
         fn round(a: __m256) -> __m256 = _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
+        fn power_of_two(shifted: __m256) -> __m256 = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_sub_epi32(
+            _mm256_castps_si256(shifted),
+            _mm256_set1_epi32(127),
+        )));
+        fn scale(a: __m256, power: __m256) -> __m256 = _mm256_mul_ps(a, power);
+        fn add_scaled(c: __m256, a: __m256, power: __m256) -> __m256 = _mm256_fmadd_ps(a, power, c);
+        fn sub_scaled(c: __m256, a: __m256, power: __m256) -> __m256 = _mm256_fnmadd_ps(a, power, c);
         fn lt(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
         fn is_nan(a: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __m256, yes: __m256, no: __m256) -> __m256 = _mm256_blendv_ps(no, yes, mask);
@@ -82,6 +82,13 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn load_part_or(self, from: &[f32], other: __m256) -> __m256 {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        let mask = unsafe { _mm256_castsi256_ps(self.part_mask(from.len())) };
+        self.select(mask, self.load_part(from), other)
+    }
+
+    #[inline(always)]
     fn store_part(self, value: __m256, to: &mut [f32]) {
         // SAFETY: the mask writes no lane beyond the slice.
         unsafe { _mm256_maskstore_ps(to.as_mut_ptr(), self.part_mask(to.len()), value) }
@@ -97,6 +104,18 @@ impl Simd for Avx2 {
     unsafe fn load_bf16_ptr(self, from: *const u16) -> __m256 {
         // SAFETY: as the caller promises.
         unsafe { _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast())))) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe { transpose_8(from, from_row, to, to_row) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, address: *const f32) {
+        // SAFETY: a prefetch never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
 
     #[inline(always)]
@@ -123,9 +142,15 @@ impl Simd for Avx2 {
 
     /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]
-    fn scale(self, a: __m256, n: __m256) -> __m256 {
-        let half = self.round(self.mul(n, self.splat(0.5)));
-        self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(self.sub(n, half)))
+    fn begin_scale(self, fraction: __m256, shifted: __m256) -> (__m256, __m256) {
+        // SAFETY: `self` exists only where the CPU has these instructions.
+        unsafe {
+            let biased_twice = _mm256_castps_si256(shifted);
+            let first = _mm256_srli_epi32::<1>(biased_twice);
+            let second = _mm256_slli_epi32::<23>(_mm256_sub_epi32(biased_twice, first));
+            let first = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(first));
+            (_mm256_fmadd_ps(fraction, first, first), _mm256_castsi256_ps(second))
+        }
     }
 
     #[inline(always)]
@@ -166,6 +191,34 @@ impl Simd for Avx2 {
         unsafe {
             let (even, odd) = (_mm256_unpacklo_ps(a, a), _mm256_unpackhi_ps(a, a));
             [_mm256_permute2f128_ps::<0x20>(even, odd), _mm256_permute2f128_ps::<0x31>(even, odd)]
+        }
+    }
+}
+
+/// Rows r and r + 4 share a register in two halves; then pairs, then fours of them change places.
+///
+/// # Safety
+/// Eight values can be read and written at each of eight rows; the CPU has AVX2.
+#[inline(always)]
+pub(super) unsafe fn transpose_8(from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        for col in [0, 4] {
+            // No closures: they would be compiled without the instruction set.
+            let mut rows = [_mm256_setzero_ps(); 4];
+            for (row, both) in rows.iter_mut().enumerate() {
+                let low = _mm_loadu_ps(from.add(row * from_row + col));
+                let high = _mm_loadu_ps(from.add((row + 4) * from_row + col));
+                *both = _mm256_set_m128(high, low);
+            }
+            let [a, b, c, d] = rows;
+            let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+            let (ab_high, cd_high) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+            let to = to.add(col * to_row);
+            _mm256_storeu_ps(to, _mm256_shuffle_ps::<0x44>(ab, cd));
+            _mm256_storeu_ps(to.add(to_row), _mm256_shuffle_ps::<0xee>(ab, cd));
+            _mm256_storeu_ps(to.add(2 * to_row), _mm256_shuffle_ps::<0x44>(ab_high, cd_high));
+            _mm256_storeu_ps(to.add(3 * to_row), _mm256_shuffle_ps::<0xee>(ab_high, cd_high));
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use super::Avx2;
-use crate::simd::{Simd, instructions};
+use super::avx2::{Avx2, transpose_8};
+use crate::simd::{EXPONENT_SHIFT, Simd, instructions};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and VNNI, and what [`Avx2`] stands for.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,10 @@ impl Avx512 {
 impl Simd for Avx512 {
     type F = __m512;
     type M = __mmask16;
+    /// The exponent.
+    type Power = __m512;
     const LANES: usize = 16;
+    const SQUARE: usize = 8;
 
     instructions! {
         fn splat(value: f32) -> __m512 = _mm512_set1_ps(value);
@@ -54,7 +57,13 @@ impl Simd for Avx512 {
         fn copy_sign(a: __m512, b: __m512) -> __m512 =
             _mm512_or_ps(_mm512_abs_ps(a), _mm512_and_ps(_mm512_set1_ps(-0.0), b));
         fn round(a: __m512) -> __m512 = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
-        fn scale(a: __m512, n: __m512) -> __m512 = _mm512_scalef_ps(a, n);
+        fn power_of_two(shifted: __m512) -> __m512 = _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_sub_epi32(
+            _mm512_castps_si512(shifted),
+            _mm512_set1_epi32(127),
+        )));
+        fn scale(a: __m512, power: __m512) -> __m512 = _mm512_scalef_ps(a, power);
+        fn add_scaled(c: __m512, a: __m512, power: __m512) -> __m512 = _mm512_add_ps(c, _mm512_scalef_ps(a, power));
+        fn sub_scaled(c: __m512, a: __m512, power: __m512) -> __m512 = _mm512_sub_ps(c, _mm512_scalef_ps(a, power));
         fn lt(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
         fn is_nan(a: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __mmask16, yes: __m512, no: __m512) -> __m512 = _mm512_mask_blend_ps(mask, no, yes);
@@ -81,6 +90,12 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    fn load_part_or(self, from: &[f32], other: __m512) -> __m512 {
+        // SAFETY: the mask reads no lane beyond the slice.
+        unsafe { _mm512_mask_loadu_ps(other, self.part_mask(from.len()), from.as_ptr()) }
+    }
+
+    #[inline(always)]
     fn store_part(self, value: __m512, to: &mut [f32]) {
         // SAFETY: the mask writes no lane beyond the slice.
         unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), self.part_mask(to.len()), value) }
@@ -99,6 +114,23 @@ impl Simd for Avx512 {
             let wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
             _mm512_castsi512_ps(_mm512_slli_epi32::<16>(wide))
         }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe { transpose_8(from, from_row, to, to_row) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, address: *const f32) {
+        // SAFETY: a prefetch never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+
+    #[inline(always)]
+    fn begin_scale(self, fraction: __m512, shifted: __m512) -> (__m512, __m512) {
+        (self.add(self.splat(1.0), fraction), self.sub(shifted, self.splat(EXPONENT_SHIFT)))
     }
 
     #[inline(always)]

@@ -1,4 +1,15 @@
-//! The kernels through their public names, one module per room, over every instruction set of this CPU.
+//! Every kernel, through its public method, on every instruction set that this CPU has.
 
+mod guarded;
+mod numbers;
+
+mod activation;
+mod elementwise;
+mod gemm;
+mod gemv;
 mod int8;
+mod loss;
+mod norm;
+mod pool;
 mod quant;
+mod softmax;

@@ -1,0 +1,55 @@
+//! A matrix times a vector, where the matrix lies row by row as files have it.
+
+use crate::dispatch::kernels;
+use crate::{Kernels, Pool};
+
+kernels! { gemv:
+    /// out\[r\] = Σ row r of `weights` · x; a row is as long as x. For weights that are used once or mapped from a file;
+    /// those that are used often are faster as a [`PackedMatrix`](crate::PackedMatrix).
+    ///
+    /// The order of the sum depends on the instruction set; the distance from the exact value is at most
+    /// (len / 4 + 8)·2⁻²⁴·Σ|w·x| on vectors, and len·2⁻²⁴·Σ|w·x| on scalar.
+    pub fn gemv(weights: &[f32], x: &[f32], out: &mut [f32])
+        where { Some(weights.len()) == x.len().checked_mul(out.len()) };
+}
+
+/// What one thread reads per nanosecond from the last cache; for deciding whether others are worth waking.
+const BYTES_PER_NS: f64 = 40.0;
+/// Rows that are computed together; parts are whole multiples, so that the bits do not depend on the threads.
+const TOGETHER: usize = 4;
+
+impl Kernels {
+    /// As [`Kernels::gemv`], on the threads of a pool where there is enough to do; with the same bits.
+    #[track_caller]
+    pub fn gemv_on(self, pool: &Pool, weights: &[f32], x: &[f32], out: &mut [f32]) {
+        let parts = pool.parts(size_of_val(weights) as f64 / BYTES_PER_NS);
+        if parts == 1 {
+            return self.gemv(weights, x, out);
+        }
+        assert!(Some(weights.len()) == x.len().checked_mul(out.len()), "gemv_on: the lengths do not fit");
+        let rows = out.len().div_ceil(parts).next_multiple_of(TOGETHER);
+        let out = Parts { start: out.as_mut_ptr(), len: out.len() };
+        pool.run(parts, |part| {
+            let (first, end) = ((part * rows).min(out.len), ((part + 1) * rows).min(out.len));
+            // SAFETY: parts do not overlap, and `out` is borrowed mutably until all have run.
+            let out = unsafe { std::slice::from_raw_parts_mut(out.start().add(first), end - first) };
+            self.gemv(&weights[first * x.len()..end * x.len()], x, out);
+        });
+    }
+}
+
+/// A slice whose parts are written by several threads.
+struct Parts {
+    start: *mut f32,
+    len: usize,
+}
+
+impl Parts {
+    /// Asked of the whole, so that closures hold that and not the pointer alone.
+    fn start(&self) -> *mut f32 {
+        self.start
+    }
+}
+
+// SAFETY: each thread writes a part of its own.
+unsafe impl Sync for Parts {}

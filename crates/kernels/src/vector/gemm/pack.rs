@@ -1,0 +1,83 @@
+//! Copies of blocks in the order in which the innermost loop reads them.
+
+use crate::gemm::{Matrix, PANEL};
+use crate::simd::Simd;
+
+/// Rows one behind the other.
+#[inline(always)]
+pub(crate) fn left<S: Simd>(simd: S, a: &Matrix<'_>, to: &mut [f32]) {
+    let to = &mut to[..a.rows * a.cols];
+    if a.col_stride == 1 {
+        for (row, to) in to.chunks_exact_mut(a.cols.max(1)).enumerate() {
+            // SAFETY: a row of the matrix.
+            unsafe { to.as_mut_ptr().copy_from_nonoverlapping(a.data.add(row * a.row_stride), a.cols) };
+        }
+    } else {
+        // SAFETY: `to` has room for all rows.
+        unsafe { turn(simd, &a.transposed(), to.as_mut_ptr(), a.cols) };
+    }
+}
+
+/// Panels of columns; the last filled up with zeros.
+#[inline(always)]
+pub(crate) fn right<S: Simd>(simd: S, b: &Matrix<'_>, to: &mut [f32]) {
+    if b.rows == 0 {
+        return;
+    }
+    let panels = b.cols.div_ceil(PANEL);
+    for (panel, to) in to[..panels * b.rows * PANEL].chunks_exact_mut(b.rows * PANEL).enumerate() {
+        let first = panel * PANEL;
+        let part = b.part(0..b.rows, first..b.cols.min(first + PANEL));
+        if part.cols < PANEL {
+            to.fill(0.0);
+        }
+        if part.col_stride != 1 {
+            // SAFETY: `to` has room for all rows of the panel.
+            unsafe { turn(simd, &part.transposed(), to.as_mut_ptr(), PANEL) };
+        } else if part.cols == PANEL {
+            copy_panel(simd, &part, to);
+        } else {
+            for (row, to) in to.chunks_exact_mut(PANEL).enumerate() {
+                // SAFETY: a row of the matrix.
+                unsafe { to.as_mut_ptr().copy_from_nonoverlapping(part.data.add(row * part.row_stride), part.cols) };
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn copy_panel<S: Simd>(simd: S, part: &Matrix<'_>, to: &mut [f32]) {
+    for (row, to) in to.chunks_exact_mut(PANEL).enumerate() {
+        for v in 0..PANEL / S::LANES {
+            // SAFETY: sixteen columns of a row of the matrix, and room for them.
+            unsafe {
+                let from = part.data.add(row * part.row_stride + v * S::LANES);
+                simd.store_ptr(simd.load_ptr(from), to.as_mut_ptr().add(v * S::LANES));
+            }
+        }
+    }
+}
+
+/// Row by row of `from`, whose columns are contiguous, to column by column of `to`, whose rows are `to_row` apart.
+///
+/// # Safety
+/// `to` has `from.cols` rows of at least `from.rows` elements.
+#[inline(always)]
+unsafe fn turn<S: Simd>(simd: S, from: &Matrix<'_>, to: *mut f32, to_row: usize) {
+    let whole = (from.rows - from.rows % S::SQUARE, from.cols - from.cols % S::SQUARE);
+    // SAFETY: places within `from` and, as the caller promises, within `to`.
+    unsafe {
+        for col in (0..whole.1).step_by(S::SQUARE) {
+            for row in (0..whole.0).step_by(S::SQUARE) {
+                let square = from.data.add(row * from.row_stride + col);
+                simd.transpose_ptr(square, from.row_stride, to.add(col * to_row + row), to_row);
+            }
+        }
+        for row in 0..from.rows {
+            let first = if row < whole.0 { whole.1 } else { 0 };
+            for col in first..from.cols {
+                *to.add(col * to_row + row) = *from.data.add(row * from.row_stride + col);
+            }
+        }
+    }
+}

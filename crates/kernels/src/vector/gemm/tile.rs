@@ -1,0 +1,205 @@
+//! The innermost loop: a tile of the result that stays in registers while it walks over the depth.
+//!
+//! Every element of the result is one chain of fused multiply-adds over k, begun with what stands in the result (or zero,
+//! or the bias). Tiles of other sizes, other instruction sets, other splits among threads and other blocks of the depth
+//! compute the same chain, so they all give the same bits.
+
+use super::element::Element;
+use crate::gemm::PANEL;
+use crate::simd::Simd;
+
+/// A tile of `rows` × `panels · PANEL` elements of the result.
+#[derive(Clone, Copy)]
+pub(crate) struct Tile<E> {
+    /// How many k to walk over.
+    pub depth: usize,
+    /// The first row of the left factor; k is contiguous.
+    pub a: *const f32,
+    /// From one row of the left factor to the next.
+    pub a_row: usize,
+    /// The first panel of the right factor; its columns are contiguous.
+    pub b: *const E,
+    /// From one k to the next in the right factor.
+    pub b_step: usize,
+    /// From one panel of the right factor to the next.
+    pub b_panel: usize,
+    /// The first element of the result; its columns are contiguous.
+    pub c: *mut f32,
+    /// From one row of the result to the next.
+    pub c_row: usize,
+    /// What is added at the start, or null.
+    pub bias: *const f32,
+    /// Whether the chain goes on from what stands in the result.
+    pub add: bool,
+}
+
+/// The most elements that a tile has, on any instruction set.
+pub(crate) const MAX_TILE: usize = 32 * PANEL;
+
+impl<E> Tile<E> {
+    /// The tile that begins `rows` and `panels` further on.
+    ///
+    /// # Safety
+    /// All that it points to is there.
+    #[inline(always)]
+    pub(crate) unsafe fn moved(&self, rows: usize, panels: usize) -> Self {
+        let cols = panels * PANEL;
+        // SAFETY: as the caller promises.
+        unsafe {
+            Self {
+                a: self.a.add(rows * self.a_row),
+                b: self.b.add(panels * self.b_panel),
+                c: self.c.add(rows * self.c_row + cols),
+                bias: if self.bias.is_null() { self.bias } else { self.bias.add(cols) },
+                ..*self
+            }
+        }
+    }
+}
+
+/// The tiles of an instruction set: as many accumulators as its registers hold.
+pub(crate) trait Tiles: Simd {
+    /// The most rows that a tile has.
+    const ROWS: usize;
+
+    /// The most panels that a tile of `rows` rows has.
+    fn panels(rows: usize) -> usize;
+
+    /// Computes one.
+    ///
+    /// # Safety
+    /// All that the tile points to is there, `rows` from 1 to `ROWS`, `panels` from 1 to `Self::panels(rows)`.
+    unsafe fn run<E: Element>(self, rows: usize, panels: usize, tile: &Tile<E>);
+}
+
+/// Writes [`Tiles::run`] and [`Tiles::panels`]: per number of rows the most panels, and each width up to that.
+macro_rules! tiles {
+    ($simd:ty, $features:literal, $rows:literal, $vectors:literal, $($r:literal: $($p:literal)+;)+) => {
+        const _: () = {$($(assert!($r * $p * PANEL <= MAX_TILE);)+)+};
+
+        impl Tiles for $simd {
+            const ROWS: usize = $rows;
+
+            #[inline(always)]
+            fn panels(rows: usize) -> usize {
+                match rows {
+                    $($r => [$($p),+].len(),)+
+                    _ => unreachable!("no tile has that many rows"),
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn run<E: Element>(self, rows: usize, panels: usize, tile: &Tile<E>) {
+                /// A function of its own: inlined wherever tiles are run, they would be compiled for minutes.
+                #[inline(never)]
+                #[target_feature(enable = $features)]
+                unsafe fn sized<E: Element, const R: usize, const V: usize>(simd: $simd, tile: &Tile<E>) {
+                    // SAFETY: as the caller promises.
+                    unsafe { run::<$simd, E, R, V>(simd, tile) }
+                }
+                match (rows, panels) {
+                    // SAFETY: as the caller promises; `self` exists only where the CPU has the features.
+                    $($(($r, $p) => unsafe { sized::<E, $r, { $p * $vectors }>(self, tile) },)+)+
+                    _ => unreachable!("no tile has that size"),
+                }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+tiles! { crate::x86_64::Avx2, "avx2,fma,f16c", 6, 2,
+    1: 1 2 3 4;
+    2: 1 2 3;
+    3: 1 2;
+    4: 1;
+    5: 1;
+    6: 1;
+}
+
+#[cfg(target_arch = "x86_64")]
+tiles! { crate::x86_64::Avx512, "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni", 14, 1,
+    1: 1 2 3 4 5 6 7 8;
+    2: 1 2 3 4 5 6 7 8;
+    3: 1 2 3 4 5 6 7 8;
+    4: 1 2 3 4 5 6;
+    5: 1 2 3 4 5;
+    6: 1 2 3 4;
+    7: 1 2 3 4;
+    8: 1 2 3;
+    9: 1 2 3;
+    10: 1 2;
+    11: 1 2;
+    12: 1 2;
+    13: 1 2;
+    14: 1 2;
+}
+
+#[cfg(target_arch = "aarch64")]
+tiles! { crate::aarch64::Neon, "neon", 6, 4,
+    1: 1 2;
+    2: 1 2;
+    3: 1 2;
+    4: 1;
+    5: 1;
+    6: 1;
+}
+
+/// A tile of `R` rows and `V` vectors.
+#[inline(always)]
+unsafe fn run<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, tile: &Tile<E>) {
+    // SAFETY: every address lies within what the caller promises to be there.
+    unsafe {
+        let mut sums = begin::<S, E, R, V>(simd, tile);
+        let (mut a, mut b) = (tile.a, tile.b);
+        for _ in 0..tile.depth {
+            let mut right = [simd.splat(0.0); V];
+            for (v, right) in right.iter_mut().enumerate() {
+                *right = E::load(simd, b.add(offset::<S>(v, tile.b_panel)));
+            }
+            for (r, sums) in sums.iter_mut().enumerate() {
+                let left = simd.splat(*a.add(r * tile.a_row));
+                for (sum, right) in sums.iter_mut().zip(right) {
+                    *sum = simd.fma(left, right, *sum);
+                }
+            }
+            a = a.add(1);
+            b = b.add(tile.b_step);
+        }
+        for (r, sums) in sums.iter().enumerate() {
+            for (v, sum) in sums.iter().enumerate() {
+                simd.store_ptr(*sum, tile.c.add(r * tile.c_row + v * S::LANES));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn begin<S: Simd, E, const R: usize, const V: usize>(simd: S, tile: &Tile<E>) -> [[S::F; V]; R] {
+    let mut sums = [[simd.splat(0.0); V]; R];
+    // SAFETY: as the caller of `run` promises.
+    unsafe {
+        if tile.add {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                for (v, sum) in sums.iter_mut().enumerate() {
+                    *sum = simd.load_ptr(tile.c.add(r * tile.c_row + v * S::LANES));
+                }
+            }
+        }
+        if !tile.bias.is_null() {
+            for sums in sums.iter_mut() {
+                for (v, sum) in sums.iter_mut().enumerate() {
+                    *sum = simd.add(*sum, simd.load_ptr(tile.bias.add(v * S::LANES)));
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// Where vector `v` of a row of panels begins.
+#[inline(always)]
+fn offset<S: Simd>(v: usize, panel_stride: usize) -> usize {
+    let column = v * S::LANES;
+    column / PANEL * panel_stride + column % PANEL
+}
