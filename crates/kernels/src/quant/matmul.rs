@@ -4,15 +4,16 @@
 //! exact, and then one rounded multiplication of scales and one fused addition:
 //! acc = fma(Σ (code − zero) · x, scale · x_scale, acc), for either half of a tile in Q6_K; and where weights have an offset,
 //! acc = fma(offset, x_scale · Σ x, acc). Every instruction set does just that, so all give the same bits, and so do the product by a
-//! vector and by a matrix, whichever rows a call computes.
+//! vector and by a matrix, whichever rows a call computes and however many threads share them.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::activations::{ActivationRow, Activations};
 use super::format::Format;
-use super::packed::PackedRows;
+use super::packed::{PackedRows, PackedWeights};
 use crate::dispatch::kernels;
+use crate::{Kernels, Pool};
 
 kernels! { quant_packed:
     /// out\[n\] = weights\[n\] · x. `out` has one place for each of [`weights.rows()`](PackedRows::rows).
@@ -35,6 +36,60 @@ kernels! { quant_blocks:
     pub fn matvec_blocks(format: Format, weights: &[u8], x: ActivationRow<'_>, out: &mut [f32]) where {
         format.row_bytes(x.columns()).and_then(|bytes| bytes.checked_mul(out.len())) == Some(weights.len()),
     };
+}
+
+/// What one thread reads per nanosecond from its caches, and multiplies where there are many rows: for deciding whether other
+/// threads are worth waking.
+const BYTES_PER_NS: f64 = 50.0;
+const PRODUCTS_PER_NS: f64 = 100.0;
+
+impl Kernels {
+    /// As [`Kernels::matvec_packed`], on the threads of a pool where there is enough to do; with the same bits.
+    ///
+    /// # Panics
+    /// Where the lengths do not fit.
+    #[track_caller]
+    pub fn matvec_packed_on(self, pool: &Pool, weights: &PackedWeights, x: ActivationRow<'_>, out: &mut [f32]) {
+        let parts = pool.parts(weights.bytes() as f64 / BYTES_PER_NS);
+        if parts == 1 || weights.groups() < parts {
+            return self.matvec_packed(weights.whole(), x, out);
+        }
+        let columns = out.len();
+        let out = Outputs::new(out, columns, columns);
+        run_parts(pool, parts, weights, &out, |rows, mut out| self.matvec_packed(rows, x, out.row_mut(0)));
+    }
+
+    /// As [`Kernels::matmul_packed`], on the threads of a pool where there is enough to do; with the same bits.
+    ///
+    /// # Panics
+    /// Where the lengths do not fit.
+    #[track_caller]
+    pub fn matmul_packed_on(self, pool: &Pool, weights: &PackedWeights, x: &Activations, out: &mut Outputs<'_>) {
+        let products = (weights.rows() * weights.columns() * x.rows()) as f64;
+        let parts = pool.parts((products / PRODUCTS_PER_NS).max(weights.bytes() as f64 / BYTES_PER_NS));
+        if parts == 1 || weights.groups() < parts {
+            return self.matmul_packed(weights.whole(), x, out);
+        }
+        run_parts(pool, parts, weights, out, |rows, mut out| self.matmul_packed(rows, x, &mut out));
+    }
+}
+
+/// Divides the groups of `weights` and their columns of `out` among the threads of a pool.
+#[track_caller]
+fn run_parts(
+    pool: &Pool,
+    parts: usize,
+    weights: &PackedWeights,
+    out: &Outputs<'_>,
+    work: impl Fn(PackedRows<'_>, Outputs<'_>) + Sync,
+) {
+    assert_eq!(out.columns(), weights.rows(), "a place for each row of weights");
+    let groups = weights.groups();
+    pool.run(parts, |part| {
+        let rows = weights.part(groups * part / parts..groups * (part + 1) / parts);
+        // SAFETY: parts have no row in common, and `out` stands for a unique borrow that lasts until all have run.
+        work(rows, unsafe { out.part(rows.rows()) });
+    });
 }
 
 /// Rows of results that can be divided by columns, so that several threads fill one matrix.

@@ -38,7 +38,7 @@ pub use block::{Block, blocks, blocks_mut};
 pub use format::{Bound, Format};
 pub use half::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 pub use matmul::Outputs;
-pub use packed::{GROUP, GroupMut, PackedMatrix, PackedRows};
+pub use packed::{GROUP, GroupMut, PackedRows, PackedWeights};
 pub use q4_0::BlockQ4_0;
 pub use q4_1::BlockQ4_1;
 pub use q4_k::BlockQ4_K;

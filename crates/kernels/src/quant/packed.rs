@@ -46,7 +46,7 @@ pub(crate) const fn high_line(bits: usize, step: usize) -> usize {
     if bits == 6 { step / 4 * 3 } else { 0 }
 }
 
-/// How a format lies in a [`PackedMatrix`]. Offsets are in bytes from the beginning of a chunk.
+/// How a format lies in a [`PackedWeights`]. Offsets are in bytes from the beginning of a chunk.
 pub(crate) trait Layout: Tiled {
     /// Whether scales are small integers times an f16 of the chunk.
     const NESTED: bool;
@@ -168,7 +168,7 @@ packed_formats! {
 /// [`Kernels::matmul_packed`](crate::Kernels::matmul_packed). It takes at most 3 % more memory than the file, and nothing more where
 /// rows come in sixteens and blocks in pairs, but for Q4_K, Q5_K and Q6_K.
 #[derive(Debug, Clone)]
-pub struct PackedMatrix {
+pub struct PackedWeights {
     format: Format,
     rows: usize,
     columns: usize,
@@ -176,13 +176,13 @@ pub struct PackedMatrix {
     bytes: AlignedBuffer<u8>, // (group, chunk, header and tiles)
 }
 
-impl PackedMatrix {
+impl PackedWeights {
     /// Whether weights of this format can be packed: all but the floats can.
     pub const fn supports(format: Format) -> bool {
         can_be_packed(format)
     }
 
-    /// A matrix of zeros, to be filled by [`PackedMatrix::groups_mut`].
+    /// A matrix of zeros, to be filled by [`PackedWeights::groups_mut`].
     ///
     /// # Panics
     /// Where the format cannot be packed, or `columns` are no whole blocks.
@@ -262,10 +262,10 @@ impl PackedMatrix {
     }
 }
 
-/// Some rows of a [`PackedMatrix`]: whole groups of them.
+/// Some rows of a [`PackedWeights`]: whole groups of them.
 #[derive(Debug, Clone, Copy)]
 pub struct PackedRows<'a> {
-    matrix: &'a PackedMatrix,
+    matrix: &'a PackedWeights,
     first: usize,
     end: usize,
 }
@@ -302,7 +302,7 @@ impl PackedRows<'_> {
     }
 }
 
-/// One group of a [`PackedMatrix`] that is being packed.
+/// One group of a [`PackedWeights`] that is being packed.
 #[derive(Debug)]
 pub struct GroupMut<'a> {
     format: Format,

@@ -1,7 +1,7 @@
 //! Quantised weights times quantised activations.
 
-use kernels::Kernels;
 use kernels::quant::*;
+use kernels::{Kernels, Pool};
 
 /// The formats that can be packed.
 const FORMATS: [Format; 8] =
@@ -105,7 +105,7 @@ fn defined(format: Format, file: &[u8], rows: usize, x: &Activations) -> Vec<f32
 /// All ways to the product give the bits of the definition.
 #[track_caller]
 fn check_all_ways(format: Format, rows: usize, columns: usize, file: &[u8], x: &[f32]) {
-    let packed = PackedMatrix::pack(format, rows, columns, file);
+    let packed = PackedWeights::pack(format, rows, columns, file);
     let scalar = quantised(Kernels::with(kernels::Isa::Scalar).unwrap(), x, columns);
     let expected = defined(format, file, rows, &scalar);
     for kernels in Kernels::available() {
@@ -193,7 +193,7 @@ fn activations_may_be_anything() {
         }
         check_all_ways(format, 18, columns, &file, &x);
         for kernels in Kernels::available() {
-            let (x, packed) = (quantised(kernels, &x, columns), PackedMatrix::pack(format, 18, columns, &file));
+            let (x, packed) = (quantised(kernels, &x, columns), PackedWeights::pack(format, 18, columns, &file));
             for (row, special) in specials.iter().enumerate() {
                 let mut out = [0.0; 18];
                 kernels.matvec_packed(packed.whole(), x.row(row), &mut out);
@@ -251,7 +251,7 @@ fn the_product_is_near_the_true_one() {
         for kernels in Kernels::available() {
             let q = quantised(kernels, &x, columns);
             let mut out = vec![0.0; batch * rows];
-            let packed = PackedMatrix::pack(format, rows, columns, &file);
+            let packed = PackedWeights::pack(format, rows, columns, &file);
             kernels.matmul_packed(packed.whole(), &q, &mut Outputs::new(&mut out, rows, rows));
             for (i, out) in out.iter().enumerate() {
                 let (m, n) = (i / rows, i % rows);
@@ -275,7 +275,7 @@ fn parts_of_the_groups_make_the_whole() {
     let (rows, columns, batch) = (16 * 6 + 5, 512, 9);
     for format in FORMATS {
         let file = random_weights(format, rows, columns, &mut random);
-        let packed = PackedMatrix::pack(format, rows, columns, &file);
+        let packed = PackedWeights::pack(format, rows, columns, &file);
         for kernels in Kernels::available() {
             let x = quantised(kernels, &random.values(batch * columns), columns);
             let (mut whole, mut parts) = (vec![0.0; batch * rows], vec![f32::NAN; batch * rows]);
@@ -298,25 +298,49 @@ fn parts_of_the_groups_make_the_whole() {
 }
 
 #[test]
+fn threads_change_nothing() {
+    let mut random = Random(8);
+    // Large enough to be divided, with a last group that is not full.
+    let (rows, columns, batch) = (16 * 80 + 3, 1024, 7);
+    for threads in [1, 2, 3, 5] {
+        let pool = Pool::new(threads);
+        for format in [Format::Q8_0, Format::Q4_K] {
+            let file = random_weights(format, rows, columns, &mut random);
+            let packed = PackedWeights::pack(format, rows, columns, &file);
+            for kernels in Kernels::available() {
+                let x = quantised(kernels, &random.values(batch * columns), columns);
+                let (mut one, mut many) = (vec![0.0; batch * rows], vec![f32::NAN; batch * rows]);
+                kernels.matmul_packed(packed.whole(), &x, &mut Outputs::new(&mut one, rows, rows));
+                kernels.matmul_packed_on(&pool, &packed, &x, &mut Outputs::new(&mut many, rows, rows));
+                assert_eq!(bits(&one), bits(&many), "{format}, {threads} threads");
+                let mut out = vec![f32::NAN; rows];
+                kernels.matvec_packed_on(&pool, &packed, x.row(3), &mut out);
+                assert_eq!(bits(&out), bits(&one[3 * rows..4 * rows]), "{format}, {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
 fn packing_takes_little_more_than_the_file() {
     for format in FORMATS {
         let (rows, columns) = (64, 1024);
-        let packed = PackedMatrix::zeroed(format, rows, columns);
+        let packed = PackedWeights::zeroed(format, rows, columns);
         let file = rows * packed.row_bytes();
         assert!(packed.bytes() * 100 <= file * 103, "{format}: {} for {file}", packed.bytes());
     }
-    assert!(!PackedMatrix::supports(Format::F16));
+    assert!(!PackedWeights::supports(Format::F16));
 }
 
 #[test]
 fn nothing_gives_nothing() {
     for kernels in Kernels::available() {
         for format in FORMATS {
-            let none = PackedMatrix::pack(format, 0, format.block_len(), &[]);
+            let none = PackedWeights::pack(format, 0, format.block_len(), &[]);
             let x = quantised(kernels, &vec![1.0; format.block_len()], format.block_len());
             kernels.matvec_packed(none.whole(), x.row(0), &mut []);
             kernels.matmul_packed(none.whole(), &x, &mut Outputs::new(&mut [0.0], 0, 1));
-            let empty = PackedMatrix::pack(format, 3, 0, &[]);
+            let empty = PackedWeights::pack(format, 3, 0, &[]);
             let mut out = [1.0; 3];
             let mut x = Activations::new(1, 0);
             kernels.quantise_activations(&[], &mut x);
