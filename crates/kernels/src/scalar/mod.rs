@@ -1,6 +1,8 @@
 //! The definitions: each kernel as plainly as it can be said. What is faster is tested against these.
 
 pub(crate) mod activation;
+pub(crate) mod attention;
+pub(crate) mod cache;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
 pub(crate) mod gemv;
@@ -10,4 +12,5 @@ pub(crate) mod quant;
 pub(crate) mod quant_activations;
 pub(crate) mod quant_blocks;
 pub(crate) mod quant_packed;
+pub(crate) mod rope;
 pub(crate) mod softmax;

@@ -55,16 +55,16 @@ activations! {
 /// −m / (2 + m) with m = e^(−2|x|) − 1, which keeps its relative precision near 0; then the sign of x.
 #[inline(always)]
 fn tanh_of<S: Simd>(simd: S, x: S::F) -> S::F {
-    let a = simd.min(simd.splat(TANH_IS_ONE), simd.abs(x));
-    let m = exp::exp_m1(simd, simd.mul(simd.splat(-2.0), a));
-    simd.copy_sign(simd.div(m, simd.add(simd.splat(2.0), m)), x)
+    let a = simd.min(simd.constant(TANH_IS_ONE), simd.abs(x));
+    let m = exp::exp2_m1(simd, simd.mul(simd.constant(-2.0 * std::f32::consts::LOG2_E), a));
+    simd.copy_sign(simd.div(m, simd.add(simd.constant(2.0), m)), x)
 }
 
 /// e / (1 + e) for negative x and 1 / (1 + e) for others, with e = e^(−|x|).
 #[inline(always)]
 fn sigmoid_of<S: Simd>(simd: S, x: S::F) -> S::F {
     let Halves { e, inverse, .. } = halves(simd, x);
-    let numerator = simd.select(simd.lt(x, simd.splat(0.0)), e, simd.splat(1.0));
+    let numerator = simd.select(simd.lt(x, simd.constant(0.0)), e, simd.constant(1.0));
     simd.mul(numerator, inverse)
 }
 
@@ -80,8 +80,8 @@ struct Halves<S: Simd> {
 
 #[inline(always)]
 fn halves<S: Simd>(simd: S, x: S::F) -> Halves<S> {
-    let one = simd.splat(1.0);
-    let a = simd.min(simd.splat(SIGMOID_IS_ZERO), simd.abs(x));
+    let one = simd.constant(1.0);
+    let a = simd.min(simd.constant(SIGMOID_IS_ZERO), simd.abs(x));
     let (e, power) = exp::parts(simd, simd.neg(a));
     let inverse = simd.div(one, simd.add_scaled(one, e, power));
     Halves { a, e: simd.scale(e, power), inverse }
@@ -90,16 +90,16 @@ fn halves<S: Simd>(simd: S, x: S::F) -> Halves<S> {
 /// max(x, 0) − a · e / (1 + e)
 #[inline(always)]
 fn silu_of<S: Simd>(simd: S, x: S::F) -> S::F {
-    let a = simd.min(simd.splat(SIGMOID_IS_ZERO), simd.abs(x));
+    let a = simd.min(simd.constant(SIGMOID_IS_ZERO), simd.abs(x));
     let (e, power) = exp::parts(simd, simd.neg(a));
-    let below = simd.div(simd.mul(a, e), simd.add_scaled(simd.splat(1.0), e, power));
-    simd.sub_scaled(simd.max(simd.splat(0.0), x), below, power)
+    let below = simd.div(simd.mul(a, e), simd.add_scaled(simd.constant(1.0), e, power));
+    simd.sub_scaled(simd.max(simd.constant(0.0), x), below, power)
 }
 
 /// max(x, 0) − a · s(−a)
 #[inline(always)]
 fn gelu_of<S: Simd>(simd: S, x: S::F, tail: Tail<S>) -> S::F {
-    simd.sub_scaled(simd.max(simd.splat(0.0), x), simd.mul(tail.a, tail.mantissa), tail.power)
+    simd.sub_scaled(simd.max(simd.constant(0.0), x), simd.mul(tail.a, tail.mantissa), tail.power)
 }
 
 #[derive(Clone, Copy)]
@@ -154,13 +154,13 @@ gradients! {
 /// A slope t that is known for −|x|, where that of |x| is 1 − t.
 #[inline(always)]
 fn mirrored<S: Simd>(simd: S, x: S::F, t: S::F) -> S::F {
-    simd.select(simd.lt(x, simd.splat(0.0)), t, simd.sub(simd.splat(1.0), t))
+    simd.select(simd.lt(x, simd.constant(0.0)), t, simd.sub(simd.constant(1.0), t))
 }
 
 /// e / (1 + e) · (1 − a / (1 + e)) for negative x
 #[inline(always)]
 fn silu_slope<S: Simd>(simd: S, x: S::F, Halves { a, e, inverse }: Halves<S>) -> S::F {
-    let t = simd.mul(simd.mul(e, inverse), simd.fnma(a, inverse, simd.splat(1.0)));
+    let t = simd.mul(simd.mul(e, inverse), simd.fnma(a, inverse, simd.constant(1.0)));
     mirrored(simd, x, t)
 }
 
@@ -172,7 +172,7 @@ impl Formula<3, 2> for SwigluSlopes {
     fn apply<S: Simd>(self, simd: S, [gate, up, grad_out]: [S::F; 3]) -> [S::F; 2] {
         let halves = halves(simd, gate);
         let below = simd.mul(simd.mul(halves.a, halves.e), halves.inverse);
-        let silu = simd.sub(simd.max(simd.splat(0.0), gate), below);
+        let silu = simd.sub(simd.max(simd.constant(0.0), gate), below);
         let slope = silu_slope(simd, gate, halves);
         [simd.mul(simd.mul(grad_out, up), slope), simd.mul(grad_out, silu)]
     }

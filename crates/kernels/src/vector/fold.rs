@@ -41,10 +41,10 @@ pub(crate) fn fold<S: Simd, F: Fold<IN, OUT>, const IN: usize, const OUT: usize>
     let mut totals = [[formula.start(simd); OUT]; MOST];
     let mut at = 0;
     while at + F::TOGETHER * S::LANES <= len {
-        for vector in 0..F::TOGETHER {
+        for (vector, totals) in totals.iter_mut().enumerate().take(F::TOGETHER) {
             // SAFETY: this vector ends before the slices do.
             let values = unsafe { load(simd, slices, at + vector * S::LANES) };
-            totals[vector] = formula.step(simd, totals[vector], values);
+            *totals = formula.step(simd, *totals, values);
         }
         at += F::TOGETHER * S::LANES;
     }

@@ -2,7 +2,7 @@
 
 use super::elementwise::{Scale, max};
 use super::map::map_in_place;
-use super::softmax::{exp_minus, max_and_log_sum, shift};
+use super::softmax::{exp_minus, shift, shift_and_log_sum};
 use crate::loss::IGNORED_TARGET;
 use crate::simd::Simd;
 
@@ -14,8 +14,8 @@ pub(crate) fn cross_entropy_rows<S: Simd>(simd: S, logits: &[f32], targets: &[u3
         *loss = 0.0;
         if target != IGNORED_TARGET {
             let logits = &logits[row * cols..][..cols];
-            let (max, log_sum) = max_and_log_sum(simd, logits);
-            *loss = (max - logits[target as usize]) + log_sum;
+            let (shift, log_sum) = shift_and_log_sum(simd, logits);
+            *loss = (shift - logits[target as usize]) + log_sum;
         }
     }
 }

@@ -78,52 +78,79 @@ pub(crate) unsafe fn run<S: Simd, M: Formula<IN, OUT>, const IN: usize, const OU
     to: [*mut f32; OUT],
     len: usize,
 ) {
+    if len < S::LANES {
+        // SAFETY: as the caller promises.
+        unsafe { run_part(simd, formula, from, to, len) };
+        return;
+    }
+    // What is left at the end is done as a whole vector that overlaps the one before: a partial store costs 12 cycles, and 30
+    // where memory behind it is read soon. Its values are loaded first, because others may be stored over them.
+    let last = len - S::LANES;
+    // SAFETY: a vector fits, as was just checked.
+    let values = unsafe { load(simd, from, last) };
     let mut at = 0;
     while at + M::TOGETHER * S::LANES <= len {
         for vector in 0..M::TOGETHER {
-            // SAFETY: these vectors end before `len`.
-            unsafe { step(simd, formula, from, to, at + vector * S::LANES) };
+            let at = at + vector * S::LANES;
+            // SAFETY: this vector ends before `len`.
+            unsafe { store(simd, formula.apply(simd, load(simd, from, at)), to, at) };
         }
         at += M::TOGETHER * S::LANES;
     }
     while at + S::LANES <= len {
         // SAFETY: this vector ends before `len`.
-        unsafe { step(simd, formula, from, to, at) };
+        unsafe { store(simd, formula.apply(simd, load(simd, from, at)), to, at) };
         at += S::LANES;
     }
-    // Partial stores are slow even where nothing is left.
     if at < len {
-        let mut values = [simd.splat(0.0); IN];
-        for i in 0..IN {
-            // SAFETY: the rest of a slice that the caller promises.
-            values[i] = simd.load_part(unsafe { std::slice::from_raw_parts(from[i].add(at), len - at) });
-        }
-        let results = formula.apply(simd, values);
-        for i in 0..OUT {
-            // SAFETY: the rest of a slice that the caller promises; what was read from it is used no more.
-            simd.store_part(results[i], unsafe { std::slice::from_raw_parts_mut(to[i].add(at), len - at) });
-        }
+        // SAFETY: this vector ends at `len`.
+        unsafe { store(simd, formula.apply(simd, values), to, last) };
     }
 }
 
 /// # Safety
-/// A vector can be read from each of `from` and written to each of `to` at the place `at`.
+/// As [`run`], for less than a vector.
 #[inline(always)]
-unsafe fn step<S: Simd, M: Formula<IN, OUT>, const IN: usize, const OUT: usize>(
+unsafe fn run_part<S: Simd, M: Formula<IN, OUT>, const IN: usize, const OUT: usize>(
     simd: S,
     formula: M,
     from: [*const f32; IN],
     to: [*mut f32; OUT],
-    at: usize,
+    len: usize,
 ) {
+    if len == 0 {
+        return;
+    }
+    let mut values = [simd.splat(0.0); IN];
+    for i in 0..IN {
+        // SAFETY: a slice that the caller promises.
+        values[i] = simd.load_part(unsafe { std::slice::from_raw_parts(from[i], len) });
+    }
+    let results = formula.apply(simd, values);
+    for i in 0..OUT {
+        // SAFETY: a slice that the caller promises; what was read from it is used no more.
+        simd.store_part(results[i], unsafe { std::slice::from_raw_parts_mut(to[i], len) });
+    }
+}
+
+/// # Safety
+/// A vector can be read from each of `from` at the place `at`.
+#[inline(always)]
+unsafe fn load<S: Simd, const IN: usize>(simd: S, from: [*const f32; IN], at: usize) -> [S::F; IN] {
     let mut values = [simd.splat(0.0); IN];
     for i in 0..IN {
         // SAFETY: as the caller promises.
         values[i] = unsafe { simd.load_ptr(from[i].add(at)) };
     }
-    let results = formula.apply(simd, values);
+    values
+}
+
+/// # Safety
+/// A vector can be written to each of `to` at the place `at`.
+#[inline(always)]
+unsafe fn store<S: Simd, const OUT: usize>(simd: S, values: [S::F; OUT], to: [*mut f32; OUT], at: usize) {
     for i in 0..OUT {
         // SAFETY: as the caller promises.
-        unsafe { simd.store_ptr(results[i], to[i].add(at)) };
+        unsafe { simd.store_ptr(values[i], to[i].add(at)) };
     }
 }

@@ -75,15 +75,10 @@ impl Fold<1, 1> for SumOfExp {
     }
 }
 
-/// The largest value, and ln Σ e^(x − that).
+/// The [`shift`], and ln Σ e^(x − that).
 #[inline(always)]
-pub(super) fn max_and_log_sum<S: Simd>(simd: S, x: &[f32]) -> (f32, f32) {
-    let max = max(simd, x);
-    // Where one value is +∞, the sum would have ∞ − ∞ in it.
-    if max == f32::INFINITY && !x.iter().any(|x| x.is_nan()) {
-        return (max, 0.0);
-    }
-    let shift = shift(max);
+pub(super) fn shift_and_log_sum<S: Simd>(simd: S, x: &[f32]) -> (f32, f32) {
+    let shift = shift(max(simd, x));
     let [total] = fold(simd, SumOfExp { shift }, [x]);
     (shift, simd.reduce_add(total).ln())
 }
@@ -91,8 +86,12 @@ pub(super) fn max_and_log_sum<S: Simd>(simd: S, x: &[f32]) -> (f32, f32) {
 /// See [`Kernels::log_sum_exp`](crate::Kernels::log_sum_exp).
 #[inline(always)]
 pub(crate) fn log_sum_exp<S: Simd>(simd: S, x: &[f32]) -> f32 {
-    let (max, log_sum) = max_and_log_sum(simd, x);
-    max + log_sum
+    let (shift, log_sum) = shift_and_log_sum(simd, x);
+    // Here the sum had ∞ − ∞ in it.
+    if shift == f32::INFINITY && !x.iter().any(|x| x.is_nan()) {
+        return f32::INFINITY;
+    }
+    shift + log_sum
 }
 
 /// y · (grad_out − mean)

@@ -68,6 +68,12 @@ fn extreme_logits_have_finite_losses_where_the_truth_is_finite() {
         kernels.cross_entropy_backward_rows(&mut logits, &[0, 1], 1.0, &mut losses);
         assert_eq!(losses, [0.0, f32::INFINITY], "{}: a masked column", kernels.isa());
         assert_eq!(logits, [0.0, 0.0, 1.0, -1.0], "{}", kernels.isa());
+        for bad in [[f32::NEG_INFINITY; 2], [0.0, f32::NAN], [0.0, f32::INFINITY]] {
+            kernels.cross_entropy_rows(&[bad, [0.0; 2]].concat(), &[0, 0], &mut losses);
+            assert!(losses[0].is_nan() && losses[1].is_finite(), "{}: {bad:?}", kernels.isa());
+            kernels.cross_entropy_backward_rows(&mut [bad, [0.0; 2]].concat(), &[0, 0], 1.0, &mut losses);
+            assert!(losses[0].is_nan() && losses[1].is_finite(), "{}: {bad:?}", kernels.isa());
+        }
     }
 }
 

@@ -4,6 +4,8 @@ mod guarded;
 mod numbers;
 
 mod activation;
+mod attention;
+mod cache;
 mod elementwise;
 mod gemm;
 mod gemv;
@@ -12,4 +14,5 @@ mod loss;
 mod norm;
 mod pool;
 mod quant;
+mod rope;
 mod softmax;

@@ -147,6 +147,7 @@ fn rows_of<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &Panels<E>, left: &m
             c_row: job.c_row,
             bias: job.bias.filter(|_| begins).map_or(std::ptr::null(), |bias| bias[b.first_col..].as_ptr()),
             add: job.accumulate || !begins,
+            ahead: b.start,
         };
         // SAFETY: the rows of the left factor, the panels and the rectangle of the result are there.
         unsafe { block(simd, rows, b.cols, &corner) };
@@ -168,7 +169,11 @@ unsafe fn block<S: Tiles, E: Element>(simd: S, rows: usize, cols: usize, corner:
             let (row, row_end) = (row_tile * rows / row_tiles, (row_tile + 1) * rows / row_tiles);
             // SAFETY: as the caller promises, for the rows and panels of this tile.
             unsafe {
-                let tile = corner.moved(row, first);
+                let mut tile = corner.moved(row, first);
+                if row_tiles > 1 {
+                    // The next group's panels, one per tile.
+                    tile.ahead = corner.b.wrapping_add((end + row_tile.min(end - first - 1)) * corner.b_panel);
+                }
                 let width = cols - first * PANEL;
                 if width >= (end - first) * PANEL {
                     simd.run(row_end - row, end - first, &tile);

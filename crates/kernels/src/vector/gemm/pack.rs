@@ -21,40 +21,57 @@ pub(crate) fn left<S: Simd>(simd: S, a: &Matrix<'_>, to: &mut [f32]) {
 /// Panels of columns; the last filled up with zeros.
 #[inline(always)]
 pub(crate) fn right<S: Simd>(simd: S, b: &Matrix<'_>, to: &mut [f32]) {
-    if b.rows == 0 {
-        return;
-    }
-    let panels = b.cols.div_ceil(PANEL);
-    for (panel, to) in to[..panels * b.rows * PANEL].chunks_exact_mut(b.rows * PANEL).enumerate() {
-        let first = panel * PANEL;
-        let part = b.part(0..b.rows, first..b.cols.min(first + PANEL));
-        if part.cols < PANEL {
-            to.fill(0.0);
+    let panel_len = b.rows * PANEL;
+    let to = &mut to[..b.cols.div_ceil(PANEL) * panel_len];
+    let mut col = 0;
+    if b.col_stride == 1 {
+        while col + TOGETHER * PANEL <= b.cols {
+            let part = b.part(0..b.rows, col..col + TOGETHER * PANEL);
+            copy_panels(simd, &part, &mut to[col * b.rows..][..TOGETHER * panel_len]);
+            col += TOGETHER * PANEL;
         }
-        if part.col_stride != 1 {
-            // SAFETY: `to` has room for all rows of the panel.
-            unsafe { turn(simd, &part.transposed(), to.as_mut_ptr(), PANEL) };
-        } else if part.cols == PANEL {
-            copy_panel(simd, &part, to);
-        } else {
-            for (row, to) in to.chunks_exact_mut(PANEL).enumerate() {
-                // SAFETY: a row of the matrix.
-                unsafe { to.as_mut_ptr().copy_from_nonoverlapping(part.data.add(row * part.row_stride), part.cols) };
+    }
+    while col < b.cols {
+        let part = b.part(0..b.rows, col..b.cols.min(col + PANEL));
+        one_panel(simd, &part, &mut to[col * b.rows..][..panel_len]);
+        col += PANEL;
+    }
+}
+
+/// Panels that are filled together where rows are contiguous: whole runs of cache lines are read, and few enough places
+/// are written for L1.
+const TOGETHER: usize = 4;
+
+#[inline(always)]
+fn copy_panels<S: Simd>(simd: S, part: &Matrix<'_>, to: &mut [f32]) {
+    assert!(part.col_stride == 1 && part.cols == TOGETHER * PANEL && to.len() == part.cols * part.rows);
+    for row in 0..part.rows {
+        for panel in 0..TOGETHER {
+            for v in 0..PANEL / S::LANES {
+                // SAFETY: sixteen columns of a row of the matrix, and their place in the panel.
+                unsafe {
+                    let from = part.data.add(row * part.row_stride + panel * PANEL + v * S::LANES);
+                    let to = to.as_mut_ptr().add((panel * part.rows + row) * PANEL + v * S::LANES);
+                    simd.store_ptr(simd.load_ptr(from), to);
+                }
             }
         }
     }
 }
 
 #[inline(always)]
-fn copy_panel<S: Simd>(simd: S, part: &Matrix<'_>, to: &mut [f32]) {
-    for (row, to) in to.chunks_exact_mut(PANEL).enumerate() {
-        for v in 0..PANEL / S::LANES {
-            // SAFETY: sixteen columns of a row of the matrix, and room for them.
-            unsafe {
-                let from = part.data.add(row * part.row_stride + v * S::LANES);
-                simd.store_ptr(simd.load_ptr(from), to.as_mut_ptr().add(v * S::LANES));
-            }
+fn one_panel<S: Simd>(simd: S, part: &Matrix<'_>, to: &mut [f32]) {
+    if part.cols < PANEL {
+        to.fill(0.0);
+    }
+    if part.col_stride == 1 {
+        for (row, to) in to.chunks_exact_mut(PANEL).enumerate() {
+            // SAFETY: a row of the matrix, which has no more columns than a panel.
+            unsafe { to.as_mut_ptr().copy_from_nonoverlapping(part.data.add(row * part.row_stride), part.cols) };
         }
+    } else {
+        // SAFETY: `to` has room for all rows of the panel.
+        unsafe { turn(simd, &part.transposed(), to.as_mut_ptr(), PANEL) };
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Tile<E> {
     pub bias: *const f32,
     /// Whether the chain goes on from what stands in the result.
     pub add: bool,
+    /// What will be read next.
+    pub ahead: *const E,
 }
 
 /// The most elements that a tile has, on any instruction set.
@@ -49,6 +51,7 @@ impl<E> Tile<E> {
             Self {
                 a: self.a.add(rows * self.a_row),
                 b: self.b.add(panels * self.b_panel),
+                ahead: self.b.add(panels * self.b_panel),
                 c: self.c.add(rows * self.c_row + cols),
                 bias: if self.bias.is_null() { self.bias } else { self.bias.add(cols) },
                 ..*self
@@ -151,7 +154,7 @@ unsafe fn run<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, tile
     // SAFETY: every address lies within what the caller promises to be there.
     unsafe {
         let mut sums = begin::<S, E, R, V>(simd, tile);
-        let (mut a, mut b) = (tile.a, tile.b);
+        let (mut a, mut b, mut ahead) = (tile.a, tile.b, tile.ahead);
         for _ in 0..tile.depth {
             let mut right = [simd.splat(0.0); V];
             for (v, right) in right.iter_mut().enumerate() {
@@ -163,6 +166,8 @@ unsafe fn run<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, tile
                     *sum = simd.fma(left, right, *sum);
                 }
             }
+            simd.prefetch(ahead.cast());
+            ahead = ahead.wrapping_add(PANEL);
             a = a.add(1);
             b = b.add(tile.b_step);
         }
