@@ -9,5 +9,8 @@ pub(crate) mod gemv;
 pub(crate) mod loss;
 pub(crate) mod norm;
 pub(crate) mod quant;
+pub(crate) mod quant_activations;
+pub(crate) mod quant_blocks;
+pub(crate) mod quant_packed;
 pub(crate) mod rope;
 pub(crate) mod softmax;

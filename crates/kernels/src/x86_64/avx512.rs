@@ -7,17 +7,23 @@ use crate::simd::{EXPONENT_SHIFT, Simd, instructions};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and VNNI, and what [`Avx2`] stands for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Avx512(());
+pub(crate) struct Avx512(Avx2);
 
 impl Avx512 {
     pub(crate) fn detect() -> Option<Self> {
-        Avx2::detect()?;
+        let avx2 = Avx2::detect()?;
         let there = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vnni");
-        there.then_some(Self(()))
+        there.then_some(Self(avx2))
+    }
+
+    /// The same CPU's AVX2, for what is no faster in wider vectors.
+    #[inline(always)]
+    pub(super) fn avx2(self) -> Avx2 {
+        self.0
     }
 
     #[inline(always)]

@@ -9,6 +9,7 @@ mod cache;
 mod elementwise;
 mod gemm;
 mod gemv;
+mod int8;
 mod loss;
 mod norm;
 mod pool;
