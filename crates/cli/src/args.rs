@@ -1,97 +1,157 @@
 //! The arguments of the command line.
 
+use std::error::Error as _;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Parser, Subcommand};
+
 /// What was asked for.
 #[derive(Debug, PartialEq)]
 pub enum Command {
-    /// How to use it.
-    Help,
-    /// Which version it is.
-    Version,
+    /// To be told this: help or version.
+    Text(String),
     /// Profile the demonstration.
     Demo(Demo),
+    /// Examine the machine.
+    Doctor(Doctor),
 }
 
 /// How to profile the demonstration.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Args)]
 pub struct Demo {
     /// Rows of each ranking.
+    #[arg(long, value_name = "N", help = format!("rows of each ranking (default {TOP})"), default_value_t = TOP,
+        hide_default_value = true, allow_hyphen_values = true, value_parser = whole_number("--top", 1, 10_000))]
     pub top: usize,
     /// Tokens to generate.
+    #[arg(long, value_name = "N", help = format!("tokens to generate, at most {MAX_TOKENS} (default {TOKENS})"),
+        default_value_t = TOKENS, hide_default_value = true, allow_hyphen_values = true,
+        value_parser = whole_number("--tokens", 1, MAX_TOKENS))]
     pub tokens: usize,
-    /// The share of the run that the profiler may take.
-    pub budget: Option<f64>,
+    /// The share of the run that the profiler may take; 0: all that it needs.
+    #[arg(long, value_name = "SHARE", default_value = BUDGET, hide_default_value = true, allow_hyphen_values = true,
+        value_parser = budget,
+        help = format!("the part of the run the profiler may take, in percent; 0 times every call (default {BUDGET})"))]
+    pub budget: f64,
     /// Whether to keep a timeline.
+    #[arg(long, help = "also keep the last calls of each thread")]
     pub timeline: bool,
 }
 
-impl Default for Demo {
-    fn default() -> Self {
-        Demo { top: 12, tokens: 600, budget: Some(0.01), timeline: false }
-    }
+/// How to examine the machine.
+#[derive(Debug, PartialEq, Args)]
+#[command(
+    about = "What this machine is and can do, how quiet it is, and what to change to measure better",
+    after_help = "Environment:\n  HOTLOOP_ISA=NAME   measure these instructions alone: scalar, avx2, avx512, neon"
+)]
+pub struct Doctor {
+    /// Whether to hurry.
+    #[arg(long, help = "in under 3 seconds instead of under 20; less exact")]
+    pub quick: bool,
+    /// Whether to print for programs.
+    #[arg(long, help = "print JSON")]
+    pub json: bool,
+    /// Threads that stand for all.
+    #[arg(long, value_name = "N", help = "threads that stand for all (default: as many as make sense here)",
+        allow_hyphen_values = true, value_parser = whole_number("--threads", 1, MAX_THREADS))]
+    pub threads: Option<usize>,
 }
 
+/// The whole line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hotloop",
+    version,
+    about = "hotloop: where each token's time and memory go\n\n\
+             Without a command, profiles a built-in demonstration, a toy decoder, and prints the report.",
+    after_help = "Environment:\n  HOTLOOP_CLOCK=os   time by the operating system's clock, not the CPU's counter",
+    args_conflicts_with_subcommands = true,
+    args_override_self = true
+)]
+struct Line {
+    #[command(flatten)]
+    demo: Demo,
+    #[command(subcommand)]
+    command: Option<Sub>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Sub {
+    Doctor(Doctor),
+}
+
+const TOP: usize = 12;
+const TOKENS: usize = 600;
+const BUDGET: &str = "1";
 const MAX_TOKENS: usize = 5_000;
+/// More than any machine has CPUs.
+const MAX_THREADS: usize = 4_096;
 
-/// The help text.
-pub fn help() -> String {
-    let Demo { top, tokens, .. } = Demo::default();
-    format!(
-        "hotloop: where each token's time and memory go\n\n\
-         Usage: hotloop [OPTIONS]\n\n\
-         Profiles a built-in demonstration, a toy decoder, and prints the report.\n\n\
-         Options:\n  \
-           --top N         rows of each ranking (default {top})\n  \
-           --tokens N      tokens to generate, at most {MAX_TOKENS} (default {tokens})\n  \
-           --budget SHARE  the part of the run the profiler may take, in percent; 0 times every call (default 1)\n  \
-           --timeline      also keep the last calls of each thread\n  \
-           -h, --help      print this\n  \
-           -V, --version   print the version\n\n\
-         Environment:\n  \
-           HOTLOOP_CLOCK=os   time by the operating system's clock, not the CPU's counter\n"
-    )
-}
-
-/// Reads the arguments after the program's name.
+/// Reads the arguments after the program's name. The error says what is wrong with them.
 pub fn parse(arguments: &[String]) -> Result<Command, String> {
-    let mut demo = Demo::default();
-    let mut left = arguments.iter();
-    while let Some(argument) = left.next() {
-        let (option, attached) = split(argument);
-        let mut value =
-            || attached.or_else(|| left.next().map(String::as_str)).ok_or(format!("{option} needs a value"));
-        match option {
-            "--top" => demo.top = number(option, value()?, 1, 10_000)?,
-            "--tokens" => demo.tokens = number(option, value()?, 1, MAX_TOKENS)?,
-            "--budget" => demo.budget = budget(value()?)?,
-            "-h" | "--help" | "-V" | "--version" | "--timeline" if attached.is_some() => {
-                return Err(format!("{option} takes no value: `{argument}`"));
-            }
-            "-h" | "--help" => return Ok(Command::Help),
-            "-V" | "--version" => return Ok(Command::Version),
-            "--timeline" => demo.timeline = true,
-            _ => return Err(format!("unknown argument `{argument}`")),
+    let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
+    match Line::try_parse_from(words) {
+        Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
+        Ok(Line { command: None, demo }) => Ok(Command::Demo(demo)),
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            Ok(Command::Text(without_brackets(&error.render().to_string())))
         }
-    }
-    Ok(Command::Demo(demo))
-}
-
-/// `--option=value` in its two parts.
-fn split(argument: &str) -> (&str, Option<&str>) {
-    match argument.split_once('=') {
-        Some((option, value)) if option.starts_with('-') => (option, Some(value)),
-        _ => (argument, None),
+        Err(error) => Err(complaint(&error, arguments)),
     }
 }
 
-fn number(argument: &str, value: &str, least: usize, most: usize) -> Result<usize, String> {
-    let wrong = || format!("{argument} takes a whole number from {least} to {most}, not `{value}`");
-    value.parse().ok().filter(|number| (least..=most).contains(number)).ok_or_else(wrong)
+/// Help with values as we write them, `N` and not `<N>`; columns stay where they are.
+fn without_brackets(help: &str) -> String {
+    let lines = help.lines().map(|line| {
+        let mut parts = line.split('<');
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once('>').unwrap_or((part, ""));
+            text.push_str(&format!("{name}  {rest}"));
+        }
+        text.trim_end().to_owned() + "\n"
+    });
+    lines.collect()
 }
 
-fn budget(value: &str) -> Result<Option<f64>, String> {
+/// What is wrong, in a sentence of ours.
+fn complaint(error: &clap::Error, arguments: &[String]) -> String {
+    let context = |kind: ContextKind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        Some(ContextValue::Strings(texts)) => texts.first().map_or("", String::as_str),
+        _ => "",
+    };
+    let option = context(ContextKind::InvalidArg).split([' ', '=']).next().unwrap_or_default();
+    let typed = || {
+        let is_it = |argument: &&String| argument.split('=').next() == Some(option);
+        arguments.iter().find(is_it).map_or(option, String::as_str)
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument => format!("unknown argument `{}`", typed()),
+        ErrorKind::InvalidSubcommand => {
+            let meant = context(ContextKind::SuggestedSubcommand);
+            let hint = if meant.is_empty() { String::new() } else { format!("; `{meant}` is a command") };
+            format!("unknown argument `{}`{hint}", context(ContextKind::InvalidSubcommand))
+        }
+        ErrorKind::InvalidValue => format!("{option} needs a value"),
+        ErrorKind::TooManyValues => format!("{option} takes no value: `{}`", typed()),
+        ErrorKind::ArgumentConflict => format!("`{option}` does not go with a command"),
+        ErrorKind::ValueValidation => error.source().map_or_else(|| error.to_string(), ToString::to_string),
+        _ => error.to_string().trim_start_matches("error: ").trim_end().to_owned(),
+    }
+}
+
+fn whole_number(option: &'static str, least: usize, most: usize) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |value| {
+        let wrong = || format!("{option} takes a whole number from {least} to {most}, not `{value}`");
+        value.parse().ok().filter(|number| (least..=most).contains(number)).ok_or_else(wrong)
+    }
+}
+
+fn budget(value: &str) -> Result<f64, String> {
     let wrong = || format!("--budget takes a number of percent from 0 to 100, not `{value}`");
     let percent: f64 = value.parse().ok().filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(wrong)?;
-    Ok((percent > 0.0).then_some(percent / 100.0))
+    Ok(percent / 100.0)
 }
 
 #[cfg(test)]
@@ -103,14 +163,32 @@ mod tests {
     }
 
     #[test]
+    fn the_definition_is_whole() {
+        <Line as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
     fn options_are_read() {
-        assert_eq!(of(""), Ok(Command::Demo(Demo::default())));
-        let expected = Demo { top: 3, tokens: 9, budget: None, timeline: true };
+        let usual = Demo { top: TOP, tokens: TOKENS, budget: 0.01, timeline: false };
+        assert_eq!(of(""), Ok(Command::Demo(usual)));
+        let expected = Demo { top: 3, tokens: 9, budget: 0.0, timeline: true };
         assert_eq!(of("--top 3 --tokens 9 --budget 0 --timeline"), Ok(Command::Demo(expected)));
-        let expected = Demo { top: 3, tokens: 9, budget: Some(0.02), timeline: false };
-        assert_eq!(of("--top=3 --tokens=9 --budget=2"), Ok(Command::Demo(expected)));
-        assert_eq!(of("--tokens 5 --help"), Ok(Command::Help));
-        assert_eq!(of("-V"), Ok(Command::Version));
+        let expected = Demo { top: 3, tokens: 9, budget: 0.02, timeline: false };
+        assert_eq!(of("--top=4 --top=3 --tokens=9 --budget=2"), Ok(Command::Demo(expected)));
+        let expected = Doctor { quick: true, json: true, threads: Some(3) };
+        assert_eq!(of("doctor --quick --json --threads 3"), Ok(Command::Doctor(expected)));
+    }
+
+    #[test]
+    fn help_is_found_wherever_it_is_asked_for() {
+        for (line, part) in [
+            ("--tokens 5 --help", "Usage: hotloop"),
+            ("-h", "--top N"),
+            ("doctor --help", "Usage: hotloop doctor"),
+            ("-V", env!("CARGO_PKG_VERSION")),
+        ] {
+            assert!(matches!(of(line), Ok(Command::Text(text)) if text.contains(part)), "{line}: {:?}", of(line));
+        }
     }
 
     #[test]
@@ -120,12 +198,19 @@ mod tests {
             ("--top x", "from 1 to 10000, not `x`"),
             ("--top=", "not ``"),
             ("--tokens 0", "not `0`"),
+            ("--tokens --top", "--tokens takes a whole number from 1 to 5000, not `--top`"),
             ("--tokens=5001", "from 1 to 5000, not `5001`"),
             ("--budget 101", "not `101`"),
+            ("--budget -1", "not `-1`"),
             ("--budget nan", "not `nan`"),
             ("--timeline=yes", "--timeline takes no value: `--timeline=yes`"),
             ("profile", "unknown argument `profile`"),
+            ("docter", "unknown argument `docter`; `doctor` is a command"),
             ("--top-n=3", "unknown argument `--top-n=3`"),
+            ("doctor --top 3", "unknown argument `--top`"),
+            ("doctor --threads", "--threads needs a value"),
+            ("doctor --threads=0", "from 1 to 4096, not `0`"),
+            ("--top 3 doctor", "does not go with a command"),
         ] {
             let error = of(line).unwrap_err();
             assert!(error.contains(part), "{line}: {error}");

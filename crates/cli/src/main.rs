@@ -1,7 +1,7 @@
 //! `hotloop`: the command line.
 
 mod args;
-mod demo;
+mod commands;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -21,32 +21,20 @@ fn main() -> ExitCode {
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     match args::parse(&arguments) {
-        Ok(Command::Help) => write(&args::help()),
-        Ok(Command::Version) => write(&format!("hotloop {}\n", env!("CARGO_PKG_VERSION"))),
-        Ok(Command::Demo(options)) => write(&profile_demo(&options)),
-        Err(error) => {
-            complain(&format!("{error}\n\nhint: `hotloop --help` shows what can be asked for"));
-            ExitCode::from(BAD_INPUT)
-        }
+        Ok(Command::Text(text)) => write(&text),
+        Ok(Command::Demo(options)) => write(&commands::demo::run(&options)),
+        Ok(Command::Doctor(options)) => match commands::doctor::run(&options) {
+            Ok(text) => write(&text),
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
+        Err(error) => refuse(&error, "`hotloop --help` shows what can be asked for"),
     }
 }
 
-fn profile_demo(options: &args::Demo) -> String {
-    let timeline = options.timeline.then_some(1 << 14);
-    hotloop::Config::new().timeline(timeline).budget(options.budget).start();
-    let characters = demo::generate(options.tokens);
-    hotloop::stop();
-    let report = hotloop::snapshot().report(options.top);
-    format!(
-        "Profiled the built-in demonstration: a toy decoder that generated {} ({}).\n\
-         Its mistakes are there on purpose; see what the report says of them.\n\n{report}",
-        counted(options.tokens, "token"),
-        counted(characters, "character"),
-    )
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+/// Says what cannot be worked with, and what could be done instead.
+fn refuse(error: &str, hint: &str) -> ExitCode {
+    complain(&format!("{error}\n\nhint: {hint}"));
+    ExitCode::from(BAD_INPUT)
 }
 
 /// Writes to standard output; a reader that has gone away is no error.

@@ -97,6 +97,8 @@ fn bad_arguments_are_named() {
     check_refused(&["--tokens=5001"], "`5001`");
     check_refused(&["--budget=-1"], "--budget takes a number of percent");
     check_refused(&["--timeline=on"], "`--timeline=on`");
+    check_refused(&["doctor", "--slow"], "`--slow`");
+    check_refused(&["doctor", "--threads", "0"], "--threads takes a whole number");
 }
 
 #[cfg(unix)]
@@ -128,4 +130,84 @@ fn output_that_cannot_be_written_is_an_error() {
         assert!(stderr.starts_with("error: cannot write to standard output: "), "{stderr}");
         assert!(!stderr.contains("--help"), "{stderr}");
     }
+}
+
+/// Examines the machine in a hurry; the figures themselves are compared elsewhere.
+fn examine(arguments: &str) -> record::Doctor {
+    let start = std::time::Instant::now();
+    let doctor = record::Doctor::from_json(&stdout_of(arguments)).expect("it is the document");
+    assert!(doctor.quick && doctor.duration_s <= start.elapsed().as_secs_f64());
+    doctor
+}
+
+#[test]
+fn doctor_tells_programs_what_the_machine_can_do() {
+    let doctor = examine("doctor --quick --json");
+    assert_eq!(doctor.tool.version, env!("CARGO_PKG_VERSION"));
+    let limits = &doctor.limits;
+    assert_eq!(limits.threads, doctor.machine.threads);
+    for compute in [&limits.f32, &limits.int8] {
+        let compute = compute.as_ref().expect("arithmetic is always measured");
+        for rate in [&compute.one, &compute.all] {
+            let rate = rate.as_ref().expect("of one thread and of all");
+            assert!(rate.best > 1e6 && rate.best >= rate.median && rate.windows > 0, "{rate:?}");
+        }
+    }
+}
+
+/// Nearer levels are faster. On a busy machine a measurement may find no quiet moment, so only a reversal by more than half
+/// counts as wrong, and only where it stays.
+#[test]
+fn doctor_finds_nearer_levels_faster() {
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let limits = examine("doctor --quick --json --threads 1").limits;
+        let best = |name: &&str| {
+            let level = limits.read.iter().find(|level| level.name == *name && level.huge_pages)?;
+            level.one.as_ref().map(|rate| rate.best)
+        };
+        let known: Vec<f64> = ["L1", "L2", "L3", "DRAM"].iter().filter_map(best).collect();
+        assert!(!known.is_empty() && known.iter().all(|rate| *rate > 1e6), "{limits:?}");
+        if known.windows(2).all(|pair| pair[0] > 0.5 * pair[1]) {
+            return;
+        }
+        seen.push(known);
+    }
+    panic!("{seen:?}");
+}
+
+#[test]
+fn doctor_keeps_to_the_instructions_and_threads_asked_for() {
+    let output = hotloop(["doctor", "--quick", "--json", "--threads", "1"]).env("HOTLOOP_ISA", "scalar").output();
+    let output = output.expect("the program starts");
+    let doctor = record::Doctor::from_json(text(&output.stdout)).expect("it is the document");
+    assert_eq!((doctor.machine.isa.chosen.as_str(), doctor.machine.isa.forced), ("scalar", true));
+    let one = doctor.limits.f32.and_then(|compute| compute.one).expect("it is measured");
+    assert_eq!((doctor.limits.threads, one.isa.as_str()), (1, "scalar"));
+}
+
+#[test]
+fn doctor_refuses_instructions_that_are_not_there() {
+    let output = hotloop(["doctor", "--quick"]).env("HOTLOOP_ISA", "sse9").output().expect("the program starts");
+    let stderr = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{stderr}");
+    assert!(stderr.starts_with("error: HOTLOOP_ISA: `sse9`") && stderr.contains("\n\nhint: "), "{stderr}");
+}
+
+#[test]
+fn doctor_refuses_more_threads_than_can_run() {
+    let output = run(["doctor", "--quick", "--threads", "4096"]);
+    let stderr = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{stderr}");
+    assert!(stderr.starts_with("error: 4096 threads cannot run") && stderr.contains("\n\nhint: "), "{stderr}");
+}
+
+#[test]
+fn doctor_tells_people_in_lines_that_fit() {
+    let report = stdout_of("doctor --quick");
+    for section in ["HOTLOOP DOCTOR", "MACHINE", "LIMITS", "NOISE", "TO MEASURE BETTER"] {
+        assert!(report.lines().any(|line| line.starts_with(section)), "{section} is missing:\n{report}");
+    }
+    let longest = report.lines().map(|line| line.chars().count()).max();
+    assert!(longest <= Some(100), "{longest:?}:\n{report}");
 }

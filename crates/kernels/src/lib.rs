@@ -16,13 +16,19 @@ mod pool;
 mod simd;
 
 mod activation;
+mod attention;
+mod cache;
 mod elementwise;
 mod gemm;
 mod gemv;
 mod loss;
 mod norm;
 pub mod quant;
+mod rope;
+mod rows;
 mod softmax;
+
+pub mod limits;
 
 mod scalar;
 mod vector;
@@ -33,6 +39,10 @@ mod aarch64;
 mod x86_64;
 
 pub use activation::SwigluGrads;
+pub use attention::{
+    ATTENTION_PART, Attention, AttentionGradients, AttentionOut, AttentionShape, AttentionTape, CacheCells, CacheView,
+    Queries, attention_backward_scratch, attention_decode_scratch, attention_prefill_scratch,
+};
 pub use dispatch::Kernels;
 pub use gemm::{Matrix, MatrixMut, PackedMatrix, Product, WeightRows};
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
@@ -40,3 +50,5 @@ pub use loss::IGNORED_TARGET;
 pub use memory::{AlignedBuffer, Plain};
 pub use norm::{LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};
 pub use pool::{Pool, usable_cpus};
+pub use rope::{RopePairing, RopeRows, RopeSpec, RopeStretch, RopeTable};
+pub use rows::{Rows, RowsMut};

@@ -61,11 +61,6 @@ pub(crate) trait Simd: Copy {
     /// # Safety
     /// [`LANES`](Simd::LANES) bytes can be read from `from`.
     unsafe fn load_i8_ptr(self, from: *const i8) -> Self::F;
-    /// Whole numbers from −128 to 127 as signed bytes.
-    ///
-    /// # Safety
-    /// [`LANES`](Simd::LANES) bytes can be written to `to`.
-    unsafe fn store_i8_ptr(self, value: Self::F, to: *mut i8);
     /// The f16 with these bits, widened, in all lanes.
     fn splat_f16(self, bits: u16) -> Self::F;
 
@@ -94,8 +89,6 @@ pub(crate) trait Simd: Copy {
     fn min(self, a: Self::F, b: Self::F) -> Self::F;
     /// a where a > b, else b: b where either is NaN.
     fn max(self, a: Self::F, b: Self::F) -> Self::F;
-    /// √a
-    fn sqrt(self, a: Self::F) -> Self::F;
     /// |a|
     fn abs(self, a: Self::F) -> Self::F;
     /// −a
@@ -118,8 +111,6 @@ pub(crate) trait Simd: Copy {
 
     /// a < b; false where either is NaN.
     fn lt(self, a: Self::F, b: Self::F) -> Self::M;
-    /// Whether a is NaN.
-    fn is_nan(self, a: Self::F) -> Self::M;
     /// `yes` where the mask is set, else `no`.
     fn select(self, mask: Self::M, yes: Self::F, no: Self::F) -> Self::F;
 
@@ -157,14 +148,6 @@ pub(crate) trait Simd: Copy {
         assert!(from.len() >= Self::LANES);
         // SAFETY: the slice is long enough, as was just checked.
         unsafe { self.load_f16_ptr(from.as_ptr()) }
-    }
-
-    /// bfloat16 values at the beginning of a slice, widened.
-    #[inline(always)]
-    fn load_bf16(self, from: &[u16]) -> Self::F {
-        assert!(from.len() >= Self::LANES);
-        // SAFETY: the slice is long enough, as was just checked.
-        unsafe { self.load_bf16_ptr(from.as_ptr()) }
     }
 }
 

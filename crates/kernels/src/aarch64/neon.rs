@@ -33,7 +33,6 @@ impl Simd for Neon {
         fn fnma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, b);
         fn min(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcltq_f32(a, b), a, b);
         fn max(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcgtq_f32(a, b), a, b);
-        fn sqrt(a: float32x4_t) -> float32x4_t = vsqrtq_f32(a);
         fn abs(a: float32x4_t) -> float32x4_t = vabsq_f32(a);
         fn neg(a: float32x4_t) -> float32x4_t = vnegq_f32(a);
         fn copy_sign(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vdupq_n_u32(1 << 31), b, a);
@@ -44,7 +43,6 @@ impl Simd for Neon {
         fn add_scaled(c: float32x4_t, a: float32x4_t, power: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, power);
         fn sub_scaled(c: float32x4_t, a: float32x4_t, power: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, power);
         fn lt(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcltq_f32(a, b);
-        fn is_nan(a: float32x4_t) -> uint32x4_t = vmvnq_u32(vceqq_f32(a, a));
         fn select(mask: uint32x4_t, yes: float32x4_t, no: float32x4_t) -> float32x4_t = vbslq_f32(mask, yes, no);
         fn splat_f16(bits: u16) -> float32x4_t = vdupq_n_f32(f16_to_f32(bits));
         fn swap_pairs(a: float32x4_t) -> float32x4_t = vrev64q_f32(a);
@@ -157,17 +155,6 @@ impl Simd for Neon {
         }
     }
 
-    #[inline(always)]
-    unsafe fn store_i8_ptr(self, value: float32x4_t, to: *mut i8) {
-        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
-        unsafe {
-            let words = vqmovn_s32(vcvtnq_s32_f32(value));
-            let bytes = vqmovn_s16(vcombine_s16(words, words));
-            to.cast::<u32>().write_unaligned(vget_lane_u32::<0>(vreinterpret_u32_s8(bytes)));
-        }
-    }
-
-    /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]
     fn begin_scale(self, fraction: float32x4_t, shifted: float32x4_t) -> (float32x4_t, float32x4_t) {
         // SAFETY: `self` exists only where the CPU has these instructions.

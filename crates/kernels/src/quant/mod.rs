@@ -8,7 +8,7 @@ mod format;
 mod rows;
 
 mod block;
-mod half;
+pub(crate) mod half;
 pub(crate) mod round;
 
 mod float;
@@ -26,9 +26,19 @@ pub(crate) mod search;
 mod six_bit;
 mod symmetric;
 
+pub(crate) mod tile;
+
+pub(crate) mod activations;
+pub(crate) mod byte_simd;
+pub(crate) mod matmul;
+pub(crate) mod packed;
+
+pub use activations::{ActivationRow, Activations};
 pub use block::{Block, blocks, blocks_mut};
 pub use format::{Bound, Format};
 pub use half::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
+pub use matmul::Outputs;
+pub use packed::{GROUP, GroupMut, PackedRows, PackedWeights};
 pub use q4_0::BlockQ4_0;
 pub use q4_1::BlockQ4_1;
 pub use q4_k::BlockQ4_K;

@@ -1,6 +1,8 @@
 //! The speeds: each kernel told once, over the vectors of [`Simd`](crate::simd::Simd).
 
 pub(crate) mod activation;
+pub(crate) mod attention;
+pub(crate) mod cache;
 pub(crate) mod elementwise;
 pub(crate) mod exp;
 mod fold;
@@ -10,5 +12,10 @@ pub(crate) mod loss;
 mod map;
 pub(crate) mod norm;
 pub(crate) mod quant;
+pub(crate) mod quant_activations;
+pub(crate) mod quant_blocks;
+pub(crate) mod quant_packed;
+mod quant_panel;
+pub(crate) mod rope;
 pub(crate) mod softmax;
 mod tail;

@@ -43,7 +43,6 @@ impl Simd for Avx2 {
         fn fnma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fnmadd_ps(a, b, c);
         fn min(a: __m256, b: __m256) -> __m256 = _mm256_min_ps(a, b);
         fn max(a: __m256, b: __m256) -> __m256 = _mm256_max_ps(a, b);
-        fn sqrt(a: __m256) -> __m256 = _mm256_sqrt_ps(a);
         fn abs(a: __m256) -> __m256 = _mm256_andnot_ps(_mm256_set1_ps(-0.0), a);
         fn neg(a: __m256) -> __m256 = _mm256_xor_ps(_mm256_set1_ps(-0.0), a);
         fn copy_sign(a: __m256, b: __m256) -> __m256 =
@@ -57,7 +56,6 @@ impl Simd for Avx2 {
         fn add_scaled(c: __m256, a: __m256, power: __m256) -> __m256 = _mm256_fmadd_ps(a, power, c);
         fn sub_scaled(c: __m256, a: __m256, power: __m256) -> __m256 = _mm256_fnmadd_ps(a, power, c);
         fn lt(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
-        fn is_nan(a: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __m256, yes: __m256, no: __m256) -> __m256 = _mm256_blendv_ps(no, yes, mask);
         fn splat_f16(bits: u16) -> __m256 = _mm256_cvtph_ps(_mm_set1_epi16(bits.cast_signed()));
         fn swap_pairs(a: __m256) -> __m256 = _mm256_permute_ps::<0b10_11_00_01>(a);
@@ -143,17 +141,6 @@ impl Simd for Avx2 {
         unsafe { _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast()))) }
     }
 
-    #[inline(always)]
-    unsafe fn store_i8_ptr(self, value: __m256, to: *mut i8) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let wide = _mm256_cvtps_epi32(value);
-            let words = _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256::<1>(wide));
-            _mm_storel_epi64(to.cast(), _mm_packs_epi16(words, words));
-        }
-    }
-
-    /// In two factors, so that neither leaves the range of normal numbers.
     #[inline(always)]
     fn begin_scale(self, fraction: __m256, shifted: __m256) -> (__m256, __m256) {
         // SAFETY: `self` exists only where the CPU has these instructions.

@@ -7,17 +7,23 @@ use crate::simd::{EXPONENT_SHIFT, Simd, instructions};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and VNNI, and what [`Avx2`] stands for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Avx512(());
+pub(crate) struct Avx512(Avx2);
 
 impl Avx512 {
     pub(crate) fn detect() -> Option<Self> {
-        Avx2::detect()?;
+        let avx2 = Avx2::detect()?;
         let there = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vnni");
-        there.then_some(Self(()))
+        there.then_some(Self(avx2))
+    }
+
+    /// The same CPU's AVX2, for what is no faster in wider vectors.
+    #[inline(always)]
+    pub(super) fn avx2(self) -> Avx2 {
+        self.0
     }
 
     #[inline(always)]
@@ -45,7 +51,6 @@ impl Simd for Avx512 {
         fn fnma(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fnmadd_ps(a, b, c);
         fn min(a: __m512, b: __m512) -> __m512 = _mm512_min_ps(a, b);
         fn max(a: __m512, b: __m512) -> __m512 = _mm512_max_ps(a, b);
-        fn sqrt(a: __m512) -> __m512 = _mm512_sqrt_ps(a);
         fn abs(a: __m512) -> __m512 = _mm512_abs_ps(a);
         fn neg(a: __m512) -> __m512 = _mm512_xor_ps(_mm512_set1_ps(-0.0), a);
         fn copy_sign(a: __m512, b: __m512) -> __m512 =
@@ -59,7 +64,6 @@ impl Simd for Avx512 {
         fn add_scaled(c: __m512, a: __m512, power: __m512) -> __m512 = _mm512_add_ps(c, _mm512_scalef_ps(a, power));
         fn sub_scaled(c: __m512, a: __m512, power: __m512) -> __m512 = _mm512_sub_ps(c, _mm512_scalef_ps(a, power));
         fn lt(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
-        fn is_nan(a: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a);
         fn select(mask: __mmask16, yes: __m512, no: __m512) -> __m512 = _mm512_mask_blend_ps(mask, no, yes);
         fn splat_f16(bits: u16) -> __m512 = _mm512_cvtph_ps(_mm256_set1_epi16(bits.cast_signed()));
         fn swap_pairs(a: __m512) -> __m512 = _mm512_permute_ps::<0b10_11_00_01>(a);
@@ -123,11 +127,6 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    fn begin_scale(self, fraction: __m512, shifted: __m512) -> (__m512, __m512) {
-        (self.add(self.splat(1.0), fraction), self.sub(shifted, self.splat(EXPONENT_SHIFT)))
-    }
-
-    #[inline(always)]
     unsafe fn store_f16_ptr(self, value: __m512, to: *mut u16) {
         // SAFETY: as the caller promises.
         unsafe { _mm256_storeu_si256(to.cast(), _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value)) }
@@ -140,9 +139,8 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn store_i8_ptr(self, value: __m512, to: *mut i8) {
-        // SAFETY: as the caller promises.
-        unsafe { _mm_storeu_si128(to.cast(), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(value))) }
+    fn begin_scale(self, fraction: __m512, shifted: __m512) -> (__m512, __m512) {
+        (self.add(self.splat(1.0), fraction), self.sub(shifted, self.splat(EXPONENT_SHIFT)))
     }
 
     #[inline(always)]

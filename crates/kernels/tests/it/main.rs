@@ -6,11 +6,15 @@ mod guarded;
 mod numbers;
 
 mod activation;
+mod attention;
+mod cache;
 mod elementwise;
 mod gemm;
 mod gemv;
+mod int8;
 mod loss;
 mod norm;
 mod pool;
 mod quant;
+mod rope;
 mod softmax;

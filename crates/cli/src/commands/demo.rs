@@ -7,6 +7,28 @@
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
+use crate::args;
+
+/// Profiles it and tells what was seen.
+pub fn run(options: &args::Demo) -> String {
+    let timeline = options.timeline.then_some(1 << 14);
+    let budget = (options.budget > 0.0).then_some(options.budget);
+    hotloop::Config::new().timeline(timeline).budget(budget).start();
+    let characters = generate(options.tokens);
+    hotloop::stop();
+    let report = hotloop::snapshot().report(options.top);
+    format!(
+        "Profiled the built-in demonstration: a toy decoder that generated {} ({}).\n\
+         Its mistakes are there on purpose; see what the report says of them.\n\n{report}",
+        counted(options.tokens, "token"),
+        counted(characters, "character"),
+    )
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Width of the toy model.
 const WIDTH: usize = 192;
 const LAYERS: usize = 4;
@@ -228,7 +250,7 @@ fn writer(pieces: mpsc::Receiver<Vec<String>>) -> usize {
 }
 
 /// Generates so many tokens and returns how many characters they made.
-pub fn generate(tokens: usize) -> usize {
+fn generate(tokens: usize) -> usize {
     hotloop::function!();
     let mut decoder = Decoder::new();
     let helper = Helper::spawn(seeded_head());

@@ -1,0 +1,86 @@
+//! Packed weights times activations.
+
+use std::ops::Range;
+
+use crate::quant::activations::{ActivationBlock, ActivationRow, Activations};
+use crate::quant::half::f16_to_f32;
+use crate::quant::matmul::Outputs;
+use crate::quant::packed::{GROUP, LINE, Layout, PackedRows, high_line, low_line, with_layout};
+use crate::quant::tile::{Scales, TILE};
+
+/// See [`Kernels::matvec_packed`](crate::Kernels::matvec_packed).
+pub(crate) fn matvec_packed(weights: PackedRows<'_>, x: ActivationRow<'_>, out: &mut [f32]) {
+    for (n, out) in out.iter_mut().enumerate() {
+        let group = weights.group(n / GROUP);
+        *out = with_layout!(weights.format(), L => dot_packed::<L>(group, n % GROUP, x));
+    }
+}
+
+/// See [`Kernels::matmul_packed`](crate::Kernels::matmul_packed).
+pub(crate) fn matmul_packed(weights: PackedRows<'_>, x: &Activations, out: &mut Outputs<'_>) {
+    for row in 0..x.rows() {
+        matvec_packed(weights, x.row(row), out.row_mut(row));
+    }
+}
+
+fn dot_packed<L: Layout>(group: &[u8], row: usize, x: ActivationRow<'_>) -> f32 {
+    let codes = x.codes().as_chunks::<TILE>().0.iter();
+    codes.zip(x.blocks).enumerate().fold(0.0, |acc, (t, (codes, block))| {
+        let chunk = &group[t / L::TILES * L::CHUNK..][..L::CHUNK];
+        let (weights, scales) = read_tile::<L>(chunk, t % L::TILES, row);
+        add_tile::<L>(acc, &weights, &scales, XTile { codes, block })
+    })
+}
+
+/// A tile of activations.
+#[derive(Clone, Copy)]
+pub(crate) struct XTile<'a> {
+    pub codes: &'a [i8; TILE],
+    pub block: &'a ActivationBlock,
+}
+
+/// What one tile of a row adds: the order of these operations is the kernel's definition.
+pub(crate) fn add_tile<L: Layout>(mut acc: f32, codes: &[u8; TILE], tile: &Scales, x: XTile<'_>) -> f32 {
+    let sum = |range: Range<usize>| -> i32 {
+        let products = codes[range.clone()].iter().zip(&x.codes[range]);
+        products.map(|(code, x)| (i32::from(*code) - L::ZERO) * i32::from(*x)).sum()
+    };
+    if L::HALVED {
+        acc = (sum(0..16) as f32).mul_add(tile.scales[0] * x.block.scale, acc);
+        acc = (sum(16..32) as f32).mul_add(tile.scales[1] * x.block.scale, acc);
+    } else {
+        acc = (sum(0..32) as f32).mul_add(tile.scales[0] * x.block.scale, acc);
+    }
+    if L::OFFSETS { tile.offset.mul_add(x.block.scaled_sum, acc) } else { acc }
+}
+
+/// The tile of one row of a group, out of its chunk.
+fn read_tile<L: Layout>(chunk: &[u8], tile: usize, row: usize) -> ([u8; TILE], Scales) {
+    let half = |at: usize| f16_to_f32(u16::from_le_bytes([chunk[at], chunk[at + 1]]));
+    let (scale_at, offset_at) = (L::SCALES + tile * L::TILE_SCALES, L::OFFSETS_AT + tile * L::TILE_SCALES);
+    let (scales, offset) = if !L::NESTED {
+        ([half(scale_at + 2 * row); 2], if L::OFFSETS { half(offset_at + 2 * row) } else { 0.0 })
+    } else if L::HALVED {
+        ([0, GROUP].map(|half_at| half(2 * row) * f32::from(chunk[scale_at + half_at + row] as i8)), 0.0)
+    } else {
+        let offset = half(2 * GROUP + 2 * row) * f32::from(chunk[offset_at + row]);
+        ([half(2 * row) * f32::from(chunk[scale_at + row]); 2], -offset)
+    };
+    let tile = &chunk[L::CODES + tile * L::TILE_CODES..][..L::TILE_CODES];
+    (std::array::from_fn(|k| read_code(L::BITS, tile, row, k)), Scales { scales, offset })
+}
+
+/// The code of one row and column of a tile.
+fn read_code(bits: usize, tile: &[u8], row: usize, column: usize) -> u8 {
+    let (step, at) = (column / 4, 4 * row + column % 4);
+    if bits == 8 {
+        return tile[LINE * step + at];
+    }
+    let low = tile[LINE * low_line(bits, step) + at] >> (step % 2 * 4) & 15;
+    let high = tile[LINE * high_line(bits, step) + at];
+    match bits {
+        5 => low | (high >> step & 1) << 4,
+        6 => low | (high >> (step % 4 * 2) & 3) << 4,
+        _ => low,
+    }
+}

@@ -1,0 +1,7 @@
+//! Where things are measured: what the machine is, what it can do, and how quiet it is.
+
+mod doctor;
+mod limits;
+pub mod machine;
+
+pub use doctor::{Options, Step, examine};

@@ -1,0 +1,69 @@
+//! The document that `hotloop doctor --json` prints.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Counters, Limits, Machine, Noise};
+
+/// What kind of document it is.
+pub const DOCTOR_SCHEMA: &str = "hotloop-doctor";
+/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+pub const DOCTOR_VERSION: u32 = 1;
+
+/// What a machine is and can do, and how quiet it was at that time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Doctor {
+    /// [`DOCTOR_SCHEMA`].
+    pub schema: String,
+    /// [`DOCTOR_VERSION`] of the program that wrote it.
+    pub version: u32,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// When, in UTC, as RFC 3339 has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// Whether it was measured in a hurry.
+    pub quick: bool,
+    /// How long that took.
+    pub duration_s: f64,
+    /// What the machine is.
+    pub machine: Machine,
+    /// What it can do.
+    pub limits: Limits,
+    /// What disturbed the measurement.
+    pub noise: Noise,
+    /// The CPU's counters.
+    pub counters: Counters,
+}
+
+/// The program that wrote a document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Doctor {
+    /// As JSON, indented, with a line end.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
+        text.push('\n');
+        text
+    }
+
+    /// From JSON.
+    ///
+    /// # Errors
+    /// What is wrong, where it is no such document.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let doctor: Doctor = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if doctor.schema != DOCTOR_SCHEMA {
+            return Err(format!("the schema is `{}`, not `{DOCTOR_SCHEMA}`", doctor.schema));
+        }
+        if doctor.version > DOCTOR_VERSION {
+            return Err(format!("version {} is newer than {DOCTOR_VERSION}, the newest known", doctor.version));
+        }
+        Ok(doctor)
+    }
+}

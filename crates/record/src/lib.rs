@@ -1,0 +1,19 @@
+//! What is kept: plain data with a JSON form and a version. There is no logic here, so that everything that is shown can
+//! be computed again from what was kept.
+//!
+//! What is not known is absent: never a zero, never a guess.
+
+mod counters;
+mod doctor;
+mod limits;
+mod machine;
+mod noise;
+
+pub use counters::Counters;
+pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
+pub use limits::{Compute, Level, Limits, Rate};
+pub use machine::{
+    Cache, CacheKind, Cgroup, Clock, CoreKind, Cpu, Frequency, HugePages, InstructionSets, Machine, NumaNode,
+    ProfilerClock,
+};
+pub use noise::{Jitter, Noise, Pressure};

@@ -1,0 +1,18 @@
+//! Documents of every version that was ever written can be read.
+
+use record::Doctor;
+
+#[test]
+fn version_1_of_the_doctor() {
+    let text = include_str!("fixtures/doctor-1.json");
+    let doctor = Doctor::from_json(text).expect("it can be read");
+    assert_eq!(doctor.version, 1);
+    assert_eq!(doctor.to_json(), text, "nothing is lost or changed");
+}
+
+#[test]
+fn fields_of_a_later_program_do_no_harm() {
+    let text = include_str!("fixtures/doctor-1.json").replacen("\"quick\"", "\"something_new\": [1],\n  \"quick\"", 1);
+    assert!(Doctor::from_json(&text).is_ok());
+    assert!(Doctor::from_json("{}").is_err());
+}

@@ -1,0 +1,87 @@
+//! Numbers as people read them.
+
+/// A duration in three digits.
+pub(crate) fn seconds(seconds: f64) -> String {
+    match seconds {
+        ..1e-6 => format!("{} ns", digits(seconds * 1e9)),
+        ..1e-3 => format!("{} us", digits(seconds * 1e6)),
+        ..1.0 => format!("{} ms", digits(seconds * 1e3)),
+        _ => format!("{} s", digits(seconds)),
+    }
+}
+
+/// Bytes with a unit of 1024; whole numbers without a fraction.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let (value, unit) = match bytes {
+        0..1024 => return format!("{bytes} B"),
+        1024..1_048_576 => (bytes as f64 / 1024.0, "KiB"),
+        1_048_576..1_073_741_824 => (bytes as f64 / 1_048_576.0, "MiB"),
+        _ => (bytes as f64 / 1_073_741_824.0, "GiB"),
+    };
+    if value.fract() == 0.0 { format!("{value:.0} {unit}") } else { format!("{} {unit}", digits(value)) }
+}
+
+/// A rate with its unit prefix: 12.3 GB/s.
+pub(crate) fn rate(per_second: f64, unit: &str) -> String {
+    let (value, prefix) = match per_second {
+        ..1e3 => (per_second, ""),
+        ..1e6 => (per_second / 1e3, "k"),
+        ..1e9 => (per_second / 1e6, "M"),
+        // Above a thousand still G, so that one thread and many can be compared at a glance.
+        ..1e13 => (per_second / 1e9, "G"),
+        _ => (per_second / 1e12, "T"),
+    };
+    format!("{} {prefix}{unit}", digits(value))
+}
+
+/// A share in percent.
+pub(crate) fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.001 { "< 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
+}
+
+/// A share in whole percent.
+pub(crate) fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// A frequency.
+pub(crate) fn hertz(hertz: u64) -> String {
+    format!("{:.2} GHz", hertz as f64 / 1e9)
+}
+
+/// A count and what is counted, in the singular or plural.
+pub(crate) fn plural(count: u64, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Three digits, and never fewer than are whole.
+pub(crate) fn digits(value: f64) -> String {
+    match value {
+        ..9.995 => format!("{value:.2}"),
+        ..99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_people_write_them() {
+        assert_eq!([seconds(25e-9), seconds(4.1e-3), seconds(12.0)], ["25.0 ns", "4.10 ms", "12.0 s"]);
+        assert_eq!(
+            [bytes(512), bytes(32 << 10), bytes(25 << 19), bytes(3 << 30)],
+            ["512 B", "32 KiB", "12.5 MiB", "3 GiB"]
+        );
+        assert_eq!(
+            [rate(117.2e9, "FLOP/s"), rate(2.3e12, "OP/s"), rate(4.5e6, "B/s")],
+            ["117 GFLOP/s", "2300 GOP/s", "4.50 MB/s"]
+        );
+        assert_eq!(
+            [percent(0.0), percent(0.000_3), percent(0.125), whole_percent(0.98)],
+            ["0.0 %", "< 0.1 %", "12.5 %", "98 %"]
+        );
+        assert_eq!([hertz(3_640_000_000), plural(1, "core"), plural(2, "core")], ["3.64 GHz", "1 core", "2 cores"]);
+    }
+}
