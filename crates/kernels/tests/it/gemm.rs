@@ -108,7 +108,8 @@ fn check(kernels: Kernels, case: &Case) {
     let a = [Matrix::new(&case.a, m, k), Matrix::new(&a_turned, k, m).transposed()];
     let b = [Matrix::new(&case.b, k, n), Matrix::new(&b_turned, n, k).transposed()];
     let packed = PackedMatrix::new(b[0]);
-    for start in STARTS {
+    // The last start touches all that the others do.
+    for start in STARTS.into_iter().rev().take(rounds(4, 1)) {
         let expected = case.expected(start);
         for (number, a) in a.into_iter().enumerate() {
             let what = (kernels.isa(), case.shape, start, number);
