@@ -17,7 +17,7 @@ pub fn isas(root: &Path) -> Outcome {
 
 /// The tests with every instruction set that this CPU has but would not choose; the step `tests` has run with that one.
 fn forced() -> &'static [CommandLine] {
-    const TESTS: &str = "cargo test -p kernels --release --lib --test it";
+    const TESTS: &str = "cargo test -p kernels --release --test it";
     const SCALAR: CommandLine = CommandLine { variables: &[("HOTLOOP_ISA", "scalar")], words: TESTS };
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512vnni") {
@@ -33,7 +33,7 @@ pub fn miri(root: &Path) -> Outcome {
     // Left out is safe code that goes over all values or long texts, and what asks the system what Miri does not know.
     const SCALAR: &str = "rustup run nightly cargo miri test -p kernels --lib --test it -- \
                           --skip cgroup --skip half:: --skip round:: --skip limits::";
-    // The rooms whose loops no other shares; the pool and the activations touch memory as the scalar run has seen.
+    // The pool has no vectors, and the activations have the loops of the sums and products.
     const AVX2: &str = "rustup run nightly cargo miri test -p kernels --test it -- \
                         --skip pool:: --skip activation:: --skip bounds::";
     const FLAGS: (&str, &str) = ("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-deterministic-floats");
@@ -59,7 +59,7 @@ pub fn memory(root: &Path) -> Outcome {
             // Looking for leaks takes a right that containers may lack, and finds nothing out of bounds.
             ("ASAN_OPTIONS", "detect_leaks=0"),
         ],
-        words: "rustup run nightly cargo test -p kernels --release --lib --test it --target x86_64-unknown-linux-gnu",
+        words: "rustup run nightly cargo test -p kernels --release --test it --target x86_64-unknown-linux-gnu",
     };
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return Outcome::Skipped("the sanitizer is set up for x86_64-unknown-linux-gnu alone".to_owned());
@@ -103,7 +103,7 @@ pub fn neon(root: &Path) -> Outcome {
             ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64 -L /usr/aarch64-linux-gnu"),
         ],
         // A process that starts itself again would start it without the emulator.
-        words: "cargo test -p kernels --release --lib --test it --target aarch64-unknown-linux-gnu \
+        words: "cargo test -p kernels --release --test it --target aarch64-unknown-linux-gnu \
                 -- --skip pool::processes",
     };
     if cfg!(target_arch = "aarch64") {
