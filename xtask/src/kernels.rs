@@ -32,7 +32,8 @@ pub fn miri(root: &Path) -> Outcome {
     const INSTALL: &str = "rustup toolchain install nightly --profile minimal --component miri --component rust-src";
     // One test for each way through memory: what is left out has the same loops, or takes minutes here.
     const SCALAR: &str = "rustup run nightly cargo miri test -p kernels --lib --test it -- dispatch::tests \
-                          memory::tests split::tests activation::every_length cache:: elementwise::places";
+                          memory::tests split::tests activation::every_length cache:: elementwise::places \
+                          pool::every_part pool::plain_writes";
     const AVX2: &str = "rustup run nightly cargo miri test -p kernels --test it -- elementwise::places \
                         elementwise::totals_are gemm::every_column gemm::every_depth gemv::every";
     const FLAGS: (&str, &str) = ("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-deterministic-floats");
