@@ -11,11 +11,13 @@ mod runner;
 mod steps;
 
 mod files;
+mod kernels;
 mod layers;
 mod metadata;
 mod packages;
 mod source;
 mod tidy;
+mod toolchain;
 
 /// The arguments make no sense, as opposed to a check that failed (1).
 const EXIT_USAGE: u8 = 2;

@@ -1,14 +1,26 @@
-//! The system packages that the C and C++ steps need: found, installed where we may, else named.
+//! System packages that steps need: found, installed where we may, else named.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Programs looked for in `PATH`; on Debian and Ubuntu each comes from the package of the same name.
-const PROGRAMS: &[&str] = &["g++", "cmake", "pkg-config"];
+/// Something that a package brings.
+pub struct Package {
+    /// What Debian and Ubuntu call it.
+    pub name: &'static str,
+    /// A program of it that is looked for in `PATH`, or a whole path.
+    pub brings: &'static str,
+}
 
-/// Makes sure the programs are there. The error says what to install.
-pub fn ensure() -> Result<(), String> {
-    let missing = missing(PROGRAMS, |program| find_in_path(program).is_some());
+/// What compiles and links C and C++.
+pub const CPP: &[Package] = &[
+    Package { name: "g++", brings: "g++" },
+    Package { name: "cmake", brings: "cmake" },
+    Package { name: "pkg-config", brings: "pkg-config" },
+];
+
+/// Makes sure the packages are there. The error says what to install.
+pub fn ensure(packages: &[Package]) -> Result<(), String> {
+    let missing = missing(packages, is_there);
     if missing.is_empty() {
         return Ok(());
     }
@@ -23,11 +35,16 @@ pub fn ensure() -> Result<(), String> {
     install(&command).map_err(|error| format!("{} not found, and {error}", missing.join(", ")))
 }
 
-fn missing<'a>(programs: &[&'a str], exists: impl Fn(&str) -> bool) -> Vec<&'a str> {
-    programs.iter().copied().filter(|program| !exists(program)).collect()
+fn missing(packages: &[Package], exists: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    packages.iter().filter(|package| !exists(package.brings)).map(|package| package.name).collect()
 }
 
-fn find_in_path(program: &str) -> Option<PathBuf> {
+fn is_there(brings: &str) -> bool {
+    Path::new(brings).is_absolute() && Path::new(brings).exists() || find_in_path(brings).is_some()
+}
+
+/// Where a program is.
+pub fn find_in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
 }
@@ -58,9 +75,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_absent_programs_are_missing() {
-        let found = missing(&["g++", "cmake"], |program| program == "g++");
-        assert_eq!(found, ["cmake"]);
+    fn only_absent_packages_are_missing() {
+        assert_eq!(missing(CPP, |program| program != "cmake"), ["cmake"]);
+    }
+
+    #[test]
+    fn a_whole_path_is_looked_for_where_it_is() {
+        assert!(is_there("/") && !is_there("/no-such-file-here"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn run_all(root: &Path, steps: &[&Step]) -> bool {
 
 fn run_one(root: &Path, step: &Step) -> Outcome {
     if step.needs_cpp
-        && let Err(message) = packages::ensure()
+        && let Err(message) = packages::ensure(packages::CPP)
     {
         return Outcome::Failed(message);
     }

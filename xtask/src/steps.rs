@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{layers, tidy};
+use crate::{kernels, layers, tidy};
 
 /// One gate. It can fail, and it can be run alone by its name.
 pub struct Step {
@@ -38,18 +38,18 @@ pub enum Outcome {
 
 /// A command as one would type it.
 pub struct CommandLine {
-    /// A variable set for this command alone.
-    pub variable: Option<(&'static str, &'static str)>,
+    /// Variables set for this command alone.
+    pub variables: &'static [(&'static str, &'static str)],
     /// Program and arguments; none of them contains a space.
     pub words: &'static str,
 }
 
 const fn run(words: &'static str) -> CommandLine {
-    CommandLine { variable: None, words }
+    CommandLine { variables: &[], words }
 }
 
 const fn rustdoc(words: &'static str) -> CommandLine {
-    CommandLine { variable: Some(("RUSTDOCFLAGS", "-D warnings")), words }
+    CommandLine { variables: &[("RUSTDOCFLAGS", "-D warnings")], words }
 }
 
 /// Every step, in the order of a whole run.
@@ -126,6 +126,30 @@ pub static STEPS: &[Step] = &[
         ]),
     },
     Step {
+        name: "isas",
+        about: "the kernels' tests with each instruction set forced that the CPU would not choose",
+        needs_cpp: false,
+        action: Action::Check(kernels::isas),
+    },
+    Step {
+        name: "miri",
+        about: "the kernels' tests in Miri, scalar and AVX2 (needs a nightly toolchain)",
+        needs_cpp: false,
+        action: Action::Check(kernels::miri),
+    },
+    Step {
+        name: "memory",
+        about: "the kernels' tests under AddressSanitizer, or Valgrind where no nightly toolchain is to be had",
+        needs_cpp: false,
+        action: Action::Check(kernels::memory),
+    },
+    Step {
+        name: "neon",
+        about: "the kernels' tests on an emulated aarch64 CPU (needs qemu-user and a cross linker)",
+        needs_cpp: false,
+        action: Action::Check(kernels::neon),
+    },
+    Step {
         name: "deny",
         about: "licences and sources of the dependencies (needs cargo-deny)",
         needs_cpp: false,
@@ -168,14 +192,14 @@ impl CommandLine {
             Some("cargo") | None => Command::new(cargo()),
             Some(program) => Command::new(program),
         };
-        command.args(words).current_dir(root).envs(self.variable);
+        command.args(words).current_dir(root).envs(self.variables.iter().copied());
         command
     }
 }
 
 impl std::fmt::Display for CommandLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some((name, value)) = self.variable {
+        for (name, value) in self.variables {
             write!(f, "{name}=\"{value}\" ")?;
         }
         f.write_str(self.words)

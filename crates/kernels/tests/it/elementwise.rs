@@ -2,6 +2,7 @@
 
 use kernels::Kernels;
 
+use crate::effort::{rounds, sizes};
 use crate::guarded::{Guarded, lengths_and_offsets};
 use crate::numbers::{Numbers, SPECIAL};
 
@@ -83,19 +84,19 @@ fn axpy_adds_a_multiple() {
 #[test]
 fn rows_are_broadcast_and_summed() {
     for kernels in Kernels::available() {
-        for cols in 0..=40 {
-            for rows in if cols == 0 { 0..=0 } else { 0..=9 } {
+        for cols in sizes(0..=40) {
+            for rows in 0..=if cols == 0 { 0 } else { rounds(9, 4) } {
                 let mut numbers = Numbers::new((cols * 100 + rows) as u64);
                 let (x, row) = (numbers.take(rows * cols, 3.0), numbers.take(cols, 3.0));
 
-                let mut sum = Guarded::new(&x, 1);
+                let mut sum = Guarded::new(&x, rows % 2);
                 sum.with(|sum| kernels.add_rows(sum, &row));
                 assert_same(kernels, "add_rows", sum.get(), (0..rows * cols).map(|i| x[i] + row[i % cols]));
-                let mut product = Guarded::new(&x, 1);
+                let mut product = Guarded::new(&x, rows % 2);
                 product.with(|product| kernels.mul_rows(product, &row));
                 assert_same(kernels, "mul_rows", product.get(), (0..rows * cols).map(|i| x[i] * row[i % cols]));
 
-                let mut sums = Guarded::new(&row, 3);
+                let mut sums = Guarded::new(&row, rows % 4);
                 sums.with(|sums| kernels.sum_rows(&x, sums));
                 for c in 0..cols {
                     let wanted = f64::from(row[c]) + (0..rows).map(|r| f64::from(x[r * cols + c])).sum::<f64>();
@@ -110,7 +111,7 @@ fn rows_are_broadcast_and_summed() {
 #[test]
 fn totals_are_within_their_bound() {
     for kernels in Kernels::available() {
-        for len in (0..=130).chain([1000, 4099, 100_003]) {
+        for len in sizes((0..=130).chain([1000, 4099, 100_003])) {
             let mut numbers = Numbers::new(len as u64 + 7);
             let (a, b) = (numbers.take(len, 2.0), numbers.take(len, 2.0));
             let check = |name: &str, got: f32, terms: &dyn Fn(usize) -> f64| {
@@ -142,7 +143,7 @@ fn totals_do_not_depend_on_the_place_in_memory() {
 fn the_largest_is_found_wherever_it_is() {
     for kernels in Kernels::available() {
         assert_eq!(kernels.max(&[]), f32::NEG_INFINITY);
-        for len in 1..=130 {
+        for len in sizes(1..=130) {
             let mut x = Numbers::new(len as u64).take(len, 5.0);
             for at in 0..len {
                 let before = std::mem::replace(&mut x[at], 6.0);

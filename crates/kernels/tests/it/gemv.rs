@@ -2,6 +2,7 @@
 
 use kernels::{Isa, Kernels, Pool};
 
+use crate::effort::sizes;
 use crate::guarded::Guarded;
 use crate::numbers::{Numbers, SPECIAL};
 
@@ -20,7 +21,7 @@ fn bound(isa: Isa, len: usize, size: f64) -> f64 {
 #[test]
 fn every_length_and_number_of_rows_is_within_the_bound() {
     for kernels in Kernels::available() {
-        for len in 0..=130 {
+        for len in sizes(0..=130) {
             for rows in [0, 1, 2, 3, 4, 5, 9] {
                 let mut numbers = Numbers::new((len * 31 + rows) as u64);
                 let weights = Guarded::new(&numbers.take(rows * len, 3.0), rows % 4);
@@ -39,6 +40,7 @@ fn every_length_and_number_of_rows_is_within_the_bound() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn special_values_come_through() {
     for kernels in Kernels::available() {
         for special in SPECIAL {
@@ -60,6 +62,7 @@ fn special_values_come_through() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn threads_change_no_bit() {
     let mut numbers = Numbers::new(9);
     let (rows, len) = (1003, 301);

@@ -3,6 +3,8 @@
 use kernels::quant::*;
 use kernels::{Kernels, Pool};
 
+use crate::effort::{rounds, sizes};
+
 /// The formats that can be packed.
 const FORMATS: [Format; 8] =
     [Format::Q4_0, Format::Q4_1, Format::Q5_0, Format::Q5_1, Format::Q8_0, Format::Q4_K, Format::Q5_K, Format::Q6_K];
@@ -134,13 +136,13 @@ fn every_way_gives_the_bits_of_the_definition() {
     let mut random = Random(1);
     for format in FORMATS {
         let block = format.block_len();
-        for rows in 1..=40 {
-            let (batch, columns) = (1 + rows % 20, block * (1 + rows % 4));
+        for rows in sizes(1..=rounds(40, 3)) {
+            let (batch, columns) = (1 + rows % 20, block * (1 + rows % rounds(4, 1)));
             let file = random_weights(format, rows, columns, &mut random);
             check_all_ways(format, rows, columns, &file, &random.values(batch * columns));
         }
-        for (batch, columns) in [(64, block), (65, 3 * block), (130, 2 * block), (1, 1024 + block), (13, 1536 + block)]
-        {
+        let large = [(64, block), (65, 3 * block), (130, 2 * block), (1, 1024 + block), (13, 1536 + block)];
+        for (batch, columns) in large.into_iter().take(rounds(5, 0)) {
             let file = random_weights(format, 33, columns, &mut random);
             check_all_ways(format, 33, columns, &file, &random.values(batch * columns));
         }
@@ -148,6 +150,7 @@ fn every_way_gives_the_bits_of_the_definition() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn extreme_codes_overflow_nowhere() {
     for format in FORMATS {
         for code in [0, u8::MAX, 1, 127, 128] {
@@ -164,6 +167,7 @@ fn extreme_codes_overflow_nowhere() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn scales_may_be_zero_huge_subnormal_or_no_numbers() {
     let mut random = Random(2);
     for format in FORMATS {
@@ -179,6 +183,7 @@ fn scales_may_be_zero_huge_subnormal_or_no_numbers() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn activations_may_be_anything() {
     let mut random = Random(4);
     let specials =
@@ -212,6 +217,7 @@ fn activations_may_be_anything() {
 const HALF_STEP: f64 = 0.501;
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn activations_come_back_within_half_a_step() {
     let mut random = Random(5);
     for kernels in Kernels::available() {
@@ -240,6 +246,7 @@ const SUM_ROUNDING: f64 = 200.0 / (1u64 << 24) as f64;
 /// Against f64 arithmetic with the activations as they were: an activation is off by half a step of its block at most, so
 /// the product is off by Σ |weight| · step / 2, and f32 rounding of the sums.
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn the_product_is_near_the_true_one() {
     let mut random = Random(6);
     let (rows, columns, batch) = (24, 1024, 6);
@@ -270,6 +277,7 @@ fn the_product_is_near_the_true_one() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn parts_of_the_groups_make_the_whole() {
     let mut random = Random(7);
     let (rows, columns, batch) = (16 * 6 + 5, 512, 9);
@@ -298,6 +306,7 @@ fn parts_of_the_groups_make_the_whole() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn threads_change_nothing() {
     let mut random = Random(8);
     // Large enough to be divided, with a last group that is not full.

@@ -1,5 +1,7 @@
 //! Every kernel, through its public method, on every instruction set that this CPU has.
 
+mod effort;
+mod fenced;
 mod guarded;
 mod numbers;
 

@@ -2,6 +2,7 @@
 
 use kernels::{Kernels, LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};
 
+use crate::effort::sizes;
 use crate::guarded::Guarded;
 use crate::numbers::Numbers;
 
@@ -23,7 +24,7 @@ fn wide(x: &[f32]) -> Vec<f64> {
 }
 
 fn widths() -> impl Iterator<Item = usize> {
-    (1..=130).chain([768, 4099])
+    sizes((1..=130).chain([768, 4099]))
 }
 
 #[track_caller]
@@ -155,7 +156,7 @@ impl Case {
 #[test]
 fn layer_norm_gradients_are_those_of_central_differences() {
     for kernels in Kernels::available() {
-        for cols in (3..=70).chain([200]) {
+        for cols in sizes((3..=70).chain([200])) {
             let case = Case::new(cols);
             let norm = LayerNorm { weight: &case.weight, bias: &case.bias, eps: EPS };
             let mut grad_x = Guarded::unset(ROWS * cols, cols % 3);
@@ -180,7 +181,7 @@ fn layer_norm_gradients_are_those_of_central_differences() {
 #[test]
 fn rms_norm_gradients_are_those_of_central_differences() {
     for kernels in Kernels::available() {
-        for cols in (2..=70).chain([200]) {
+        for cols in sizes((2..=70).chain([200])) {
             let case = Case::new(cols);
             let norm = RmsNorm { weight: &case.weight, eps: EPS };
             let mut grad_x = Guarded::unset(ROWS * cols, cols % 3);

@@ -3,6 +3,7 @@
 use kernels::{Kernels, RopePairing, RopeRows, RopeSpec, RopeStretch, RopeTable};
 
 use crate::attention::Noise;
+use crate::effort::sizes;
 
 const CANARY: f32 = 777.0;
 /// Two products and a sum of values up to 1, with the roundings of cosine and sine: absolute.
@@ -61,7 +62,7 @@ fn check(spec: &RopeSpec<'_>, rows: RopeRows) {
 #[test]
 fn every_length() {
     for pairing in PAIRINGS {
-        for head_dim in 1..=130 {
+        for head_dim in sizes(1..=130) {
             let rows = RopeRows { first_position: 3, rows: 2, stride: 3 * head_dim + 1, heads: 3, head_dim };
             check(&spec(pairing, head_dim / 2 * 2), rows);
         }
@@ -69,6 +70,7 @@ fn every_length() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn a_part_of_each_head() {
     for pairing in PAIRINGS {
         for dims in (0..=64).step_by(2) {
@@ -79,6 +81,7 @@ fn a_part_of_each_head() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn far_positions_scales_and_factors() {
     let factors = RopeStretch { factor: 8.0, low: 1.0, high: 4.0, context: 8192.0 }.factors(500_000.0, 64);
     for pairing in PAIRINGS {

@@ -2,6 +2,7 @@
 
 use kernels::Kernels;
 
+use crate::effort::sizes;
 use crate::guarded::Guarded;
 use crate::numbers::{Numbers, ulp, ulps};
 
@@ -20,7 +21,7 @@ fn truth(row: &[f32]) -> Vec<f64> {
 #[test]
 fn rows_are_softmaxed_at_every_width() {
     for kernels in Kernels::available() {
-        for cols in (1..=130).chain([1000, 4099]) {
+        for cols in sizes((1..=130).chain([1000, 4099])) {
             for rows in [0, 1, 3] {
                 // Multiples of 2⁻¹⁶ below 16: their differences are exact, so what is tested is not the input's rounding.
                 let x: Vec<f32> = Numbers::new(cols as u64).take(rows * cols, 16.0);
@@ -40,7 +41,7 @@ fn rows_are_softmaxed_at_every_width() {
 #[test]
 fn masked_values_become_zero() {
     for kernels in Kernels::available() {
-        for cols in 1..=70 {
+        for cols in sizes(1..=70) {
             for open in 0..cols {
                 let mut x = vec![f32::NEG_INFINITY; cols];
                 x[open] = -5.0;
@@ -84,7 +85,7 @@ fn nan_and_infinity_show_and_huge_values_do_not_overflow() {
 #[test]
 fn log_sum_exp_is_near_and_has_its_limits() {
     for kernels in Kernels::available() {
-        for len in (1..=130).chain([32_000]) {
+        for len in sizes((1..=130).chain([32_000])) {
             let x = Guarded::new(&Numbers::new(len as u64).take(len, 30.0), len % 7);
             let wanted = x.get().iter().map(|&x| f64::from(x).exp()).sum::<f64>().ln();
             let got = kernels.log_sum_exp(x.get());
@@ -104,7 +105,7 @@ fn log_sum_exp_is_near_and_has_its_limits() {
 #[test]
 fn the_gradient_is_that_of_central_differences() {
     for kernels in Kernels::available() {
-        for cols in 1..=70 {
+        for cols in sizes(1..=70) {
             let mut numbers = Numbers::new(cols as u64);
             let (x, grad_out) = (numbers.take(2 * cols, 3.0), numbers.take(2 * cols, 2.0));
             let mut y = x.clone();

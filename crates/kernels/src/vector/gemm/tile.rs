@@ -49,9 +49,10 @@ impl<E> Tile<E> {
         // SAFETY: as the caller promises.
         unsafe {
             Self {
-                a: self.a.add(rows * self.a_row),
-                b: self.b.add(panels * self.b_panel),
-                ahead: self.b.add(panels * self.b_panel),
+                // Where the depth is nothing, there is no memory that the factors could point into.
+                a: self.a.wrapping_add(rows * self.a_row),
+                b: self.b.wrapping_add(panels * self.b_panel),
+                ahead: self.b.wrapping_add(panels * self.b_panel),
                 c: self.c.add(rows * self.c_row + cols),
                 bias: if self.bias.is_null() { self.bias } else { self.bias.add(cols) },
                 ..*self
@@ -169,7 +170,8 @@ unsafe fn run<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, tile
             simd.prefetch(ahead.cast());
             ahead = ahead.wrapping_add(PANEL);
             a = a.add(1);
-            b = b.add(tile.b_step);
+            // Behind the last k of a factor that is read where it lies, memory may have ended.
+            b = b.wrapping_add(tile.b_step);
         }
         for (r, sums) in sums.iter().enumerate() {
             for (v, sum) in sums.iter().enumerate() {

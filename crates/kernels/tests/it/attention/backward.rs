@@ -6,6 +6,7 @@ use kernels::{
 };
 
 use super::{CANARY, Noise};
+use crate::effort::{rounds, sizes};
 
 /// Gradients of inputs from −1 to 1 with cotangents from −1 to 1, relative to the largest magnitude of the exact
 /// gradient, or to a tenth where that is less: then terms of that size cancel. Each is a sum of up to T · group
@@ -178,13 +179,14 @@ const PLAIN: Shape = Shape { positions: 20, head_dim: 16, group: 1, kv_heads: 1,
 
 #[test]
 fn every_length() {
-    for positions in 0..=70 {
+    for positions in sizes(0..=rounds(70, 8)) {
         check(Shape { positions, ..PLAIN });
         check(Shape { positions, head_dim: 5, group: 3, kv_heads: 2, ..PLAIN });
     }
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn every_head_dim() {
     for head_dim in 1..=66 {
         check(Shape { head_dim, positions: 35, group: 2, ..PLAIN });
@@ -195,6 +197,7 @@ fn every_head_dim() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn windows() {
     for window in [0, 1, 5, 33, 48, 90] {
         check(Shape { positions: 120, window: Some(window), ..PLAIN });
@@ -202,6 +205,7 @@ fn windows() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn longer() {
     check(Shape { positions: 300, head_dim: 32, group: 2, kv_heads: 2, ..PLAIN });
 }
@@ -210,6 +214,7 @@ fn longer() {
 const STEP: f64 = 1e-4;
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn the_textbook_agrees_with_differences() {
     let shape = Shape { positions: 6, head_dim: 4, group: 2, kv_heads: 2, window: Some(4) };
     let (x, d_out) = inputs(&shape);

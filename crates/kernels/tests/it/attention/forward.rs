@@ -1,11 +1,12 @@
 //! Shapes, lengths, windows and formats.
 
 use super::{Case, Kind, check};
+use crate::effort::{rounds, sizes};
 
 #[test]
 fn every_length() {
     for kind in [Kind::F32, Kind::F16, Kind::Q8_0] {
-        for first_position in 0..=70 {
+        for first_position in sizes(0..=rounds(70, 3)) {
             for queries in [1, 3] {
                 check(Case { head_dim: 33, group: 3, first_position, queries, kind, ..Case::PLAIN });
             }
@@ -14,6 +15,7 @@ fn every_length() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn every_number_of_queries() {
     for queries in 0..=70 {
         check(Case { head_dim: 16, group: 2, kv_heads: 2, queries, ..Case::PLAIN });
@@ -22,6 +24,7 @@ fn every_number_of_queries() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn every_head_dim() {
     for kind in [Kind::F32, Kind::F16, Kind::Q8_0] {
         for head_dim in 1..=130 {
@@ -34,6 +37,7 @@ fn every_head_dim() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn every_group() {
     for kind in [Kind::F32, Kind::F16, Kind::Q8_0] {
         for group in 1..=9 {
@@ -46,6 +50,7 @@ fn every_group() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn windows() {
     for window in [0, 1, 2, 17, 48, 49, 64, 100, 1000] {
         for (queries, first_position) in [(1, 0), (1, 130), (70, 0), (100, 61)] {
@@ -55,6 +60,7 @@ fn windows() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn long() {
     for kind in [Kind::F32, Kind::F16, Kind::Q8_0] {
         for (head_dim, first_position) in [(64, 1500), (128, 1023), (80, 511), (96, 512)] {

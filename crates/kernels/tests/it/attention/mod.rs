@@ -104,7 +104,9 @@ pub struct Cache {
 impl Cache {
     fn new(case: Case, noise: &mut Noise) -> Self {
         let (position, head) = case.strides();
-        let len = case.positions() * position + case.kv_heads * head;
+        // Nothing behind the last cell.
+        let last = case.positions().saturating_sub(1) * position + case.kv_heads.saturating_sub(1) * head;
+        let len = last + case.cells_per_head();
         let scalar = Kernels::available()[0];
         let mut cache = Cache { f32: noise.units(len), f16: vec![0; len], q8: Vec::new(), case };
         scalar.store_f16(&cache.f32, &mut cache.f16);
@@ -154,7 +156,8 @@ const GAP: usize = 3;
 impl Inputs {
     pub fn new(case: Case) -> Self {
         let mut noise = Noise(case.head_dim as u64 * 1000 + case.positions() as u64);
-        let queries = noise.units(case.queries * (case.heads() * case.head_dim + GAP));
+        let width = case.heads() * case.head_dim;
+        let queries = noise.units((case.queries * (width + GAP)).saturating_sub(GAP));
         let keys = Cache::new(case, &mut noise);
         let values = Cache::new(case, &mut noise);
         Inputs { case, queries, keys, values }

@@ -49,6 +49,7 @@ fn nothing_but_minus_infinity_is_zeros() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn a_score_of_nan_or_infinity_is_nan_for_all_who_see_it() {
     for value in [f32::NAN, f32::INFINITY] {
         for position in [0, 5, 63, 64, 70] {
@@ -68,6 +69,7 @@ fn a_score_of_nan_or_infinity_is_nan_for_all_who_see_it() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn later_positions_are_not_seen() {
     // Finite ones do not matter in tiles, and decoding does not even look.
     for (value, ways) in [(1e30, &WAYS[..]), (f32::NAN, &WAYS[..1])] {

@@ -33,6 +33,7 @@ fn in_quarters(kernels: Kernels, way: Way, inputs: &Inputs, query: usize, head: 
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn queries_and_heads_can_be_divided_anywhere() {
     let case = Case { head_dim: 40, group: 4, kv_heads: 2, queries: 60, first_position: 37, ..Case::PLAIN };
     for (kind, window) in [(Kind::F32, None), (Kind::F16, Some(50)), (Kind::Q8_0, None)] {
@@ -66,6 +67,7 @@ fn in_parts(kernels: Kernels, inputs: &Inputs) -> Outputs {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn parts_of_fixed_length_give_the_bits_of_the_whole() {
     for (head_dim, queries, window) in [(64, 1, None), (37, 2, None), (24, 2, Some(700))] {
         for first_position in [0, 510, 511, 512, 1400] {

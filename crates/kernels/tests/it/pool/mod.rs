@@ -1,6 +1,6 @@
 //! Every part once, whatever happens around it.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 mod processes;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 
 use kernels::{Pool, usable_cpus};
 
+use crate::effort::rounds;
+
 /// On any machine this includes pools with more threads than CPUs.
-const THREADS: [usize; 6] = [0, 1, 2, 3, 8, 64];
-const PARTS: [usize; 10] = [0, 1, 2, 3, 7, 8, 63, 64, 65, 1000];
+const THREADS: &[usize] = if cfg!(miri) { &[0, 1, 2, 3] } else { &[0, 1, 2, 3, 8, 64] };
+const PARTS: &[usize] = if cfg!(miri) { &[0, 1, 2, 3, 7] } else { &[0, 1, 2, 3, 7, 8, 63, 64, 65, 1000] };
 /// Longer than any scheduler takes to let a waiting thread run; a wait as long as this has failed.
 const FAR_TOO_LONG: Duration = Duration::from_secs(60);
 
@@ -61,11 +63,11 @@ fn throw(text: impl Into<String>) -> ! {
 
 #[test]
 fn every_part_runs_exactly_once() {
-    for threads in THREADS {
+    for &threads in THREADS {
         let pool = Pool::new(threads);
         assert_eq!(pool.threads(), threads.max(1));
-        for parts in PARTS {
-            for _ in 0..10 {
+        for &parts in PARTS {
+            for _ in 0..rounds(10, 2) {
                 check_region(&pool, parts);
             }
         }
@@ -75,7 +77,7 @@ fn every_part_runs_exactly_once() {
 #[test]
 fn plain_writes_of_all_parts_are_visible() {
     let pool = Pool::new(2);
-    for round in 0..20_000_u64 {
+    for round in 0..rounds(20_000, 20) as u64 {
         let mut rows = [[0_u64; 3]; 7];
         let cells: Vec<std::sync::Mutex<&mut [u64; 3]>> = rows.iter_mut().map(std::sync::Mutex::new).collect();
         pool.run(cells.len(), |part| **cells[part].lock().unwrap() = [round, part as u64, round ^ part as u64]);
@@ -100,6 +102,7 @@ fn the_caller_has_the_first_part_and_workers_have_names() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "about time")]
 fn workers_come_at_once_after_a_silence_and_when_woken() {
     let pool = Pool::new(2);
     meet(&pool);
@@ -121,6 +124,7 @@ fn workers_come_at_once_after_a_silence_and_when_woken() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "about time")]
 fn the_caller_waits_for_slow_parts_awake_and_asleep() {
     for threads in [2, usable_cpus() + 2] {
         let pool = Pool::new(threads);
@@ -138,6 +142,7 @@ fn the_caller_waits_for_slow_parts_awake_and_asleep() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "about time")]
 fn more_threads_than_cpus_come_too() {
     let pool = Pool::new(usable_cpus() + 3);
     for round in 0..200 {
@@ -152,7 +157,7 @@ fn more_threads_than_cpus_come_too() {
 fn a_panic_goes_on_at_the_caller_when_all_other_parts_are_done() {
     for threads in [1, 2, 3] {
         let pool = Pool::new(threads);
-        for guilty in 0..8 {
+        for guilty in 0..rounds(8, 3) {
             let ran = AtomicUsize::new(0);
             let said = message(|| {
                 pool.run(8, |part| match part == guilty {
@@ -179,7 +184,7 @@ fn of_many_panics_one_goes_on() {
     }
     for threads in [1, 2, 8] {
         let pool = Pool::new(threads);
-        for _ in 0..50 {
+        for _ in 0..rounds(50, 2) {
             let said = message(|| pool.run(16, |part| throw(format!("part {part}"))));
             assert!(said.unwrap().starts_with("part "));
             let payload = catch_unwind(|| pool.run(16, |_| resume_unwind(Box::new(Bomb)))).unwrap_err();
@@ -194,7 +199,7 @@ fn of_many_panics_one_goes_on() {
 fn regions_inside_parts_run_on_their_own_thread() {
     let pool = Pool::new(3);
     let inner = AtomicUsize::new(0);
-    for _ in 0..200 {
+    for _ in 0..rounds(200, 3) {
         pool.run(5, |_| {
             let outer = thread::current().id();
             pool.run(4, |_| {
@@ -203,7 +208,7 @@ fn regions_inside_parts_run_on_their_own_thread() {
             });
         });
     }
-    assert_eq!(inner.into_inner(), 200 * 5 * 4 * 2);
+    assert_eq!(inner.into_inner(), rounds(200, 3) * 5 * 4 * 2);
     let said = message(|| pool.run(3, |_| pool.run(3, |part| throw(format!("inner {part}")))));
     assert!(said.unwrap().starts_with("inner "));
     check_region(&pool, 3);
@@ -216,7 +221,7 @@ fn many_callers_share_a_pool() {
     thread::scope(|scope| {
         for caller in 0..5 {
             scope.spawn(move || {
-                for region in 0..4000 {
+                for region in 0..rounds(4000, 10) {
                     let parts = (caller + region) % 6;
                     let sum = AtomicUsize::new(0);
                     pool.run(parts, |part| _ = sum.fetch_add(part + 1, Relaxed));
@@ -226,13 +231,13 @@ fn many_callers_share_a_pool() {
             });
         }
     });
-    assert_eq!(total.load(Relaxed), 5 * 4000);
+    assert_eq!(total.load(Relaxed), 5 * rounds(4000, 10));
 }
 
 #[test]
 fn a_pool_can_be_dropped_at_any_moment() {
-    for threads in [1, 2, 3, 16] {
-        for round in 0..30_u64 {
+    for threads in [1, 2, 3, rounds(16, 4)] {
+        for round in 0..rounds(30, 3) as u64 {
             let pool = Pool::new(threads);
             if round % 2 == 0 {
                 check_region(&pool, 4);
@@ -255,6 +260,7 @@ fn a_pool_moves_between_threads() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "about time")]
 fn millions_of_regions_under_load_neither_hang_nor_lose_a_part() {
     let stop = &AtomicBool::new(false);
     thread::scope(|scope| {

@@ -1,6 +1,7 @@
 //! How far from the weights the formats lead: the bounds that the table states.
 
 use super::*;
+use crate::effort::rounds;
 
 /// The root mean square of the errors over that of the weights. Fails where a single one is beyond its bound.
 #[track_caller]
@@ -22,6 +23,7 @@ fn rms(format: Format, weights: &[f32]) -> f64 {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too long")]
 fn normal_weights_stay_within_the_rms_bound() {
     for &format in Format::ALL {
         for scale in [1.0, 0.03] {
@@ -60,7 +62,7 @@ fn hard(family: usize, len: usize, spread: f32, random: &mut Random) -> Vec<f32>
 fn hard_blocks_stay_within_the_bound_of_a_weight() {
     for &format in Format::ALL {
         let mut random = Random(6);
-        for round in 0..2000 {
+        for round in 0..rounds(2000, 6) {
             let (family, spread) = (round % 6, (round / 6) as f32 / 334.0);
             let mut weights = hard(family, format.block_len().max(32), spread, &mut random);
             let size = [1.0, 1e-2, 1e-4, 1e-6][round / 6 % 4];
@@ -75,7 +77,7 @@ fn hard_blocks_stay_within_the_bound_of_a_weight() {
 fn blocks_of_one_value_stay_within_the_bound() {
     for &format in Format::ALL {
         let mut random = Random(8);
-        for round in 0..3000 {
+        for round in 0..rounds(3000, 2) {
             let (most, one) = (random.normal(), random.normal());
             let mut weights = vec![most; format.block_len().max(32)];
             if round % 2 == 0 {
@@ -92,7 +94,7 @@ fn blocks_of_one_value_stay_within_the_bound() {
 fn rows_of_any_number_of_blocks_stay_within_the_bound() {
     for &format in Format::ALL {
         let mut random = Random(7);
-        for blocks in 1..=12 {
+        for blocks in 1..=rounds(12, 2) as i32 {
             let row = (0..blocks).flat_map(|block| random.normals(format.block_len(), 10f32.powi(block - 9)));
             rms(format, &row.collect::<Vec<_>>());
         }

@@ -3,10 +3,11 @@
 use kernels::Isa;
 
 use super::*;
+use crate::effort::{rounds, sizes};
 
 /// Numbers of blocks that are tried: enough for several vectors and a tail, also of blocks of one.
 fn counts(format: Format) -> std::ops::RangeInclusive<usize> {
-    0..=if format.block_len() == 1 { 130 } else { 5 }
+    0..=if format.block_len() == 1 { rounds(130, 37) } else { rounds(5, 2) }
 }
 
 fn scalar() -> Kernels {
@@ -82,7 +83,7 @@ fn weights_of_all_kinds(len: usize, count: usize, random: &mut Random) -> Vec<f3
 fn every_instruction_set_quantises_alike() {
     for &format in Format::ALL {
         let mut random = Random(3);
-        for count in counts(format).chain([24]) {
+        for count in counts(format).chain([rounds(24, 8)]) {
             let weights = weights_of_all_kinds(format.block_len(), count, &mut random);
             let want = quantised(scalar(), format, &weights);
             for (offset, kernels) in Kernels::available().into_iter().enumerate() {
@@ -101,7 +102,7 @@ fn what_is_not_finite_becomes_finite_in_blocks() {
     for &format in Format::ALL.iter().filter(|format| format.block_len() > 1) {
         let mut random = Random(4);
         for kernels in Kernels::available() {
-            let weights = weights_of_all_kinds(format.block_len(), 64, &mut random);
+            let weights = weights_of_all_kinds(format.block_len(), rounds(64, 8), &mut random);
             let back = dequantised(kernels, format, &quantised(kernels, format, &weights), weights.len());
             assert!(!kernels.has_non_finite(&back), "{format} {}", kernels.isa());
 
@@ -135,7 +136,7 @@ fn zeros_stay_zeros() {
 #[test]
 fn one_value_that_is_not_finite_is_found_wherever_it_stands() {
     for kernels in Kernels::available() {
-        for len in (0..=70).chain([255, 256, 257, 600]) {
+        for len in sizes((0..=70).chain([255, 256, 257, 600])) {
             let mut values = vec![f32::MAX; len];
             assert!(!kernels.has_non_finite(&values), "{len}");
             for at in 0..len {
