@@ -120,7 +120,10 @@ pub static STEPS: &[Step] = &[
         name: "benches",
         about: "the benchmarks build as they are measured, each row runs once, their own tests pass",
         needs_cpp: true,
-        action: Action::Commands(&[run("cargo test -p benches --profile bench --all-targets")]),
+        action: Action::Commands(&[
+            run("cargo test -p benches --profile bench --all-targets"),
+            run("cargo bench -p kernels -- --quick"),
+        ]),
     },
     Step {
         name: "isas",
