@@ -34,8 +34,12 @@ const PACKED_FROM: usize = 24;
 /// The depth of a block that is read where it lies: the result is loaded and stored once per block, and the rows of the
 /// block have to be found by the prefetcher.
 const PLAIN_DEPTH: usize = 16;
-/// From so many panels on, the left factor is packed: then its rows are read often enough.
+/// Where the rows of the left factor are a multiple of this apart, they share few sets of L1, and are packed from
+/// [`LEFT_PACKED_FROM`] panels on, that is where they are read often enough. Packed rows are 2 KiB apart, which just fits.
+const CROWDED_STRIDE: usize = 512;
 const LEFT_PACKED_FROM: usize = 8;
+/// Packed panels are a cache line further apart than they are long, so that those that are filled together do not share a set.
+const PANEL_GAP: usize = PANEL;
 
 thread_local! {
     /// Room for one packed block of each factor; made at a thread's first product, then kept.
@@ -46,7 +50,9 @@ thread_local! {
 #[inline(always)]
 pub(crate) fn multiply<S: Tiles>(simd: S, job: &Job<'_>) {
     // Taken out and put back instead of used inside a closure, which would be compiled without the instruction set.
-    let mut scratch = SCRATCH.take().unwrap_or_else(|| AlignedBuffer::zeroed((ROWS + COLS) * DEPTH));
+    let mut scratch = SCRATCH
+        .take()
+        .unwrap_or_else(|| AlignedBuffer::zeroed(ROWS * DEPTH + COLS / PANEL * (DEPTH * PANEL + PANEL_GAP)));
     let (left, right) = scratch.split_at_mut(ROWS * DEPTH);
     match job.b {
         Right::Plain(b) if b.col_stride == 1 && job.a.rows < PACKED_FROM => in_place(simd, job, &b, (left, right)),
@@ -66,7 +72,7 @@ pub(crate) fn pack<S: Simd>(simd: S, b: Matrix<'_>, panels: &mut [f32]) {
     for row in (0..b.rows).step_by(DEPTH) {
         let end = b.rows.min(row + DEPTH);
         let start = panel_start([b.rows, b.cols], row, 0);
-        pack::right(simd, &b.part(row..end, 0..b.cols), &mut panels[start..]);
+        pack::right(simd, &b.part(row..end, 0..b.cols), &mut panels[start..], (end - row) * PANEL);
     }
 }
 
@@ -96,9 +102,9 @@ fn plain<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): (&mut 
     for (first_col, cols) in blocks(job.cols, COLS) {
         for (first_row, rows) in blocks(b.rows, DEPTH) {
             let col = job.first_col + first_col;
-            pack::right(simd, &b.part(first_row..first_row + rows, col..col + cols), right);
-            let start = right.as_ptr();
-            let panels = Panels { first_row, rows, first_col, cols, start, step: PANEL, panel: rows * PANEL };
+            let panel = rows * PANEL + PANEL_GAP;
+            pack::right(simd, &b.part(first_row..first_row + rows, col..col + cols), right, panel);
+            let panels = Panels { first_row, rows, first_col, cols, start: right.as_ptr(), step: PANEL, panel };
             rows_of(simd, job, &panels, left);
         }
     }
@@ -130,7 +136,8 @@ fn blocks(len: usize, block: usize) -> impl Iterator<Item = (usize, usize)> {
 fn rows_of<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &Panels<E>, left: &mut [f32]) {
     for (first, rows) in blocks(job.a.rows, ROWS) {
         let a = job.a.part(first..first + rows, b.first_row..b.first_row + b.rows);
-        let in_place = a.col_stride == 1 && (rows == 1 || b.cols < LEFT_PACKED_FROM * PANEL);
+        let crowded = rows > 1 && a.row_stride.is_multiple_of(CROWDED_STRIDE) && b.cols >= LEFT_PACKED_FROM * PANEL;
+        let in_place = a.col_stride == 1 && !crowded;
         if !in_place {
             pack::left(simd, &a, left);
         }

@@ -18,40 +18,38 @@ pub(crate) fn left<S: Simd>(simd: S, a: &Matrix<'_>, to: &mut [f32]) {
     }
 }
 
-/// Panels of columns; the last filled up with zeros.
+/// Panels of columns, which begin `stride` apart; the last filled up with zeros.
 #[inline(always)]
-pub(crate) fn right<S: Simd>(simd: S, b: &Matrix<'_>, to: &mut [f32]) {
-    let panel_len = b.rows * PANEL;
-    let to = &mut to[..b.cols.div_ceil(PANEL) * panel_len];
-    let mut col = 0;
+pub(crate) fn right<S: Simd>(simd: S, b: &Matrix<'_>, to: &mut [f32], stride: usize) {
+    let mut panel = 0;
     if b.col_stride == 1 {
-        while col + TOGETHER * PANEL <= b.cols {
-            let part = b.part(0..b.rows, col..col + TOGETHER * PANEL);
-            copy_panels(simd, &part, &mut to[col * b.rows..][..TOGETHER * panel_len]);
-            col += TOGETHER * PANEL;
+        while (panel + TOGETHER) * PANEL <= b.cols {
+            let part = b.part(0..b.rows, panel * PANEL..(panel + TOGETHER) * PANEL);
+            copy_panels(simd, &part, &mut to[panel * stride..], stride);
+            panel += TOGETHER;
         }
     }
-    while col < b.cols {
-        let part = b.part(0..b.rows, col..b.cols.min(col + PANEL));
-        one_panel(simd, &part, &mut to[col * b.rows..][..panel_len]);
-        col += PANEL;
+    while panel * PANEL < b.cols {
+        let part = b.part(0..b.rows, panel * PANEL..b.cols.min((panel + 1) * PANEL));
+        one_panel(simd, &part, &mut to[panel * stride..][..b.rows * PANEL]);
+        panel += 1;
     }
 }
 
-/// Panels that are filled together where rows are contiguous: whole runs of cache lines are read, and few enough places
-/// are written for L1.
-const TOGETHER: usize = 4;
+/// Panels that are filled together where rows are contiguous: whole runs of cache lines are read.
+const TOGETHER: usize = 16;
 
 #[inline(always)]
-fn copy_panels<S: Simd>(simd: S, part: &Matrix<'_>, to: &mut [f32]) {
-    assert!(part.col_stride == 1 && part.cols == TOGETHER * PANEL && to.len() == part.cols * part.rows);
+fn copy_panels<S: Simd>(simd: S, part: &Matrix<'_>, to: &mut [f32], stride: usize) {
+    assert!(part.col_stride == 1 && part.cols == TOGETHER * PANEL);
+    assert!(to.len() >= (TOGETHER - 1) * stride + part.rows * PANEL);
     for row in 0..part.rows {
         for panel in 0..TOGETHER {
             for v in 0..PANEL / S::LANES {
                 // SAFETY: sixteen columns of a row of the matrix, and their place in the panel.
                 unsafe {
                     let from = part.data.add(row * part.row_stride + panel * PANEL + v * S::LANES);
-                    let to = to.as_mut_ptr().add((panel * part.rows + row) * PANEL + v * S::LANES);
+                    let to = to.as_mut_ptr().add(panel * stride + row * PANEL + v * S::LANES);
                     simd.store_ptr(simd.load_ptr(from), to);
                 }
             }
