@@ -42,17 +42,18 @@ pub struct Demo {
 #[derive(Debug, PartialEq, Args)]
 #[command(
     about = "What this machine is and can do, how quiet it is, and what to change to measure better",
-    after_help = "Environment:\n  HOTLOOP_ISA=NAME   measure these instructions alone: scalar, avx2, avx512, neon"
+    after_help = "Environment:\n  HOTLOOP_ISA=NAME   measure these instructions alone: scalar, avx2, avx512, neon\n  \
+                  HOTLOOP_CLOCK=os   describe the profiler as timing by the operating system's clock"
 )]
 pub struct Doctor {
     /// Whether to hurry.
-    #[arg(long, help = "in under 3 seconds instead of under 20; less exact")]
+    #[arg(long, help = "in under 3 seconds instead of under 20; less exact, memory by 10 % and more")]
     pub quick: bool,
     /// Whether to print for programs.
-    #[arg(long, help = "print JSON")]
+    #[arg(long, help = "print JSON: facts without advice; rates per second, shares from 0 to 1")]
     pub json: bool,
-    /// Threads that stand for all.
-    #[arg(long, value_name = "N", help = "threads that stand for all (default: as many as make sense here)",
+    /// Threads of the column beside that of one thread.
+    #[arg(long, value_name = "N", help = "threads of the second column (default: as many as make sense here)",
         allow_hyphen_values = true, value_parser = whole_number("--threads", 1, MAX_THREADS))]
     pub threads: Option<usize>,
 }
@@ -135,7 +136,12 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
         }
         ErrorKind::InvalidValue => format!("{option} needs a value"),
         ErrorKind::TooManyValues => format!("{option} takes no value: `{}`", typed()),
-        ErrorKind::ArgumentConflict => format!("`{option}` does not go with a command"),
+        ErrorKind::ArgumentConflict => {
+            // Which one it was is not told; the demonstration's options stand before the command.
+            let first = arguments.iter().find(|argument| argument.starts_with('-'));
+            let option = first.and_then(|argument| argument.split('=').next()).unwrap_or_default();
+            format!("`{option}` does not go with a command")
+        }
         ErrorKind::ValueValidation => error.source().map_or_else(|| error.to_string(), ToString::to_string),
         _ => error.to_string().trim_start_matches("error: ").trim_end().to_owned(),
     }
@@ -210,7 +216,7 @@ mod tests {
             ("doctor --top 3", "unknown argument `--top`"),
             ("doctor --threads", "--threads needs a value"),
             ("doctor --threads=0", "from 1 to 4096, not `0`"),
-            ("--top 3 doctor", "does not go with a command"),
+            ("--top 3 doctor", "`--top` does not go with a command"),
         ] {
             let error = of(line).unwrap_err();
             assert!(error.contains(part), "{line}: {error}");

@@ -27,6 +27,9 @@ fn main() -> ExitCode {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Err(error) if arguments.first().is_some_and(|first| first == "doctor") => {
+            refuse(&error, "`hotloop doctor --help` shows what can be asked for")
+        }
         Err(error) => refuse(&error, "`hotloop --help` shows what can be asked for"),
     }
 }

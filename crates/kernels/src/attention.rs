@@ -58,6 +58,16 @@ pub struct Queries<'a> {
     pub first_position: usize,
 }
 
+impl Queries<'_> {
+    /// The first position and the first head that none of them has; nothing where those cannot be counted.
+    fn ends(&self, heads: usize) -> Option<(usize, usize)> {
+        if self.rows.rows() == 0 || heads == 0 {
+            return Some((0, 0));
+        }
+        Some((self.first_position.checked_add(self.rows.rows())?, self.first_head.checked_add(heads)?))
+    }
+}
+
 /// The cells of a cache.
 #[derive(Debug, Clone, Copy)]
 pub enum CacheCells<'a> {
@@ -133,8 +143,8 @@ impl Attention<'_> {
         if shape.head_dim == 0 || shape.group == 0 || !queries.rows.width().is_multiple_of(shape.head_dim) {
             return false;
         }
-        let positions = if queries.rows.rows() == 0 { 0 } else { queries.first_position + queries.rows.rows() };
-        let kv_heads = if self.heads() == 0 { 0 } else { (queries.first_head + self.heads() - 1) / shape.group + 1 };
+        let Some((positions, heads)) = queries.ends(self.heads()) else { return false };
+        let kv_heads = heads.div_ceil(shape.group);
         [&self.keys, &self.values].into_iter().all(|cache| cache.holds(positions, kv_heads, shape.head_dim))
     }
 
@@ -205,10 +215,12 @@ impl AttentionTape<'_> {
         if head_dim == 0 || group == 0 || !self.keys.width().is_multiple_of(head_dim) {
             return false;
         }
-        let (positions, heads) = (self.keys.rows(), self.kv_heads() * group);
+        let (positions, Some(heads)) = (self.keys.rows(), self.kv_heads().checked_mul(group)) else { return false };
         let is = |rows: &Rows<'_>, width: usize| (rows.rows(), rows.width()) == (positions, width);
         is(&self.values, self.keys.width())
-            && [&self.queries, &self.out, &self.d_out].into_iter().all(|rows| is(rows, heads * head_dim))
+            && heads
+                .checked_mul(head_dim)
+                .is_some_and(|width| [&self.queries, &self.out, &self.d_out].into_iter().all(|rows| is(rows, width)))
             && is(&self.log_sum_exp, heads)
     }
 

@@ -52,8 +52,9 @@ impl RopeTable {
         let frequencies: Vec<f64> = (0..pairs)
             .map(|pair| spec.base.powf(-2.0 * pair as f64 / spec.dims as f64) * spec.position_scale / factor(pair))
             .collect();
-        let (mut cos, mut sin) = (Vec::with_capacity(positions * pairs), Vec::with_capacity(positions * pairs));
-        for position in 0..positions {
+        let len = positions.checked_mul(pairs).expect("a table no larger than memory can be");
+        let (mut cos, mut sin) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        for position in (0..positions).take(len) {
             for frequency in &frequencies {
                 let (s, c) = (position as f64 * frequency).sin_cos();
                 cos.push(c as f32);
@@ -129,9 +130,18 @@ pub struct RopeRows {
 }
 
 impl RopeRows {
+    fn end_within(&self, positions: usize) -> bool {
+        self.first_position.checked_add(self.rows).is_some_and(|end| end <= positions)
+    }
+
     fn fit(&self, len: usize) -> bool {
-        let width = self.heads * self.head_dim;
-        width <= self.stride && (self.rows == 0 || (self.rows - 1) * self.stride + width <= len)
+        let Some(width) = self.heads.checked_mul(self.head_dim) else { return false };
+        // Heads of nothing would be turned one by one all the same.
+        let heads = width > 0 || self.heads == 0;
+        let end = |last: usize| last.checked_mul(self.stride)?.checked_add(width);
+        heads
+            && width <= self.stride
+            && self.rows.checked_sub(1).is_none_or(|last| end(last).is_some_and(|end| end <= len))
     }
 }
 
@@ -139,14 +149,14 @@ kernels! { rope:
     /// Turns every head of every row, in place: (a, b) becomes (a cos − b sin, a sin + b cos).
     pub fn rope(x: &mut [f32], rows: RopeRows, table: &RopeTable) where {
         table.dims() <= rows.head_dim,
-        rows.first_position + rows.rows <= table.positions(),
+        rows.end_within(table.positions()),
         rows.fit(x.len()),
     };
     /// Turns back, which is also how gradients pass [`rope`](crate::Kernels::rope): (a, b) becomes (a cos + b sin, b
     /// cos − a sin).
     pub fn rope_backward(x: &mut [f32], rows: RopeRows, table: &RopeTable) where {
         table.dims() <= rows.head_dim,
-        rows.first_position + rows.rows <= table.positions(),
+        rows.end_within(table.positions()),
         rows.fit(x.len()),
     };
 }

@@ -7,7 +7,7 @@ kernels! { softmax:
     /// away, and |x − max| · 2⁻²⁴ of the value more where that difference is no f32.
     ///
     /// −∞ is a masked value and becomes 0; a row of −∞ alone becomes zeros, so that a query that may look at nothing
-    /// sees nothing. A row with NaN or +∞ becomes NaN where it is not 0.
+    /// sees nothing. A row with NaN or +∞ becomes NaN throughout.
     pub fn softmax_rows(x: &mut [f32], cols: usize) where { cols > 0, x.len().is_multiple_of(cols) };
     /// ln Σ e^x\[i\], without overflow: −∞ of nothing and of −∞ alone, NaN where one value is NaN, +∞ where one is +∞.
     pub fn log_sum_exp(x: &[f32]) -> f32;

@@ -20,7 +20,7 @@ pub struct Noise {
     /// Time for which the control group was held back while we measured, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_s: Option<f64>,
-    /// Share of the last ten seconds, before the measurement, in which something waited for a CPU.
+    /// Share of the last ten seconds, before the measurement, in which something waited for a CPU, memory or a disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,
     /// What a thread that only looks at the clock misses.

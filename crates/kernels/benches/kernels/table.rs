@@ -34,7 +34,7 @@ impl Subject {
                 let _ = writeln!(text, "wrong result of {column} in {}: {wrong}", row.name);
             }
         }
-        text + &summary(rows)
+        text + "\n" + &summary(rows)
     }
 
     fn table(&self, rows: &[Row]) -> String {

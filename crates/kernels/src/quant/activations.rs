@@ -75,16 +75,17 @@ impl Activations {
     /// Room for `rows` rows of `columns` each.
     ///
     /// # Panics
-    /// Where `columns` is not a multiple of 32.
+    /// Where `columns` is not a multiple of 32, or so much cannot be addressed.
     pub fn new(rows: usize, columns: usize) -> Self {
         assert!(columns.is_multiple_of(TILE), "{columns} columns are no whole blocks of {TILE}");
+        let len = rows.checked_mul(columns).expect("activations no larger than memory can be");
         Self {
             columns,
             capacity: rows,
             rows: 0,
-            codes: AlignedBuffer::zeroed(rows * columns),
-            wide: AlignedBuffer::zeroed(rows * columns),
-            blocks: vec![ActivationBlock::default(); rows * columns / TILE],
+            codes: AlignedBuffer::zeroed(len),
+            wide: AlignedBuffer::zeroed(len),
+            blocks: vec![ActivationBlock::default(); len / TILE],
         }
     }
 

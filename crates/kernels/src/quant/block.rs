@@ -3,7 +3,7 @@
 /// A block of weights as it stands in a file.
 ///
 /// # Safety
-/// The type has alignment 1, no padding, and every pattern of its bytes is a value.
+/// The type has alignment 1, no padding, every pattern of its bytes is a value, and `BYTES` is its size.
 pub unsafe trait Block: Copy + Send + Sync + 'static {
     /// How many weights a block holds.
     const LEN: usize;

@@ -70,7 +70,7 @@ pub(crate) trait Layout: Tiled {
 
     /// The bytes of a group whose rows have this many tiles.
     fn group_bytes(tiles: usize) -> usize {
-        tiles.div_ceil(Self::TILES) * Self::CHUNK
+        tiles.div_ceil(Self::TILES).checked_mul(Self::CHUNK).expect("a row no longer than memory can be")
     }
 }
 
@@ -165,8 +165,8 @@ packed_formats! {
 }
 
 /// A matrix of weights, one row per output, laid out for [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) and
-/// [`Kernels::matmul_packed`](crate::Kernels::matmul_packed). It takes at most 3 % more memory than the file, and nothing more where
-/// rows come in sixteens and blocks in pairs, but for Q4_K, Q5_K and Q6_K.
+/// [`Kernels::matmul_packed`](crate::Kernels::matmul_packed). Where rows come in sixteens and blocks in
+/// pairs it takes the memory that the file takes, Q4_K, Q5_K and Q6_K up to 3 % more; else it is filled up to those.
 #[derive(Debug, Clone)]
 pub struct PackedWeights {
     format: Format,
@@ -190,7 +190,8 @@ impl PackedWeights {
         let len = format.block_len();
         assert!(columns.is_multiple_of(len), "{columns} columns are no whole blocks of {len}");
         let group_bytes = with_layout!(format, L => L::group_bytes(columns / TILE));
-        let bytes = AlignedBuffer::zeroed(rows.div_ceil(GROUP) * group_bytes);
+        let bytes = rows.div_ceil(GROUP).checked_mul(group_bytes).expect("a matrix no larger than memory can be");
+        let bytes = AlignedBuffer::zeroed(bytes);
         Self { format, rows, columns, group_bytes, bytes }
     }
 

@@ -10,7 +10,7 @@ pub(crate) fn multiply(job: &Job<'_>) {
             // SAFETY: within the rectangle that is this job's alone.
             let c = unsafe { &mut *job.c.add(row * job.c_row + col) };
             let start = if job.accumulate { *c } else { 0.0 };
-            let start = start + job.bias.map_or(0.0, |bias| bias[col]);
+            let start = job.bias.map_or(start, |bias| start + bias[col]);
             *c = (0..job.a.cols).fold(start, |sum, k| job.a.at(row, k).mul_add(right(job, k, col), sum));
         }
     }
@@ -25,8 +25,8 @@ fn right(job: &Job<'_>, row: usize, col: usize) -> f32 {
 
 /// See [`PackedMatrix`](crate::PackedMatrix).
 pub(crate) fn pack(b: Matrix<'_>, panels: &mut [f32]) {
-    for row in 0..b.rows {
-        for col in 0..b.cols {
+    for col in 0..b.cols {
+        for row in 0..b.rows {
             let start = panel_start([b.rows, b.cols], row / DEPTH * DEPTH, col / PANEL);
             panels[start + row % DEPTH * PANEL + col % PANEL] = b.at(row, col);
         }

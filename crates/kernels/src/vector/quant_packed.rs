@@ -44,6 +44,17 @@ impl Row {
         Self { codes: x.codes().as_ptr(), wide: x.wide.as_ptr(), blocks: x.blocks.as_ptr() }
     }
 
+    /// Row `row` and those behind it: reaching them from a slice of this row alone would leave what it borrows.
+    ///
+    /// # Safety
+    /// There is such a row.
+    #[inline(always)]
+    pub(super) unsafe fn first_of(x: &Activations, row: usize) -> Self {
+        let whole = Self { codes: x.codes.as_ptr(), wide: x.wide.as_ptr(), blocks: x.blocks.as_ptr() };
+        // SAFETY: as the caller promises.
+        unsafe { whole.skip(row * (x.columns() / TILE)) }
+    }
+
     /// So many tiles further.
     ///
     /// # Safety

@@ -153,7 +153,7 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     let vectors = G * GROUP / S::LANES;
     // SAFETY: the rows have the tiles of the job; the panel has them too; all else as the caller promises.
     unsafe {
-        let first = Row::new(job.x.row(row)).skip(job.first_tile);
+        let first = Row::first_of(job.x, row).skip(job.first_tile);
         let mut x = [first; R];
         unrolled!(r < rows R => {
             x[r] = first.skip(r * job.weights.tiles());

@@ -49,7 +49,7 @@ impl Case {
         for (i, c) in c.iter_mut().enumerate() {
             let (row, col) = (i / n, i % n);
             let mut sum = if start.accumulate { self.before[i] } else { 0.0 };
-            sum += if start.bias { self.bias[col] } else { 0.0 };
+            sum = if start.bias { sum + self.bias[col] } else { sum };
             for step in 0..k {
                 sum = self.a[row * k + step].mul_add(self.b[step * n + col], sum);
             }

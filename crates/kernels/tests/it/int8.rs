@@ -359,3 +359,15 @@ fn nothing_gives_nothing() {
         }
     }
 }
+
+#[test]
+#[should_panic(expected = "no larger than memory can be")]
+fn weights_beyond_memory_are_refused() {
+    PackedWeights::pack(Format::Q8_0, 1 << 60, 256, &[]);
+}
+
+#[test]
+#[should_panic(expected = "no larger than memory can be")]
+fn activations_beyond_memory_are_refused() {
+    Activations::new((1 << 59) + 1, 32);
+}

@@ -125,10 +125,18 @@ fn special_values_touch_only_their_pair() {
 }
 
 #[test]
-#[should_panic(expected = "rows.first_position + rows.rows <= table.positions()")]
+#[should_panic(expected = "rows.end_within(table.positions())")]
 fn positions_beyond_the_table_are_refused() {
     let table = RopeTable::new(&spec(RopePairing::Halves, 4), 3);
     let rows = RopeRows { first_position: 2, rows: 2, stride: 4, heads: 1, head_dim: 4 };
+    Kernels::best().rope(&mut [0.0; 8], rows, &table);
+}
+
+#[test]
+#[should_panic(expected = "rows.fit(x.len())")]
+fn sizes_beyond_memory_are_refused() {
+    let table = RopeTable::new(&spec(RopePairing::Halves, 2), 3);
+    let rows = RopeRows { first_position: 0, rows: 1, stride: 0, heads: 1 << 63, head_dim: 2 };
     Kernels::best().rope(&mut [0.0; 8], rows, &table);
 }
 

@@ -69,6 +69,9 @@ pub(crate) fn multiply<S: Tiles>(simd: S, job: &Job<'_>) {
 /// See [`PackedMatrix`].
 #[inline(always)]
 pub(crate) fn pack<S: Simd>(simd: S, b: Matrix<'_>, panels: &mut [f32]) {
+    if b.cols == 0 {
+        return;
+    }
     for row in (0..b.rows).step_by(DEPTH) {
         let end = b.rows.min(row + DEPTH);
         let start = panel_start([b.rows, b.cols], row, 0);
@@ -205,8 +208,9 @@ unsafe fn edge<S: Tiles, E: Element>(simd: S, [rows, panels]: [usize; 2], width:
             // SAFETY: a column that is there.
             unsafe {
                 let start = if tile.add { *tile.c.add(row * tile.c_row + col) } else { 0.0 };
-                let bias = if tile.bias.is_null() { 0.0 } else { *tile.bias.add(col) };
-                beside[row * row_stride + col] = start + bias;
+                // Not even a zero is added where there is no bias: it would take the sign from another zero.
+                let place = &mut beside[row * row_stride + col];
+                *place = if tile.bias.is_null() { start } else { start + *tile.bias.add(col) };
             }
         }
     }

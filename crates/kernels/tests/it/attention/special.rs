@@ -134,6 +134,16 @@ fn what_does_not_fit_is_refused_at_the_door() {
         task.queries.first_head += 20;
         task
     });
+    // Sums that would begin again at 0.
+    refused(|mut task| {
+        task.queries.first_position = usize::MAX - 1;
+        task
+    });
+    refused(|mut task| {
+        task.queries.first_head = usize::MAX;
+        task.shape.group = 1;
+        task
+    });
     refused(|mut task| {
         task.shape.head_dim = 0;
         task
