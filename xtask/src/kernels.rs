@@ -47,8 +47,11 @@ pub fn miri(root: &Path) -> Outcome {
     all(
         root,
         &[
-            CommandLine { variables: &[FLAGS], words: SCALAR },
-            CommandLine { variables: &[FLAGS, ("RUSTFLAGS", "-Ctarget-feature=+avx2,+fma,+f16c")], words: AVX2 },
+            CommandLine { variables: &[FLAGS, ("RUSTFLAGS", "--cfg without_peers")], words: SCALAR },
+            CommandLine {
+                variables: &[FLAGS, ("RUSTFLAGS", "--cfg without_peers -Ctarget-feature=+avx2,+fma,+f16c")],
+                words: AVX2,
+            },
         ],
     )
 }
@@ -60,7 +63,7 @@ pub fn memory(root: &Path) -> Outcome {
     const INSTALL: &str = "rustup toolchain install nightly --profile minimal --no-self-update";
     const ASAN: CommandLine = CommandLine {
         variables: &[
-            ("RUSTFLAGS", "-Zsanitizer=address -Cdebug-assertions=yes"),
+            ("RUSTFLAGS", "--cfg without_peers -Zsanitizer=address -Cdebug-assertions=yes"),
             // Looking for leaks takes a right that containers may lack, and finds nothing out of bounds.
             ("ASAN_OPTIONS", "detect_leaks=0"),
         ],
@@ -104,6 +107,7 @@ pub fn neon(root: &Path) -> Outcome {
     ];
     const TESTS: CommandLine = CommandLine {
         variables: &[
+            ("RUSTFLAGS", "--cfg without_peers"),
             ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
             ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64 -L /usr/aarch64-linux-gnu"),
         ],
