@@ -85,7 +85,9 @@ fn check_refused<A: AsRef<OsStr>>(arguments: &[A], reason: &str) {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert_eq!(text(&output.stdout), "");
     assert!(stderr.starts_with("error: ") && stderr.contains(reason), "{reason} is not in:\n{stderr}");
-    assert!(stderr.contains("\n\nhint: `hotloop --help`"), "{stderr}");
+    let of_doctor = arguments.first().is_some_and(|first| first.as_ref() == "doctor");
+    let help = if of_doctor { "hotloop doctor --help" } else { "hotloop --help" };
+    assert!(stderr.contains(&format!("\n\nhint: `{help}`")), "{stderr}");
 }
 
 #[test]
