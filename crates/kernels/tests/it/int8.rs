@@ -1,7 +1,7 @@
 //! Quantised weights times quantised activations.
 
 use kernels::quant::*;
-use kernels::{Kernels, Pool};
+use kernels::{Isa, Kernels, Pool};
 
 use crate::effort::{rounds, sizes};
 
@@ -370,4 +370,28 @@ fn weights_beyond_memory_are_refused() {
 #[should_panic(expected = "no larger than memory can be")]
 fn activations_beyond_memory_are_refused() {
     Activations::new((1 << 59) + 1, 32);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
+fn weights_that_come_from_memory_give_the_same_bits_as_their_parts() {
+    let (rows, columns, format) = (34_000, 1024, Format::Q4_0);
+    let len = rows * columns / format.block_len() * format.block_bytes();
+    // Bytes that make no scale infinite.
+    let file: Vec<u8> = (0..len).map(|i| (i.wrapping_mul(2_654_435_761) >> 7) as u8 & 0x3b).collect();
+    let weights = PackedWeights::pack(format, rows, columns, &file);
+    let values: Vec<f32> = (0..columns).map(|i| (i as f32).sin()).collect();
+    for kernels in Kernels::available().into_iter().filter(|kernels| kernels.isa() != Isa::Scalar) {
+        let mut x = Activations::new(1, columns);
+        kernels.quantise_activations(&values, &mut x);
+        let mut whole = vec![0.0; rows];
+        kernels.matvec_packed(weights.whole(), x.row(0), &mut whole);
+        let mut parts = vec![0.0; rows];
+        for (part, out) in parts.chunks_mut(8 * GROUP).enumerate() {
+            let groups = part * 8..(part * 8 + 8).min(weights.groups());
+            kernels.matvec_packed(weights.part(groups), x.row(0), out);
+        }
+        assert!(whole.iter().any(|value| *value != 0.0));
+        assert_eq!(whole, parts, "{}", kernels.isa());
+    }
 }
