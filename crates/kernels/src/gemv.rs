@@ -1,6 +1,7 @@
 //! A matrix times a vector, where the matrix lies row by row as files have it.
 
 use crate::dispatch::kernels;
+use crate::quant::Outputs;
 use crate::{Kernels, Pool};
 
 kernels! { gemv:
@@ -28,28 +29,13 @@ impl Kernels {
         }
         assert!(Some(weights.len()) == x.len().checked_mul(out.len()), "gemv_on: the lengths do not fit");
         let rows = out.len().div_ceil(parts).next_multiple_of(TOGETHER);
-        let out = Parts { start: out.as_mut_ptr(), len: out.len() };
+        let len = out.len();
+        let out = Outputs::new(out, len, len);
         pool.run(parts, |part| {
-            let (first, end) = ((part * rows).min(out.len), ((part + 1) * rows).min(out.len));
-            // SAFETY: parts do not overlap, and `out` is borrowed mutably until all have run.
-            let out = unsafe { std::slice::from_raw_parts_mut(out.start().add(first), end - first) };
-            self.gemv(&weights[first * x.len()..end * x.len()], x, out);
+            let (first, end) = ((part * rows).min(len), ((part + 1) * rows).min(len));
+            // SAFETY: parts do not overlap, and `out` stands for a unique borrow that lasts until all have run.
+            let mut out = unsafe { out.part(first..end) };
+            self.gemv(&weights[first * x.len()..end * x.len()], x, out.row_mut(0));
         });
     }
 }
-
-/// A slice whose parts are written by several threads.
-struct Parts {
-    start: *mut f32,
-    len: usize,
-}
-
-impl Parts {
-    /// Asked of the whole, so that closures hold that and not the pointer alone.
-    fn start(&self) -> *mut f32 {
-        self.start
-    }
-}
-
-// SAFETY: each thread writes a part of its own.
-unsafe impl Sync for Parts {}
