@@ -5,7 +5,9 @@
 mod error;
 mod metadata;
 mod tensor;
+mod tokenizer;
 
 pub use error::{Error, ErrorKind, Result};
 pub use metadata::{Array, Metadata, Value};
 pub use tensor::{Tensor, TensorSource};
+pub use tokenizer::{Encode, Stream, Tokenizer};

@@ -1,1 +1,5 @@
 //! The engine through its public face, one module per room.
+
+mod random;
+
+mod tokenizer;
