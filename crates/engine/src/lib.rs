@@ -6,6 +6,13 @@ mod error;
 mod metadata;
 mod tensor;
 
+mod finite;
+pub mod gguf;
+mod mapping;
+mod open;
+
 pub use error::{Error, ErrorKind, Result};
+pub use finite::check_finite;
 pub use metadata::{Array, Metadata, Value};
-pub use tensor::{Tensor, TensorSource};
+pub use open::open;
+pub use tensor::{Tensor, TensorInfo, TensorSource};
