@@ -6,8 +6,10 @@ mod error;
 mod metadata;
 mod tensor;
 
+mod catalogue;
 mod finite;
 pub mod gguf;
+pub mod llama2c;
 mod mapping;
 mod open;
 

@@ -3,4 +3,5 @@
 mod folder;
 
 mod gguf;
+mod llama2c;
 mod open;
