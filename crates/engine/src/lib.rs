@@ -5,9 +5,19 @@
 mod error;
 mod metadata;
 mod tensor;
+
+mod catalogue;
+mod finite;
+pub mod gguf;
+pub mod llama2c;
+mod mapping;
+mod open;
+
 mod tokenizer;
 
 pub use error::{Error, ErrorKind, Result};
+pub use finite::check_finite;
 pub use metadata::{Array, Metadata, Value};
-pub use tensor::{Tensor, TensorSource};
+pub use open::open;
+pub use tensor::{Tensor, TensorInfo, TensorSource};
 pub use tokenizer::{Encode, Stream, Tokenizer};

@@ -1,10 +1,12 @@
 //! The tensors of a model, wherever they come from.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use kernels::quant::Format;
 
-use crate::{Metadata, Result};
+use crate::error::Shown;
+use crate::{Error, Metadata, Result};
 
 /// Rows of weights as a file has them.
 #[derive(Debug, Clone)]
@@ -19,6 +21,17 @@ pub struct Tensor<'a> {
     pub data: Cow<'a, [u8]>,
 }
 
+/// What a tensor is, without its numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TensorInfo {
+    /// The name in the words of GGUF.
+    pub name: String,
+    /// How its numbers are written.
+    pub format: Format,
+    /// Its lengths, that of a row first.
+    pub shape: Vec<usize>,
+}
+
 /// Something that has the metadata and the tensors of a model: files, or a recipe for random weights.
 pub trait TensorSource {
     /// What it says about itself.
@@ -30,8 +43,52 @@ pub trait TensorSource {
     /// One tensor; nothing where there is none of that name.
     fn tensor(&self, name: &str) -> Result<Option<Tensor<'_>>>;
 
+    /// What a tensor is; where its bytes have to be made, this need not make them.
+    fn info(&self, name: &str) -> Result<Option<TensorInfo>> {
+        let tensor = self.tensor(name)?;
+        Ok(tensor.map(|tensor| TensorInfo { name: name.to_owned(), format: tensor.format, shape: tensor.shape }))
+    }
+
+    /// The file that errors should name.
+    fn file(&self) -> Option<&Path> {
+        None
+    }
+
     /// Says that the bytes of that tensor will not be read again soon: pages of a file can go.
     fn release(&self, name: &str) {
         let _ = name;
     }
+}
+
+impl TensorInfo {
+    /// The most lengths that a tensor has.
+    pub const MAX_DIMENSIONS: usize = 4;
+
+    /// How many bytes it takes. An error says why there can be no such tensor, without its name.
+    pub fn bytes(&self) -> Result<usize> {
+        let (dimensions, most) = (self.shape.len(), Self::MAX_DIMENSIONS);
+        if !(1..=most).contains(&dimensions) {
+            return Err(Error::malformed(format!("it has {dimensions} dimensions; 1 to {most} are possible")));
+        }
+        if let Some(empty) = self.shape.iter().position(|length| *length == 0) {
+            return Err(Error::malformed(format!("dimension {empty} of {:?} is empty", self.shape)));
+        }
+        let row = self.format.row_bytes(self.shape[0]).ok_or_else(|| {
+            let (cols, block, name) = (self.shape[0], self.format.block_len(), self.format.gguf_name());
+            Error::malformed(format!("rows of {cols} are no whole blocks of {block}, as {name} has them"))
+        })?;
+        let rows = self.shape[1..].iter().try_fold(1usize, |rows, length| rows.checked_mul(*length));
+        let bytes = rows.and_then(|rows| rows.checked_mul(row)).filter(|bytes| isize::try_from(*bytes).is_ok());
+        bytes.ok_or_else(|| Error::malformed(format!("the lengths {:?} are beyond any memory", self.shape)))
+    }
+
+    /// How errors call it.
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.name)
+    }
+}
+
+/// How errors call a tensor.
+pub(crate) fn shown(name: &str) -> String {
+    format!("tensor {}", Shown(name))
 }
