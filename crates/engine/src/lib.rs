@@ -13,11 +13,13 @@ pub mod llama2c;
 mod mapping;
 mod open;
 
+mod sample;
 mod tokenizer;
 
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;
 pub use metadata::{Array, Metadata, Value};
 pub use open::open;
+pub use sample::{Sampler, Sampling, Shown, StopSequences};
 pub use tensor::{Tensor, TensorInfo, TensorSource};
 pub use tokenizer::{Encode, Stream, Tokenizer};
