@@ -13,9 +13,11 @@ pub mod llama2c;
 mod mapping;
 mod open;
 
+mod chat;
 mod sample;
 mod tokenizer;
 
+pub use chat::{ChatTemplate, Message, Prompt};
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;
 pub use metadata::{Array, Metadata, Value};

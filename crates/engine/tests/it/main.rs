@@ -7,6 +7,7 @@ mod folder;
 mod random;
 
 mod allocations;
+mod chat;
 mod gguf;
 mod llama2c;
 mod open;
