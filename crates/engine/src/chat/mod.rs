@@ -12,7 +12,7 @@ use minijinja::{Environment, ErrorKind, Value, context};
 use crate::{Error, Result, Tokenizer};
 use budget::Budget;
 
-/// Longer templates are not believed; the longest known has 20,000 bytes.
+/// Longer templates are not believed: known ones have some thousand bytes.
 const MAX_SOURCE: usize = 1 << 16;
 /// Steps that every template may take, and more for each message. Templates with tools take some hundreds, and hundreds per message.
 const FUEL: u64 = 20_000;
