@@ -142,7 +142,9 @@ impl<'a> Loader<'a> {
     fn total_bytes(&self) -> Result<usize> {
         let mut total = 0usize;
         for name in self.source.names() {
-            total = total.saturating_add(self.source.size(&name)?.unwrap_or(0));
+            if let Some(info) = self.source.info(name)? {
+                total = total.saturating_add(info.bytes()?);
+            }
         }
         Ok(total)
     }
@@ -252,7 +254,7 @@ impl<'a> Loader<'a> {
     }
 
     fn has(&self, name: &str) -> Result<bool> {
-        Ok(self.source.size(name)?.is_some())
+        Ok(self.source.info(name)?.is_some())
     }
 
     fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Tensor<'a>> {
