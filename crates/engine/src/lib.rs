@@ -16,6 +16,7 @@ mod open;
 pub mod steps;
 mod synthetic;
 mod tensor;
+mod tokenizer;
 
 pub use compute::Compute;
 pub use error::{Error, ErrorKind, Result};
@@ -26,3 +27,4 @@ pub use model::{Architecture, Config, LoadOptions, Memory, Model, Rope, Segment,
 pub use open::open;
 pub use synthetic::{Synthetic, SyntheticSource};
 pub use tensor::{KeptBytes, Tensor, TensorInfo, TensorSource};
+pub use tokenizer::{Encode, Stream, Tokenizer};
