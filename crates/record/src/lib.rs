@@ -5,12 +5,17 @@
 
 mod counters;
 mod doctor;
+mod generation;
 mod limits;
 mod machine;
 mod noise;
 
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
+pub use generation::{
+    GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory, GenerationSettings,
+    GenerationSpeed,
+};
 pub use limits::{Compute, Level, Limits, Rate};
 pub use machine::{
     Cache, CacheKind, Cgroup, Clock, CoreKind, Cpu, Frequency, HugePages, InstructionSets, Machine, NumaNode,

@@ -1,8 +1,13 @@
 //! The engine through its public face, one module per room.
 
+mod folder;
+mod random;
 mod reference;
 mod sources;
 mod trials;
 
 mod equal;
+mod gguf;
 mod models;
+mod open;
+mod tokenizer;

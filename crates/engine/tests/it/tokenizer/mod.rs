@@ -1,0 +1,4 @@
+//! Text to tokens and back.
+
+mod hostile;
+mod small;
