@@ -8,6 +8,7 @@ mod trials;
 
 mod equal;
 mod gguf;
+mod golden;
 mod models;
 mod open;
 mod tokenizer;
