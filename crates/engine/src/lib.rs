@@ -12,9 +12,11 @@ pub mod gguf;
 pub mod llama2c;
 mod mapping;
 mod open;
+mod quantise;
 
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;
 pub use metadata::{Array, Metadata, Value};
 pub use open::open;
-pub use tensor::{Tensor, TensorInfo, TensorSource};
+pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
+pub use tensor::{PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};

@@ -4,4 +4,6 @@ mod folder;
 
 mod gguf;
 mod llama2c;
+mod memory;
 mod open;
+mod quantise;
