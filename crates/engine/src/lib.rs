@@ -8,6 +8,13 @@ mod finite;
 pub mod gguf;
 mod kv_cache;
 mod layers;
+mod metadata;
+mod tensor;
+
+mod catalogue;
+mod finite;
+pub mod gguf;
+pub mod llama2c;
 mod mapping;
 mod memory;
 mod metadata;
@@ -17,6 +24,7 @@ pub mod steps;
 mod synthetic;
 mod tensor;
 mod tokenizer;
+mod quantise;
 
 pub use compute::Compute;
 pub use error::{Error, ErrorKind, Result};
@@ -28,3 +36,5 @@ pub use open::open;
 pub use synthetic::{Synthetic, SyntheticSource};
 pub use tensor::{KeptBytes, Tensor, TensorInfo, TensorSource};
 pub use tokenizer::{Encode, Stream, Tokenizer};
+pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
+pub use tensor::{PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};

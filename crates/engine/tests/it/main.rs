@@ -4,5 +4,8 @@ mod folder;
 mod random;
 
 mod gguf;
+mod llama2c;
+mod memory;
 mod open;
 mod tokenizer;
+mod quantise;
