@@ -9,3 +9,9 @@ mod memory;
 mod open;
 mod tokenizer;
 mod quantise;
+mod reference;
+mod sources;
+mod trials;
+
+mod equal;
+mod models;
