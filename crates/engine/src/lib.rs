@@ -2,10 +2,20 @@
 //!
 //! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what one generation writes.
 
+mod compute;
 mod error;
+mod kv_cache;
+mod layers;
 mod metadata;
+mod model;
+pub mod steps;
+mod synthetic;
 mod tensor;
 
+pub use compute::Compute;
 pub use error::{Error, ErrorKind, Result};
+pub use kv_cache::CacheType;
 pub use metadata::{Array, Metadata, Value};
-pub use tensor::{Tensor, TensorSource};
+pub use model::{Architecture, Config, Memory, Model, Rope, Segment, State, StateOptions, Weights};
+pub use synthetic::{Synthetic, SyntheticSource};
+pub use tensor::{KeptBytes, Tensor, TensorSource};
