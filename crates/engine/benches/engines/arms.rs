@@ -7,7 +7,6 @@ use kernels::quant::Format;
 use serde_json::Value;
 
 use crate::models::{Files, Row, Work};
-use crate::ours;
 
 /// The column of our own engine.
 pub const OURS: &str = "ours";
@@ -64,8 +63,7 @@ const PEERS: &[(&str, Kind, &[&str])] = &[
 
 /// Ours and all peers, whether they are there or not.
 pub fn all(folders: &[PathBuf]) -> Vec<Arm> {
-    let program = ours::available().map_err(str::to_owned);
-    let program = program.and_then(|()| std::env::current_exe().map_err(|error| error.to_string()));
+    let program = std::env::current_exe().map_err(|error| error.to_string());
     let mut arms = vec![Arm { name: OURS, program, kind: Kind::Ours }];
     arms.extend(PEERS.iter().map(|&(name, kind, places)| {
         let files = || folders.iter().flat_map(|folder| places.iter().map(|place| folder.join(place)));

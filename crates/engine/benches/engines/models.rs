@@ -2,10 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use engine::{Architecture, Synthetic};
 use kernels::quant::Format;
 
 /// How long the prompt is that is read at once.
 pub const PROMPT: usize = 128;
+
+/// Positions the models are made for.
+const CONTEXT: usize = 2_048;
 
 /// A model of the LLaMA family whose head is its table of embeddings.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +94,24 @@ impl Row {
     /// As it is called in the tables and by the words of the command line.
     pub fn name(&self) -> String {
         format!("{} {}", self.shape.name, self.format)
+    }
+
+    /// The recipe of its weights.
+    pub fn synthetic(&self) -> Synthetic {
+        let Shape { dim, layers, heads, kv_heads, ffn, vocabulary, .. } = self.shape;
+        Synthetic {
+            architecture: Architecture::Llama,
+            vocab: vocabulary,
+            context: CONTEXT,
+            width: dim,
+            layers,
+            heads,
+            kv_heads,
+            ffn,
+            tied: true,
+            format: self.format,
+            seed: 1,
+        }
     }
 
     /// Bytes of weights that one token reads.
