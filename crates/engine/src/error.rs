@@ -58,6 +58,13 @@ impl Error {
         self
     }
 
+    /// The same error, about this part: a key, a tensor.
+    #[must_use]
+    pub fn about(mut self, what: impl fmt::Display) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
     /// What kind of thing was wrong.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -79,3 +86,15 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// A name from a file, as it may be shown: not too long, and without anything that a terminal would obey.
+pub(crate) struct Shown<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 80;
+        let end = self.0.char_indices().nth(LONGEST).map(|(at, _)| at);
+        write!(f, "{}", self.0[..end.unwrap_or(self.0.len())].escape_debug())?;
+        if end.is_some() { f.write_str("…") } else { Ok(()) }
+    }
+}

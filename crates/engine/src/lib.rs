@@ -4,18 +4,25 @@
 
 mod compute;
 mod error;
+mod finite;
+pub mod gguf;
 mod kv_cache;
 mod layers;
+mod mapping;
+mod memory;
 mod metadata;
 mod model;
+mod open;
 pub mod steps;
 mod synthetic;
 mod tensor;
 
 pub use compute::Compute;
 pub use error::{Error, ErrorKind, Result};
+pub use finite::check_finite;
 pub use kv_cache::CacheType;
 pub use metadata::{Array, Metadata, Value};
-pub use model::{Architecture, Config, Memory, Model, Rope, Segment, State, StateOptions, Weights};
+pub use model::{Architecture, Config, LoadOptions, Memory, Model, Rope, Segment, State, StateOptions, Weights};
+pub use open::open;
 pub use synthetic::{Synthetic, SyntheticSource};
-pub use tensor::{KeptBytes, Tensor, TensorSource};
+pub use tensor::{KeptBytes, Tensor, TensorInfo, TensorSource};

@@ -38,6 +38,24 @@ pub enum Array {
     Text(Vec<String>),
 }
 
+impl Array {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Unsigned(all) => all.len(),
+            Self::Signed(all) => all.len(),
+            Self::Float(all) => all.len(),
+            Self::Bool(all) => all.len(),
+            Self::Text(all) => all.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// All keys of a file with their values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
@@ -48,6 +66,11 @@ impl Metadata {
     /// Sets a key; what it had before is returned.
     pub fn set(&mut self, key: impl Into<String>, value: Value) -> Option<Value> {
         self.values.insert(key.into(), value)
+    }
+
+    /// Takes a key away.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        self.values.remove(key)
     }
 
     /// The value of a key.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use kernels::Kernels;
 use kernels::quant::Format;
 
-use crate::{Architecture, Array, Error, Metadata, Result, Tensor, TensorSource, Value};
+use crate::{Architecture, Array, Error, Metadata, Result, Tensor, TensorInfo, TensorSource, Value};
 
 /// What a synthetic model is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,13 +155,14 @@ impl Sizes {
 }
 
 /// A tensor that can be made.
+#[derive(Debug)]
 struct Recipe {
     name: String,
     shape: Vec<usize>,
     kind: Kind,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     /// Normal numbers of the deviation 0.02, in the model's format.
     Matrix,
@@ -289,17 +290,18 @@ impl List {
 pub struct SyntheticSource {
     spec: Synthetic,
     metadata: Metadata,
+    recipes: Vec<Recipe>,
     kernels: Kernels,
 }
 
 impl SyntheticSource {
     /// A source of that model's tensors.
     pub fn new(spec: Synthetic) -> Self {
-        Self { metadata: spec.metadata(), spec, kernels: Kernels::best() }
+        Self { metadata: spec.metadata(), recipes: spec.tensors(), spec, kernels: Kernels::best() }
     }
 
-    fn recipe(&self, name: &str) -> Option<Recipe> {
-        self.spec.tensors().into_iter().find(|recipe| recipe.name == name)
+    fn recipe(&self, name: &str) -> Option<&Recipe> {
+        self.recipes.iter().find(|recipe| recipe.name == name)
     }
 
     fn format(&self, recipe: &Recipe) -> Format {
@@ -316,21 +318,22 @@ impl TensorSource for SyntheticSource {
         &self.metadata
     }
 
-    fn names(&self) -> Vec<String> {
-        self.spec.tensors().into_iter().map(|recipe| recipe.name).collect()
+    fn names(&self) -> Vec<&str> {
+        self.recipes.iter().map(|recipe| recipe.name.as_str()).collect()
     }
 
-    fn size(&self, name: &str) -> Result<Option<usize>> {
-        let size = |recipe: Recipe| {
-            let rows: usize = recipe.shape[1..].iter().product();
-            self.format(&recipe).row_bytes(recipe.shape[0]).and_then(|bytes| bytes.checked_mul(rows))
+    fn info(&self, name: &str) -> Result<Option<TensorInfo>> {
+        let info = |recipe: &Recipe| TensorInfo {
+            name: recipe.name.clone(),
+            format: self.format(recipe),
+            shape: recipe.shape.clone(),
         };
-        Ok(self.recipe(name).and_then(size))
+        Ok(self.recipe(name).map(info))
     }
 
     fn tensor(&self, name: &str) -> Result<Option<Tensor<'_>>> {
         let Some(recipe) = self.recipe(name) else { return Ok(None) };
-        let (format, width) = (self.format(&recipe), recipe.shape[0]);
+        let (format, width) = (self.format(recipe), recipe.shape[0]);
         let too_large = || Error::refused(format!("tensor {name}: larger than memory can be"));
         let row_bytes = format.row_bytes(width).ok_or_else(too_large)?;
         let rows: usize = recipe.shape[1..].iter().product();
@@ -340,7 +343,8 @@ impl TensorSource for SyntheticSource {
             fill(&mut values, recipe.kind, hash(self.spec.seed, name, row as u64));
             self.kernels.quantise(format, &values, bytes);
         }
-        Ok(Some(Tensor { name: Cow::Owned(recipe.name), format, shape: recipe.shape, data: Cow::Owned(data) }))
+        let (name, shape) = (Cow::Borrowed(recipe.name.as_str()), recipe.shape.clone());
+        Ok(Some(Tensor { name, format, shape, data: Cow::Owned(data) }))
     }
 }
 

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Deref, Range};
+use std::path::Path;
 use std::sync::Arc;
 
 use kernels::quant::Format;
 
-use crate::{Metadata, Result};
+use crate::error::Shown;
+use crate::{Error, Metadata, Result};
 
 /// Rows of weights as a file has them.
 #[derive(Debug, Clone)]
@@ -61,19 +63,38 @@ impl fmt::Debug for KeptBytes {
     }
 }
 
+/// What a tensor is, without its numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TensorInfo {
+    /// The name in the words of GGUF.
+    pub name: String,
+    /// How its numbers are written.
+    pub format: Format,
+    /// Its lengths, that of a row first.
+    pub shape: Vec<usize>,
+}
+
 /// Something that has the metadata and the tensors of a model: files, or a recipe for random weights.
 pub trait TensorSource {
     /// What it says about itself.
     fn metadata(&self) -> &Metadata;
 
     /// The names of its tensors, in the order of the file.
-    fn names(&self) -> Vec<String>;
+    fn names(&self) -> Vec<&str>;
 
     /// One tensor; nothing where there is none of that name.
     fn tensor(&self, name: &str) -> Result<Option<Tensor<'_>>>;
 
-    /// How many bytes a tensor has; nothing where there is none of that name.
-    fn size(&self, name: &str) -> Result<Option<usize>>;
+    /// What a tensor is; where its bytes have to be made, this need not make them.
+    fn info(&self, name: &str) -> Result<Option<TensorInfo>> {
+        let tensor = self.tensor(name)?;
+        Ok(tensor.map(|tensor| TensorInfo { name: name.to_owned(), format: tensor.format, shape: tensor.shape }))
+    }
+
+    /// The file that errors should name.
+    fn file(&self) -> Option<&Path> {
+        None
+    }
 
     /// The bytes of a tensor for longer than the source lives: a copy, unless there is a better way.
     fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {
@@ -84,4 +105,37 @@ pub trait TensorSource {
     fn release(&self, name: &str) {
         let _ = name;
     }
+}
+
+impl TensorInfo {
+    /// The most lengths that a tensor has.
+    pub const MAX_DIMENSIONS: usize = 4;
+
+    /// How many bytes it takes. An error says why there can be no such tensor, without its name.
+    pub fn bytes(&self) -> Result<usize> {
+        let (dimensions, most) = (self.shape.len(), Self::MAX_DIMENSIONS);
+        if !(1..=most).contains(&dimensions) {
+            return Err(Error::malformed(format!("it has {dimensions} dimensions; 1 to {most} are possible")));
+        }
+        if let Some(empty) = self.shape.iter().position(|length| *length == 0) {
+            return Err(Error::malformed(format!("dimension {empty} of {:?} is empty", self.shape)));
+        }
+        let row = self.format.row_bytes(self.shape[0]).ok_or_else(|| {
+            let (cols, block, name) = (self.shape[0], self.format.block_len(), self.format.gguf_name());
+            Error::malformed(format!("rows of {cols} are no whole blocks of {block}, as {name} has them"))
+        })?;
+        let rows = self.shape[1..].iter().try_fold(1usize, |rows, length| rows.checked_mul(*length));
+        let bytes = rows.and_then(|rows| rows.checked_mul(row)).filter(|bytes| isize::try_from(*bytes).is_ok());
+        bytes.ok_or_else(|| Error::malformed(format!("the lengths {:?} are beyond any memory", self.shape)))
+    }
+
+    /// How errors call it.
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.name)
+    }
+}
+
+/// How errors call a tensor.
+pub(crate) fn shown(name: &str) -> String {
+    format!("tensor {}", Shown(name))
 }

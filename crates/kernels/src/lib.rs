@@ -49,7 +49,7 @@ pub use attention_on::{AttentionJob, attention_on_scratch};
 pub use dispatch::Kernels;
 pub use gemm::{Matrix, MatrixMut, PackedMatrix, Product, WeightRows};
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
-pub use linear::{Linear, LinearInput, LinearWeights};
+pub use linear::{Linear, LinearInput, LinearWeights, WeightsInFile};
 pub use loss::IGNORED_TARGET;
 pub use memory::{AlignedBuffer, Plain};
 pub use norm::{LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};

@@ -3,9 +3,11 @@
 //! What a decoder computes from one input (queries, keys and values; gate and up) is divided among the threads together: one
 //! region instead of three, and one end to wait for.
 
+use std::ops::Range;
+
 use crate::gemm::job::{Job, Right};
 use crate::gemm::{Matrix, PANEL, PackedMatrix};
-use crate::quant::{Activations, GROUP, Outputs, PackedWeights};
+use crate::quant::{Activations, Format, GROUP, Outputs, PackedWeights};
 use crate::{Kernels, Pool};
 
 /// What one thread does per nanosecond at best; for deciding whether other threads are worth waking.
@@ -13,19 +15,47 @@ const FLOPS_PER_NS: f64 = 100.0;
 const PRODUCTS_PER_NS: f64 = 100.0;
 const BYTES_PER_NS: f64 = 45.0;
 
-/// Weights with an output per row, packed.
+/// Rows of a file that stay in the cache while all activations meet them.
+const ROWS_TOGETHER: usize = 16;
+/// Weights that are made f32 at a time.
+const UNPACKED: usize = 512;
+
+/// Weights with an output per row.
 #[derive(Debug, Clone, Copy)]
 pub enum LinearWeights<'a> {
+    /// As they lie in a file: nothing has to be packed before the first product, and every product is slower for it.
+    Rows(WeightsInFile<'a>),
     /// Times activations in bytes.
     Quantised(&'a PackedWeights),
     /// Times activations in f32.
     Floats(&'a PackedMatrix),
 }
 
+/// Rows of weights, one behind the other, in the format of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct WeightsInFile<'a> {
+    format: Format,
+    inputs: usize,
+    row_bytes: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> WeightsInFile<'a> {
+    /// # Panics
+    /// Where `inputs` are no whole blocks of the format, or `bytes` no whole rows.
+    #[track_caller]
+    pub fn new(format: Format, inputs: usize, bytes: &'a [u8]) -> Self {
+        let row_bytes = format.row_bytes(inputs).expect("whole blocks");
+        assert!(row_bytes > 0 && bytes.len().is_multiple_of(row_bytes), "{} bytes in rows of {row_bytes}", bytes.len());
+        Self { format, inputs, row_bytes, bytes }
+    }
+}
+
 impl LinearWeights<'_> {
     /// How many outputs there are.
     pub fn outputs(self) -> usize {
         match self {
+            LinearWeights::Rows(weights) => weights.bytes.len() / weights.row_bytes,
             LinearWeights::Quantised(weights) => weights.rows(),
             LinearWeights::Floats(weights) => weights.cols(),
         }
@@ -34,6 +64,7 @@ impl LinearWeights<'_> {
     /// How many inputs.
     pub fn inputs(self) -> usize {
         match self {
+            LinearWeights::Rows(weights) => weights.inputs,
             LinearWeights::Quantised(weights) => weights.columns(),
             LinearWeights::Floats(weights) => weights.rows(),
         }
@@ -42,14 +73,25 @@ impl LinearWeights<'_> {
     /// The memory they take.
     pub fn bytes(self) -> usize {
         match self {
+            LinearWeights::Rows(weights) => weights.bytes.len(),
             LinearWeights::Quantised(weights) => weights.bytes(),
             LinearWeights::Floats(weights) => weights.bytes(),
+        }
+    }
+
+    /// Whether they are multiplied with activations in bytes.
+    pub fn take_bytes(self) -> bool {
+        match self {
+            LinearWeights::Rows(weights) => PackedWeights::supports(weights.format),
+            LinearWeights::Quantised(_) => true,
+            LinearWeights::Floats(_) => false,
         }
     }
 
     /// Outputs that are computed together, and never by two threads.
     fn unit(self) -> usize {
         match self {
+            LinearWeights::Rows(_) => ROWS_TOGETHER,
             LinearWeights::Quantised(_) => GROUP,
             LinearWeights::Floats(_) => PANEL,
         }
@@ -58,10 +100,8 @@ impl LinearWeights<'_> {
     /// What one thread takes for so many rows, in nanoseconds, at best.
     fn nanoseconds(self, rows: usize) -> f64 {
         let products = self.outputs() as f64 * self.inputs() as f64 * rows as f64;
-        let arithmetic = match self {
-            LinearWeights::Quantised(_) => products / PRODUCTS_PER_NS,
-            LinearWeights::Floats(_) => 2.0 * products / FLOPS_PER_NS,
-        };
+        let per_ns = if self.take_bytes() { PRODUCTS_PER_NS } else { FLOPS_PER_NS / 2.0 };
+        let arithmetic = products / per_ns;
         arithmetic.max(self.bytes() as f64 / BYTES_PER_NS)
     }
 }
@@ -69,10 +109,22 @@ impl LinearWeights<'_> {
 /// The input of linear layers, in the forms that their weights need.
 #[derive(Debug, Clone, Copy)]
 pub struct LinearInput<'a> {
-    /// A row per token.
-    pub rows: Matrix<'a>,
+    /// Rows, one behind the other.
+    pub values: &'a [f32],
+    /// The length of a row.
+    pub width: usize,
     /// The same rows in bytes; needed where weights are quantised.
     pub bytes: Option<&'a Activations>,
+}
+
+impl<'a> LinearInput<'a> {
+    fn rows(&self) -> usize {
+        self.values.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    fn row(&self, row: usize) -> &'a [f32] {
+        &self.values[row * self.width..][..self.width]
+    }
 }
 
 /// One linear layer: out = input · weightsᵀ + bias.
@@ -90,12 +142,13 @@ impl Linear<'_> {
     #[track_caller]
     fn check(&self, input: &LinearInput<'_>) {
         let (inputs, outputs) = (self.weights.inputs(), self.weights.outputs());
-        let (rows, columns) = (input.rows.rows(), input.rows.cols());
+        let (rows, columns) = (input.rows(), input.width);
+        assert!(rows * columns == input.values.len(), "{} values in rows of {columns}", input.values.len());
         assert!(columns == inputs, "{columns} values in a row for {inputs} inputs");
         assert!(self.out.columns() == outputs, "{} columns for {outputs} outputs", self.out.columns());
         assert!(rows <= self.out.rows(), "{rows} rows do not fit into {}", self.out.rows());
         assert!(self.bias.is_none_or(|bias| bias.len() == outputs), "a bias for each of {outputs} outputs");
-        if matches!(self.weights, LinearWeights::Quantised(_)) {
+        if self.weights.take_bytes() {
             let bytes = input.bytes.expect("activations in bytes, for weights that are quantised");
             assert!((bytes.rows(), bytes.columns()) == (rows, columns), "the same activations in both forms");
         }
@@ -108,7 +161,7 @@ impl Kernels {
     #[track_caller]
     pub fn linear_on(self, pool: &Pool, input: &LinearInput<'_>, layers: &[Linear<'_>]) {
         layers.iter().for_each(|layer| layer.check(input));
-        let rows = input.rows.rows();
+        let rows = input.rows();
         if rows == 0 {
             return;
         }
@@ -136,6 +189,7 @@ impl Kernels {
         // SAFETY: as the caller promises.
         let mut out = unsafe { layer.out.part(columns.clone()) };
         match layer.weights {
+            LinearWeights::Rows(weights) => self.rows_part(input, weights, (columns, bias), &mut out),
             LinearWeights::Quantised(weights) => {
                 let activations = input.bytes.expect("checked at the door");
                 if activations.rows() == 1 {
@@ -148,7 +202,7 @@ impl Kernels {
                 }
             }
             LinearWeights::Floats(weights) => self.gemm_job(&Job {
-                a: input.rows,
+                a: Matrix::new(input.values, input.rows(), input.width),
                 b: Right::Packed(weights),
                 first_col: columns.start,
                 cols: columns.len(),
@@ -157,6 +211,51 @@ impl Kernels {
                 c: out.start(),
                 c_row: out.stride(),
             }),
+        }
+    }
+    /// The outputs of some rows of a file.
+    fn rows_part(
+        self,
+        input: &LinearInput<'_>,
+        weights: WeightsInFile<'_>,
+        (outputs, bias): (Range<usize>, Option<&[f32]>),
+        out: &mut Outputs<'_>,
+    ) {
+        let WeightsInFile { format, row_bytes, .. } = weights;
+        let activations = input.bytes.filter(|_| PackedWeights::supports(format));
+        let bytes = &weights.bytes[outputs.start * row_bytes..outputs.end * row_bytes];
+        for (block, bytes) in bytes.chunks(ROWS_TOGETHER * row_bytes).enumerate() {
+            let first = block * ROWS_TOGETHER;
+            let places = first..first + bytes.len() / row_bytes;
+            for row in 0..input.rows() {
+                let out = &mut out.row_mut(row)[places.clone()];
+                match activations {
+                    Some(activations) => self.matvec_blocks(format, bytes, activations.row(row), out),
+                    None => self.float_rows(weights, bytes, input.row(row), out),
+                }
+                if let Some(bias) = bias {
+                    self.add_assign(out, &bias[places.clone()]);
+                }
+            }
+        }
+    }
+
+    /// Rows of floats in any precision, times f32.
+    fn float_rows(self, weights: WeightsInFile<'_>, bytes: &[u8], x: &[f32], out: &mut [f32]) {
+        let WeightsInFile { format, row_bytes, .. } = weights;
+        // SAFETY: every pattern of bits is an f32.
+        let (before, whole, after) = unsafe { bytes.align_to::<f32>() };
+        if format == Format::F32 && before.is_empty() && after.is_empty() && cfg!(target_endian = "little") {
+            return self.gemv(whole, x, out);
+        }
+        let mut unpacked = [0.0; UNPACKED];
+        for (out, row) in out.iter_mut().zip(bytes.chunks_exact(row_bytes)) {
+            let parts = row.chunks(UNPACKED * format.block_bytes()).zip(x.chunks(UNPACKED));
+            *out = parts.fold(0.0, |sum, (bytes, x)| {
+                let weights = &mut unpacked[..x.len()];
+                self.dequantise(format, bytes, weights);
+                sum + self.dot(weights, x)
+            });
         }
     }
 }

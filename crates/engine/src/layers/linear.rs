@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 use kernels::quant::{Activations, Outputs};
-use kernels::{Linear, LinearInput, Matrix};
+use kernels::{Linear, LinearInput};
 
 use crate::Compute;
 use crate::model::LinearLayer;
@@ -27,14 +27,13 @@ pub(crate) type Projections<'a> = ArrayVec<Projection<'a>, 3>;
 /// Multiplies the input with all of them, in one parallel region.
 pub(crate) fn project(compute: &Compute, input: Input<'_>, projections: Projections<'_>) {
     let Compute { kernels, pool } = compute;
-    let rows = Matrix::new(input.rows, input.rows.len() / input.width, input.width);
     let quantised = projections.iter().any(|projection| projection.layer.is_quantised());
     let bytes = input.bytes.filter(|_| quantised).map(|bytes| {
         kernels.quantise_activations_on(pool, input.rows, bytes);
         &*bytes
     });
     let layers: ArrayVec<_, 3> = projections.into_iter().map(linear).collect();
-    kernels.linear_on(pool, &LinearInput { rows, bytes }, &layers);
+    kernels.linear_on(pool, &LinearInput { values: input.rows, width: input.width, bytes }, &layers);
 }
 
 fn linear(projection: Projection<'_>) -> Linear<'_> {

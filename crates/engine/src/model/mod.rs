@@ -9,10 +9,10 @@ pub use config::{Architecture, Config, Rope};
 pub use forward::Segment;
 pub(crate) use state::{Buffers, attention_shape};
 pub use state::{Memory, State, StateOptions};
-pub use weights::Weights;
 pub(crate) use weights::{Embedding, LayerWeights, LinearLayer, Norm};
+pub use weights::{LoadOptions, Weights};
 
-use crate::{Compute, Result, TensorSource};
+use crate::{Compute, Error, Result, TensorSource};
 
 /// A model that can be computed: many generations can borrow it at the same time.
 #[derive(Debug)]
@@ -24,10 +24,16 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a model and packs its weights. `progress` is told how many bytes were read, and of how many.
-    pub fn load(source: &dyn TensorSource, compute: &Compute, progress: &mut dyn FnMut(usize, usize)) -> Result<Self> {
-        let config = Config::read(source)?;
-        let weights = Weights::load(&config, source, compute, progress)?;
-        Ok(Self { config, weights })
+    /// Reads a model and, unless its weights are to stay in the file, packs them.
+    pub fn load(source: &dyn TensorSource, compute: &Compute, options: &mut LoadOptions<'_>) -> Result<Self> {
+        let load = |options: &mut LoadOptions<'_>| {
+            let config = Config::read(source)?;
+            let weights = Weights::load(&config, source, compute, options)?;
+            Ok(Self { config, weights })
+        };
+        load(options).map_err(|error: Error| match source.file() {
+            Some(file) => error.in_file(file),
+            None => error,
+        })
     }
 }

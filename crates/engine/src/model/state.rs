@@ -5,7 +5,7 @@ use kernels::{AlignedBuffer, AttentionShape, RopeSpec, RopeTable, attention_on_s
 
 use super::{Config, LayerWeights, LinearLayer, Model};
 use crate::kv_cache::{CacheShape, KvCache};
-use crate::{CacheType, Compute, Error, Result};
+use crate::{CacheType, Compute, Error, Result, memory};
 
 /// How large a state is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,6 +238,12 @@ impl State {
         };
         within_budget(&shape, options.cache_budget)?;
         let plan = Plan::new(model, compute, options);
+        let scratch = plan.arena().saturating_mul(size_of::<f32>());
+        memory::check(
+            shape.bytes()?.saturating_add(scratch),
+            "the cache and scratch memory",
+            "choose a shorter context, fewer sequences or a smaller cache type",
+        )?;
         Ok(Self {
             scratch: plan.scratch(),
             plan,

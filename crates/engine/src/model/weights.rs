@@ -1,10 +1,10 @@
 //! The numbers of a model, in the layouts that the kernels read.
 
 use kernels::quant::{Format, GROUP, PackedWeights};
-use kernels::{LinearWeights, PackedMatrix};
+use kernels::{LinearWeights, PackedMatrix, WeightsInFile};
 
 use super::Config;
-use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorSource};
+use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorSource, check_finite, memory};
 
 /// All weights of a model.
 #[derive(Debug)]
@@ -18,6 +18,22 @@ pub struct Weights {
     pub(crate) head: LinearLayer,
     /// What the frequencies of the positions are divided by, where the model brings that.
     pub(crate) rope_factors: Option<Vec<f32>>,
+}
+
+/// How weights are read.
+#[derive(Default)]
+pub struct LoadOptions<'a> {
+    /// Uses matrices as they lie in the file. The model is there at once and takes no memory of its own, and every pass is
+    /// slower; numbers that are not finite are not looked for.
+    pub in_place: bool,
+    /// Is told how many bytes were read, and of how many.
+    pub progress: Option<&'a mut dyn FnMut(usize, usize)>,
+}
+
+impl std::fmt::Debug for LoadOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoadOptions").field("in_place", &self.in_place).finish_non_exhaustive()
+    }
 }
 
 /// What looks up rows: they stay in the form of the file.
@@ -58,6 +74,7 @@ pub(crate) struct LinearLayer {
 
 #[derive(Debug)]
 enum Packed {
+    InFile { format: Format, inputs: usize, rows: KeptBytes },
     Quantised(PackedWeights),
     Floats(PackedMatrix),
 }
@@ -65,6 +82,7 @@ enum Packed {
 impl LinearLayer {
     pub(crate) fn weights(&self) -> LinearWeights<'_> {
         match &self.weights {
+            Packed::InFile { format, inputs, rows } => LinearWeights::Rows(WeightsInFile::new(*format, *inputs, rows)),
             Packed::Quantised(weights) => LinearWeights::Quantised(weights),
             Packed::Floats(weights) => LinearWeights::Floats(weights),
         }
@@ -72,7 +90,7 @@ impl LinearLayer {
 
     /// Whether it multiplies activations in bytes.
     pub(crate) fn is_quantised(&self) -> bool {
-        matches!(self.weights, Packed::Quantised(_))
+        self.weights().take_bytes()
     }
 
     fn bytes(&self) -> usize {
@@ -98,16 +116,22 @@ impl LayerWeights {
 }
 
 impl Weights {
-    /// Reads and packs all tensors of a model, on the threads of `compute`. `progress` is told how many bytes of the file were
-    /// read, and how many there are.
+    /// Reads all tensors of a model, and packs them on the threads of `compute`.
     pub fn load(
         config: &Config,
         source: &dyn TensorSource,
         compute: &Compute,
-        progress: &mut dyn FnMut(usize, usize),
+        options: &mut LoadOptions<'_>,
     ) -> Result<Self> {
-        let mut loader = Loader { config, source, compute, progress, done: 0, total: 0 };
+        let mut loader = Loader { config, source, compute, options, done: 0, total: 0 };
         loader.total = loader.total_bytes()?;
+        if !loader.options.in_place {
+            memory::check(
+                loader.total,
+                "the weights",
+                "choose a smaller or more strongly quantised model, or leave the weights in the file",
+            )?;
+        }
         loader.whole()
     }
 
@@ -129,20 +153,22 @@ impl Weights {
     }
 }
 
-struct Loader<'a> {
+struct Loader<'a, 'b> {
     config: &'a Config,
     source: &'a dyn TensorSource,
     compute: &'a Compute,
-    progress: &'a mut dyn FnMut(usize, usize),
+    options: &'a mut LoadOptions<'b>,
     done: usize,
     total: usize,
 }
 
-impl<'a> Loader<'a> {
+impl<'a> Loader<'a, '_> {
     fn total_bytes(&self) -> Result<usize> {
         let mut total = 0usize;
         for name in self.source.names() {
-            total = total.saturating_add(self.source.size(&name)?.unwrap_or(0));
+            if let Some(info) = self.source.info(name)? {
+                total = total.saturating_add(info.bytes()?);
+            }
         }
         Ok(total)
     }
@@ -216,17 +242,24 @@ impl<'a> Loader<'a> {
     fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<LinearLayer> {
         let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
         let tensor = self.tensor(&weight, &shape)?;
-        let weights = self.pack(&tensor, shape)?;
-        drop(tensor);
-        self.source.release(&weight);
+        let weights = if self.options.in_place {
+            let rows = self.source.keep(&weight)?.ok_or_else(|| missing(&weight))?;
+            Packed::InFile { format: tensor.format, inputs: shape[0], rows }
+        } else {
+            check_finite(&tensor)?;
+            let packed = self.pack(&tensor, shape);
+            drop(tensor);
+            self.source.release(&weight);
+            packed
+        };
         let bias = if self.has(&bias)? { Some(self.floats(&bias, &shape[1..])?) } else { None };
         Ok(LinearLayer { weights, bias })
     }
 
-    fn pack(&self, tensor: &Tensor<'_>, [inputs, outputs]: [usize; 2]) -> Result<Packed> {
+    fn pack(&self, tensor: &Tensor<'_>, [inputs, outputs]: [usize; 2]) -> Packed {
         let pool = &self.compute.pool;
         if !PackedWeights::supports(tensor.format) {
-            return Ok(Packed::Floats(PackedMatrix::from_file(pool, tensor.format, inputs, &tensor.data)));
+            return Packed::Floats(PackedMatrix::from_file(pool, tensor.format, inputs, &tensor.data));
         }
         let mut packed = PackedWeights::zeroed(tensor.format, outputs, inputs);
         let rows = tensor.data.chunks(GROUP * packed.row_bytes());
@@ -237,7 +270,7 @@ impl<'a> Loader<'a> {
             }
         });
         drop(groups);
-        Ok(Packed::Quantised(packed))
+        Packed::Quantised(packed)
     }
 
     /// A tensor of few numbers, as f32.
@@ -252,7 +285,7 @@ impl<'a> Loader<'a> {
     }
 
     fn has(&self, name: &str) -> Result<bool> {
-        Ok(self.source.size(name)?.is_some())
+        Ok(self.source.info(name)?.is_some())
     }
 
     fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Tensor<'a>> {
@@ -264,7 +297,9 @@ impl<'a> Loader<'a> {
             )));
         }
         self.done += tensor.data.len();
-        (self.progress)(self.done, self.total);
+        if let Some(progress) = &mut self.options.progress {
+            progress(self.done, self.total);
+        }
         Ok(tensor)
     }
 }

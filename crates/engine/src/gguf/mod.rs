@@ -1,0 +1,192 @@
+//! GGUF, the file format of llama.cpp: metadata and tensors, versions 2 and 3, little-endian, in one file or in shards.
+//!
+//! A file is: `GGUF`, version, number of tensors, number of keys; the keys with their values; for each tensor its name, lengths,
+//! type and offset; then, from the next multiple of the alignment, the data. Nothing a file claims is believed before it was
+//! compared with the bytes that are there, and no more is allocated than a small multiple of those.
+
+mod atomic;
+mod read;
+mod shards;
+mod write;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::mapping::Mapping;
+use crate::{Error, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
+use read::Header;
+
+pub use write::Writer;
+
+/// What a file begins with.
+pub(crate) const MAGIC: &[u8; 4] = b"GGUF";
+/// The newest version, which is what we write; 2 differs only in that it cannot be big-endian.
+const VERSION: u32 = 3;
+/// Where `general.alignment` is not given.
+const DEFAULT_ALIGNMENT: usize = 32;
+const ALIGNMENT_KEY: &str = "general.alignment";
+/// Beyond the largest page: a file that asks for more is damaged, and would make a small file large.
+const MAX_ALIGNMENT: usize = 1 << 20;
+/// The longest key.
+const MAX_KEY: usize = 65_535;
+
+/// The number of each type of value.
+mod kind {
+    pub(super) const U8: u32 = 0;
+    pub(super) const I8: u32 = 1;
+    pub(super) const U16: u32 = 2;
+    pub(super) const I16: u32 = 3;
+    pub(super) const U32: u32 = 4;
+    pub(super) const I32: u32 = 5;
+    pub(super) const F32: u32 = 6;
+    pub(super) const BOOL: u32 = 7;
+    pub(super) const TEXT: u32 = 8;
+    pub(super) const ARRAY: u32 = 9;
+    pub(super) const U64: u32 = 10;
+    pub(super) const I64: u32 = 11;
+    pub(super) const F64: u32 = 12;
+}
+
+/// A model file, mapped: its tensors are read where they lie.
+#[derive(Debug)]
+pub struct File {
+    /// One, or all shards in their order.
+    parts: Vec<Part>,
+    metadata: Metadata,
+    entries: Vec<Entry>,
+    /// The places of `entries` in the order of the names.
+    by_name: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Part {
+    path: Option<PathBuf>,
+    bytes: Arc<Mapping>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    info: TensorInfo,
+    part: usize,
+    range: Range<usize>,
+}
+
+impl File {
+    /// Opens a file; where it is one of several shards, all of them.
+    pub fn open(path: &Path) -> Result<Self> {
+        let (part, header) = Part::open(path)?;
+        let shards = shards::of(path, &header.metadata).map_err(|error| error.in_file(path))?;
+        match shards {
+            None => Self::assemble(vec![(part, header)]).map_err(|error| error.in_file(path)),
+            Some(shards) => Self::assemble(shards.open()?),
+        }
+    }
+
+    /// A file that is in memory already. Shards cannot be found from there.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        let header = read::header(&bytes)?;
+        Self::assemble(vec![(Part { path: None, bytes: Arc::new(Mapping::Memory(bytes)) }, header)])
+    }
+
+    fn assemble(read: Vec<(Part, Header)>) -> Result<Self> {
+        let mut file =
+            Self { parts: Vec::new(), metadata: Metadata::default(), entries: Vec::new(), by_name: Vec::new() };
+        for (part, header) in read {
+            let number = file.parts.len();
+            if number == 0 {
+                file.metadata = header.metadata;
+            }
+            let entries = header.tensors.into_iter().map(|(info, range)| Entry { info, part: number, range });
+            file.entries.extend(entries);
+            file.parts.push(part);
+        }
+        file.index()?;
+        Ok(file)
+    }
+
+    /// Sorts the names, and refuses those that are there twice.
+    fn index(&mut self) -> Result<()> {
+        let mut places: Vec<usize> = (0..self.entries.len()).collect();
+        places.sort_unstable_by(|a, b| self.entries[*a].info.name.cmp(&self.entries[*b].info.name));
+        let twice = places.windows(2).find(|two| self.entries[two[0]].info.name == self.entries[two[1]].info.name);
+        if let Some(two) = twice {
+            let second = &self.entries[two[1]];
+            let error = Error::malformed("there are two of this name").about(second.info.shown());
+            return Err(self.in_part(second.part, error));
+        }
+        self.by_name = places;
+        Ok(())
+    }
+
+    fn in_part(&self, part: usize, error: Error) -> Error {
+        match &self.parts[part].path {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        let found = self.by_name.binary_search_by(|place| self.entries[*place].info.name.as_str().cmp(name)).ok()?;
+        Some(&self.entries[self.by_name[found]])
+    }
+}
+
+impl TensorSource for File {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.entries.iter().map(|entry| entry.info.name.as_str()).collect()
+    }
+
+    fn tensor(&self, name: &str) -> Result<Option<Tensor<'_>>> {
+        Ok(self.entry(name).map(|Entry { info, part, range }| Tensor {
+            name: Cow::Borrowed(&info.name),
+            format: info.format,
+            shape: info.shape.clone(),
+            data: Cow::Borrowed(&self.parts[*part].bytes[range.clone()]),
+        }))
+    }
+
+    fn info(&self, name: &str) -> Result<Option<TensorInfo>> {
+        Ok(self.entry(name).map(|entry| entry.info.clone()))
+    }
+
+    fn file(&self) -> Option<&Path> {
+        self.parts.first()?.path.as_deref()
+    }
+
+    fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {
+        let keep = |Entry { part, range, .. }: &Entry| {
+            let mapping = Arc::clone(&self.parts[*part].bytes);
+            KeptBytes::new(mapping, range.clone())
+        };
+        Ok(self.entry(name).map(keep))
+    }
+
+    fn release(&self, name: &str) {
+        if let Some(entry) = self.entry(name) {
+            self.parts[entry.part].bytes.release(entry.range.clone());
+        }
+    }
+}
+
+impl Part {
+    fn open(path: &Path) -> Result<(Self, Header)> {
+        let bytes = Arc::new(Mapping::open(path)?);
+        let header = read::header(&bytes).map_err(|error| error.in_file(path))?;
+        Ok((Self { path: Some(path.to_owned()), bytes }, header))
+    }
+}
+
+/// The alignment that the metadata ask for.
+fn alignment(metadata: &Metadata) -> Result<usize> {
+    let alignment = metadata.count(ALIGNMENT_KEY)?.unwrap_or(DEFAULT_ALIGNMENT);
+    if alignment.is_power_of_two() && alignment <= MAX_ALIGNMENT {
+        return Ok(alignment);
+    }
+    Err(Error::malformed(format!("key {ALIGNMENT_KEY}: {alignment} is no power of two up to {MAX_ALIGNMENT}")))
+}

@@ -1,0 +1,47 @@
+//! A model file of any format, told apart by what is in it.
+
+use std::path::Path;
+
+use crate::mapping::Mapping;
+use crate::{Error, Result, TensorSource, gguf};
+
+/// Opens a model, whatever its format: the name of the file does not matter.
+///
+/// Known is GGUF. Of anything else the error says what it looks like.
+pub fn open(path: &Path) -> Result<Box<dyn TensorSource>> {
+    let bytes = Mapping::open(path)?;
+    if bytes.starts_with(gguf::MAGIC) {
+        return Ok(Box::new(gguf::File::open(path)?));
+    }
+    let kind = looks_like(&bytes);
+    Err(Error::unsupported(format!("this is no model file that can be read; {kind}")).in_file(path))
+}
+
+/// What a file that is no model seems to be, and what to do about it.
+fn looks_like(bytes: &[u8]) -> &'static str {
+    let begins = |start: &[u8]| bytes.starts_with(start);
+    let head = &bytes[..bytes.len().min(4096)];
+    let text = std::str::from_utf8(head).is_ok_and(|text| !text.contains('\0'));
+    let first = head.iter().copied().find(|byte| !byte.is_ascii_whitespace());
+    match () {
+        () if bytes.is_empty() => "it is empty",
+        () if begins(b"version https://git-lfs") => {
+            "it is the pointer that Git LFS leaves in place of a file; `git lfs pull` fetches the file itself"
+        }
+        () if begins(b"PK\x03\x04") => "it looks like a PyTorch checkpoint or another ZIP archive; convert it to GGUF",
+        () if begins(&[0x80, 2]) || begins(&[0x80, 4]) => "it looks like a Python pickle; convert it to GGUF",
+        () if [b"lmgg", b"tjgg", b"fmgg", b"algg"].iter().any(|magic| begins(*magic)) => {
+            "it looks like a GGML file from before GGUF; convert the model again"
+        }
+        () if begins(b"\x89HDF") => "it looks like an HDF5 file, as Keras writes them; convert it to GGUF",
+        () if begins(&[0x1f, 0x8b]) => "it looks like gzip; unpack it",
+        () if begins(&[0x28, 0xb5, 0x2f, 0xfd]) => "it looks like Zstandard; unpack it",
+        () if bytes.get(4..8) == Some(b"TFL3") => "it looks like a TensorFlow Lite model; convert it to GGUF",
+        () if begins(b"\x7fELF") => "it is a program",
+        () if head.iter().all(|byte| *byte == 0) => "it begins with nothing but zeros, as an unfinished download does",
+        () if text && first == Some(b'<') => "it is a web page, perhaps an error message in place of a download",
+        () if text && first == Some(b'{') => "it looks like JSON",
+        () if text => "it looks like text",
+        () => "its content is not known",
+    }
+}
