@@ -6,15 +6,23 @@ use std::process::Command;
 use kernels::quant::Format;
 use serde_json::Value;
 
-use crate::models::{Files, Row, Work};
+use crate::models::{Row, Work};
+use crate::ours;
+use crate::store::Files;
 
-/// The column of our own engine.
+/// The column of our own engine, with weights packed when it starts.
 pub const OURS: &str = "ours";
+/// The same with weights as they lie in the file, which is there at once.
+const OURS_IN_PLACE: &str = "ours in place";
+/// llama2.c, which reads files of its own.
+pub const LLAMA2C: &str = "llama2.c";
 
 /// How a contender takes its work and answers.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    Ours,
+    Ours {
+        options: &'static [&'static str],
+    },
     /// `llama-bench`, with the options of this variant and the one that leaves out the warming up.
     LlamaBench {
         options: &'static [&'static str],
@@ -58,13 +66,15 @@ const PEERS: &[(&str, Kind, &[&str])] = &[
     ("ik_llama", IK_LLAMA, &["ik_llama.cpp/build/bin/llama-bench"]),
     ("ik_llama -rtr", IK_LLAMA_REPACKED, &["ik_llama.cpp/build/bin/llama-bench"]),
     ("candle", Kind::Candle, &["candle/release/engines-candle"]),
-    ("llama2.c", Kind::Llama2c, &["llama2.c/forward-f32"]),
+    (LLAMA2C, Kind::Llama2c, &["llama2.c/forward-f32"]),
 ];
 
 /// Ours and all peers, whether they are there or not.
 pub fn all(folders: &[PathBuf]) -> Vec<Arm> {
     let program = std::env::current_exe().map_err(|error| error.to_string());
-    let mut arms = vec![Arm { name: OURS, program, kind: Kind::Ours }];
+    let ours = [(OURS, &[][..]), (OURS_IN_PLACE, &[ours::IN_PLACE])];
+    let ours = ours.map(|(name, options)| Arm { name, program: program.clone(), kind: Kind::Ours { options } });
+    let mut arms = Vec::from(ours);
     arms.extend(PEERS.iter().map(|&(name, kind, places)| {
         let files = || folders.iter().flat_map(|folder| places.iter().map(|place| folder.join(place)));
         let program = files().find(|file| file.is_file());
@@ -75,10 +85,15 @@ pub fn all(folders: &[PathBuf]) -> Vec<Arm> {
 }
 
 impl Arm {
+    /// Whether it is not one of ours.
+    pub fn is_peer(&self) -> bool {
+        !matches!(self.kind, Kind::Ours { .. })
+    }
+
     /// Where it was found, or how to get it.
     pub fn note(&self) -> String {
         match &self.program {
-            Ok(_) if matches!(self.kind, Kind::Ours) => format!("{}: {}", self.name, kernels::Kernels::best().isa()),
+            Ok(_) if !self.is_peer() => format!("{}: {}", self.name, kernels::Kernels::best().isa()),
             Ok(path) => format!("{}: {}", self.name, path.display()),
             Err(how) => format!("{}: absent: {how}", self.name),
         }
@@ -88,7 +103,11 @@ impl Arm {
     pub fn command(&self, row: &Row, files: &Files, work: Work) -> Option<Command> {
         let program = self.program.as_ref().ok()?;
         match self.kind {
-            Kind::Ours => Some(ours_command(program, &files.gguf, work)),
+            Kind::Ours { options } => {
+                let mut command = ours_command(program, &files.gguf, work);
+                command.args(options);
+                Some(command)
+            }
             Kind::LlamaBench { options, cold } => {
                 let mut command = llama_bench(program, &files.gguf, work);
                 command.args(options).args(if work.repeats == 0 { cold } else { &[] });

@@ -4,18 +4,21 @@
 mod arms;
 mod launch;
 mod limits;
+mod llama2c;
 mod models;
 mod options;
 mod ours;
 mod rounds;
+mod store;
 mod table;
 
 use std::process::ExitCode;
 
 use arms::Arm;
-use models::{Row, Store};
+use models::Row;
 use options::Options;
 use rounds::Contest;
+use store::Store;
 
 /// As a child, the program is our arm: `engines --arm ours ...`.
 const CHILD: &str = "--arm";
@@ -32,8 +35,8 @@ fn main() -> ExitCode {
     for arm in &arms {
         println!("- {}", arm.note());
     }
-    let store = Store::new(&folders);
     let arms: Vec<Arm> = arms.into_iter().filter(|arm| arm.program.is_ok()).collect();
+    let store = Store::new(&folders, arms.iter().any(|arm| arm.name == arms::LLAMA2C));
     let contests: Vec<Contest> =
         wanted(&options).iter().filter_map(|row| measure(row, &arms, &store, &options)).collect();
     println!("\n{}", table::show(&contests, &arms));
@@ -59,7 +62,7 @@ fn wanted(options: &Options) -> Vec<Row> {
     all.flat_map(|row| options.threads.iter().map(move |&threads| Row { threads, ..row })).collect()
 }
 
-/// Nothing where there is no model, which is said.
+/// Nothing where the model cannot be made, which is said.
 fn measure(row: &Row, arms: &[Arm], store: &Store, options: &Options) -> Option<Contest> {
     match store.files(row) {
         Ok(files) => {
@@ -67,8 +70,8 @@ fn measure(row: &Row, arms: &[Arm], store: &Store, options: &Options) -> Option<
             eprintln!("{}", contest.progress());
             Some(contest)
         }
-        Err(missing) => {
-            eprintln!("{}: left out: {missing}", row.name());
+        Err(error) => {
+            eprintln!("{}: left out: {error}", row.name());
             None
         }
     }

@@ -1,6 +1,4 @@
-//! The models: their shapes, what a token of them costs, and where their files are.
-
-use std::path::{Path, PathBuf};
+//! The models: their shapes, and what a token of them costs.
 
 use engine::{Architecture, Synthetic};
 use kernels::quant::Format;
@@ -16,12 +14,18 @@ const CONTEXT: usize = 2_048;
 pub struct Shape {
     /// What the files are called.
     pub name: &'static str,
-    dim: usize,
-    layers: usize,
-    heads: usize,
-    kv_heads: usize,
-    ffn: usize,
-    vocabulary: usize,
+    /// The width of the residual stream.
+    pub dim: usize,
+    /// How many layers.
+    pub layers: usize,
+    /// Heads of queries.
+    pub heads: usize,
+    /// Heads of keys and values.
+    pub kv_heads: usize,
+    /// The width inside the feed-forward network.
+    pub ffn: usize,
+    /// How many tokens there are.
+    pub vocabulary: usize,
 }
 
 const SHAPES: &[Shape] = &[
@@ -43,7 +47,7 @@ const LARGE_PARAMETERS: usize = 500_000_000;
 impl Shape {
     /// All matrices of the layers.
     fn layer_parameters(&self) -> usize {
-        let kv = self.dim / self.heads * self.kv_heads;
+        let kv = self.head_dim() * self.kv_heads;
         self.layers * self.dim * (2 * self.dim + 2 * kv + 3 * self.ffn)
     }
 
@@ -53,6 +57,11 @@ impl Shape {
 
     fn parameters(&self) -> usize {
         self.layer_parameters() + self.head_parameters()
+    }
+
+    /// Values in a head.
+    pub fn head_dim(&self) -> usize {
+        self.dim / self.heads
     }
 
     /// Whether it takes minutes.
@@ -144,34 +153,4 @@ impl Row {
 pub fn rows(quick: bool) -> Vec<Row> {
     let shapes = SHAPES.iter().filter(|shape| !quick || shape.parameters() <= QUICK_PARAMETERS);
     shapes.flat_map(|&shape| FORMATS.iter().map(move |&format| Row { shape, format, threads: 1 })).collect()
-}
-
-/// A row's model in the forms that the contenders read.
-#[derive(Debug, Clone)]
-pub struct Files {
-    /// For all but one.
-    pub gguf: PathBuf,
-    /// For llama2.c, which has no q4_0.
-    pub llama2c: Option<PathBuf>,
-}
-
-/// Where the models are.
-pub struct Store {
-    folders: Vec<PathBuf>,
-}
-
-impl Store {
-    /// `models` below the folders of the peers.
-    pub fn new(folders: &[PathBuf]) -> Self {
-        Self { folders: folders.iter().map(|folder| folder.join("models")).collect() }
-    }
-
-    /// The files of that row, or what is missing.
-    pub fn files(&self, row: &Row) -> Result<Files, String> {
-        let name = |ending: &str| format!("{}-{}.{ending}", row.shape.name, row.format);
-        let find = |name: String| self.folders.iter().map(|folder| folder.join(&name)).find(|file| Path::is_file(file));
-        let gguf =
-            find(name("gguf")).ok_or_else(|| format!("no folder of HOTLOOP_PEERS has models/{}", name("gguf")))?;
-        Ok(Files { gguf, llama2c: find(name("bin")) })
-    }
 }

@@ -20,7 +20,8 @@ Options:
   -h, --help     print this
 
 Variables:
-  HOTLOOP_PEERS   folders with the peers and with `models`, as PATH has them; ../README.md says what is searched there
+  HOTLOOP_PEERS   folders with the peers, as PATH has them; benches/README.md says what is searched there. The models are
+                  made in `models` of the first of them, 16 GiB all together; those of a quick run 0.2
   HOTLOOP_ISA     the instruction set of our kernels
 ";
 

@@ -1,39 +1,56 @@
-//! Our arm: this program again, as a child, so that it starts as cold as the others.
+//! Our arms: this program again, as a child, so that it starts as cold as the others.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use engine::{Compute, Model, Segment, State, StateOptions};
+use engine::{Compute, LoadOptions, Model, Segment, State, StateOptions};
 
 use crate::models::Work;
 
+/// Says that the weights stay in the file.
+pub const IN_PLACE: &str = "--in-place";
+
+/// What a child is asked for.
+struct Request {
+    path: PathBuf,
+    work: Work,
+    in_place: bool,
+}
+
 /// Does what the arguments say and gives the line to print.
 pub fn run(arguments: &[String]) -> Result<String, String> {
-    let (path, work) = parse(arguments)?;
+    let request = Request::parse(arguments)?;
     let start = Instant::now();
-    let mut arm = Arm::load(&path, work).map_err(|error| error.to_string())?;
+    let mut arm = Arm::load(&request).map_err(|error| error.to_string())?;
     let load = start.elapsed().as_secs_f64();
-    let (prefill, decode) = arm.measure(work).map_err(|error| error.to_string())?;
+    let (prefill, decode) = arm.measure(request.work).map_err(|error| error.to_string())?;
     Ok(format!("{{\"load_s\":{load:.6},\"prefill_tps\":{prefill:?},\"decode_tps\":{decode:?}}}"))
 }
 
-/// `ours --model F --threads N --prompt N --tokens N --repeats N`, as `arms` writes it.
-fn parse(arguments: &[String]) -> Result<(PathBuf, Work), String> {
-    let mut path = None;
-    let mut work = Work { prompt: 0, tokens: 1, repeats: 0, threads: 1 };
-    for pair in arguments.get(1..).unwrap_or_default().chunks(2) {
-        let [option, value] = pair else { return Err(format!("`{}` wants a value", pair[0])) };
-        let number = || value.parse().map_err(|_| format!("`{option} {value}`: not a number"));
-        match option.as_str() {
-            "--model" => path = Some(PathBuf::from(value)),
-            "--threads" => work.threads = number()?,
-            "--prompt" => work.prompt = number()?,
-            "--tokens" => work.tokens = number()?,
-            "--repeats" => work.repeats = number()?,
-            _ => return Err(format!("unknown argument `{option}`")),
+impl Request {
+    /// `ours --model F --threads N --prompt N --tokens N --repeats N [--in-place]`, as `arms` writes it.
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut work = Work { prompt: 0, tokens: 1, repeats: 0, threads: 1 };
+        let (mut path, mut in_place) = (None, false);
+        let mut arguments = arguments.iter().skip(1);
+        while let Some(option) = arguments.next() {
+            if option == IN_PLACE {
+                in_place = true;
+                continue;
+            }
+            let value = arguments.next().ok_or_else(|| format!("`{option}` wants a value"))?;
+            let number = || value.parse().map_err(|_| format!("`{option} {value}`: not a number"));
+            match option.as_str() {
+                "--model" => path = Some(PathBuf::from(value)),
+                "--threads" => work.threads = number()?,
+                "--prompt" => work.prompt = number()?,
+                "--tokens" => work.tokens = number()?,
+                "--repeats" => work.repeats = number()?,
+                _ => return Err(format!("unknown argument `{option}`")),
+            }
         }
+        Ok(Self { path: path.ok_or("`--model` is missing")?, work, in_place })
     }
-    Ok((path.ok_or("`--model` is missing")?, work))
 }
 
 struct Arm {
@@ -45,12 +62,14 @@ struct Arm {
 }
 
 impl Arm {
-    fn load(path: &std::path::Path, work: Work) -> engine::Result<Self> {
-        let compute = Compute::new(Some(work.threads))?;
-        let source = open(path)?;
-        let model = Model::load(&source, &compute, &mut |_, _| {})?;
-        let longest = work.prompt.max(work.tokens);
-        let options = StateOptions { context: Some(longest), block: work.prompt.max(1), ..StateOptions::default() };
+    fn load(request: &Request) -> engine::Result<Self> {
+        let Work { prompt, tokens, threads, .. } = request.work;
+        let compute = Compute::new(Some(threads))?;
+        let source = engine::open(&request.path)?;
+        let mut options = LoadOptions { in_place: request.in_place, progress: None };
+        let model = Model::load(source.as_ref(), &compute, &mut options)?;
+        let longest = prompt.max(tokens);
+        let options = StateOptions { context: Some(longest), block: prompt.max(1), ..StateOptions::default() };
         let state = State::new(&model, &compute, &options)?;
         let tokens = (0..longest).map(|at| ((at * 31 + 7) % model.config.vocab) as u32).collect();
         Ok(Self { compute, model, state, tokens })
@@ -82,12 +101,4 @@ impl Arm {
         }
         Ok(count as f64 / start.elapsed().as_secs_f64())
     }
-}
-
-/// The weights that the file of that name has.
-fn open(path: &std::path::Path) -> engine::Result<engine::SyntheticSource> {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().replace('-', " ");
-    let row = crate::models::rows(false).into_iter().find(|row| row.name() == stem);
-    let row = row.ok_or_else(|| engine::Error::refused(format!("no model {stem}")))?;
-    Ok(engine::SyntheticSource::new(row.synthetic()))
 }

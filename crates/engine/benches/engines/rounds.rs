@@ -1,10 +1,11 @@
 //! Rounds: everyone is launched in turn, again and again.
 
-use crate::arms::{Arm, OURS, Speeds};
+use crate::arms::{Arm, Speeds};
 use crate::launch::{Launch, Watch, launch};
 use crate::limits::Limits;
-use crate::models::{Files, Row, Work};
+use crate::models::{Row, Work};
 use crate::options::Options;
+use crate::store::Files;
 
 /// So many rounds begin with a launch that ends after one token.
 const STARTS: usize = 2;
@@ -14,6 +15,8 @@ const STARTS: usize = 2;
 pub struct Entry {
     /// Its column.
     pub name: &'static str,
+    /// Whether it is not one of ours.
+    pub is_peer: bool,
     /// Of all launches.
     pub speeds: Speeds,
     /// From the start of the process to its end after one token, each.
@@ -37,7 +40,8 @@ pub struct Contest {
 /// Launches everyone as often as the options say, in an order that changes from round to round.
 pub fn run(row: &Row, files: &Files, arms: &[Arm], options: &Options) -> Contest {
     let able: Vec<&Arm> = arms.iter().filter(|arm| arm.command(row, files, row.start()).is_some()).collect();
-    let mut entries: Vec<Entry> = able.iter().map(|arm| Entry { name: arm.name, ..Entry::default() }).collect();
+    let mut entries: Vec<Entry> =
+        able.iter().map(|arm| Entry { name: arm.name, is_peer: arm.is_peer(), ..Entry::default() }).collect();
     let before = Limits::measure(row, options.limit());
     let work = row.work(options.launch_seconds());
     for round in 0..options.rounds(row) {
@@ -97,7 +101,7 @@ impl Entry {
 impl Contest {
     /// Whether something is wrong with our own engine.
     pub fn ours_failed(&self) -> bool {
-        self.entries.iter().any(|entry| entry.name == OURS && entry.failure.is_some())
+        self.entries.iter().any(|entry| !entry.is_peer && entry.failure.is_some())
     }
 
     /// The row's name with its threads.

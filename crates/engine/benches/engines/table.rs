@@ -63,8 +63,8 @@ impl Subject {
             line.push(if cell == ABSENT { cell } else { format!("{mark}{cell}") });
         }
         let ratio = |statistic: fn(&[f64]) -> Option<f64>| {
-            let peers = columns.iter().filter(|&&name| name != OURS);
-            let peer = peers.filter_map(|name| statistic(self.rates_of(contest, name))).max_by(f64::total_cmp);
+            let peers = contest.entries.iter().filter(|entry| entry.is_peer);
+            let peer = peers.filter_map(|entry| statistic((self.rates)(entry))).max_by(f64::total_cmp);
             Some(statistic(self.rates_of(contest, OURS))? / peer?)
         };
         line.push(pair(ratio(best), ratio(median), |ratio| format!("{ratio:.2}")));
