@@ -2,29 +2,24 @@
 //!
 //! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what one generation writes.
 
+mod catalogue;
 mod compute;
 mod error;
 mod finite;
 pub mod gguf;
 mod kv_cache;
 mod layers;
-mod metadata;
-mod tensor;
-
-mod catalogue;
-mod finite;
-pub mod gguf;
 pub mod llama2c;
 mod mapping;
 mod memory;
 mod metadata;
 mod model;
 mod open;
+mod quantise;
 pub mod steps;
 mod synthetic;
 mod tensor;
 mod tokenizer;
-mod quantise;
 
 pub use compute::Compute;
 pub use error::{Error, ErrorKind, Result};
@@ -33,8 +28,7 @@ pub use kv_cache::CacheType;
 pub use metadata::{Array, Metadata, Value};
 pub use model::{Architecture, Config, LoadOptions, Memory, Model, Rope, Segment, State, StateOptions, Weights};
 pub use open::open;
-pub use synthetic::{Synthetic, SyntheticSource};
-pub use tensor::{KeptBytes, Tensor, TensorInfo, TensorSource};
-pub use tokenizer::{Encode, Stream, Tokenizer};
 pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
-pub use tensor::{PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
+pub use synthetic::{Synthetic, SyntheticSource};
+pub use tensor::{KeptBytes, PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
+pub use tokenizer::{Encode, Stream, Tokenizer};

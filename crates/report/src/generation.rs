@@ -15,7 +15,10 @@ pub fn text(generation: &Generation) -> String {
         line("settings", settings(generation)),
         line("load", seconds(generation.speed.load_s)),
         line("prompt", prompt(generation)),
-        line("first token", generation.speed.first_token_s.map_or_else(not_measured, |time| format!("after {}", seconds(time)))),
+        line(
+            "first token",
+            generation.speed.first_token_s.map_or_else(not_measured, |time| format!("after {}", seconds(time))),
+        ),
         line("generated", generated(generation)),
         line("memory", memory(generation)),
     ];

@@ -133,11 +133,10 @@ impl TensorSource for File {
     }
 
     fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {
-        let keep = |Entry { part, range, .. }: &Entry| {
-            let mapping = Arc::clone(&self.parts[*part].bytes);
-            KeptBytes::new(mapping, range.clone())
-        };
-        Ok(self.entry(name).map(keep))
+        Ok(self.tensors.get(name).map(|(_, place)| {
+            let mapping = Arc::clone(&self.parts[place.part].bytes);
+            KeptBytes::new(mapping, place.range.clone())
+        }))
     }
 
     fn release(&self, name: &str) {

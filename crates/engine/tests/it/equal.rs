@@ -75,7 +75,10 @@ fn blocks_of_any_length_are_one_block() {
         // Each query is computed by itself, whatever lies beside it: the same bits, as long as there are enough in a block
         // that they are computed in tiles.
         for block in [48, 16, 72] {
-            assert!(bits(&score(&model, &compute, &exact(block), &tokens)) == bits(&whole), "{name}, blocks of {block}");
+            assert!(
+                bits(&score(&model, &compute, &exact(block), &tokens)) == bits(&whole),
+                "{name}, blocks of {block}"
+            );
         }
         for block in [1, 2, 3, 50, 65] {
             let away = distance(&score(&model, &compute, &exact(block), &tokens), &whole);
@@ -144,8 +147,8 @@ fn memory_that_is_not_kept_gives_the_same_bits() {
     for (name, spec, model) in models(&compute) {
         let tokens = Noise(5).tokens(60, spec.vocab);
         for block in [1, 25] {
-            let [kept, anew] = [true, false]
-                .map(|pooled| score(&model, &compute, &StateOptions { pooled, ..exact(block) }, &tokens));
+            let [kept, anew] =
+                [true, false].map(|pooled| score(&model, &compute, &StateOptions { pooled, ..exact(block) }, &tokens));
             assert!(bits(&kept) == bits(&anew), "{name}, blocks of {block}");
         }
     }

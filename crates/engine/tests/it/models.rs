@@ -114,11 +114,17 @@ fn llama_shapes() {
         ("one head, odd vocab", Synthetic { heads: 1, kv_heads: 1, vocab: 3, ..llama() }),
         ("tied", Synthetic { tied: true, ..llama() }),
         ("qwen2", Synthetic { architecture: Architecture::Qwen2, ..llama() }),
-        ("qwen2, tied, odd", Synthetic { architecture: Architecture::Qwen2, tied: true, width: 72, ffn: 99, ..llama() }),
+        (
+            "qwen2, tied, odd",
+            Synthetic { architecture: Architecture::Qwen2, tied: true, width: 72, ffn: 99, ..llama() },
+        ),
         ("odd widths", Synthetic { width: 72, ffn: 101, vocab: 257, ..llama() }),
         ("heads of 2", Synthetic { width: 10, heads: 5, kv_heads: 5, ffn: 7, vocab: 1, ..llama() }),
         ("one layer, one token", Synthetic { layers: 1, width: 2, heads: 1, kv_heads: 1, ffn: 1, vocab: 2, ..llama() }),
-        ("more than a block of depth", Synthetic { width: 520, heads: 5, kv_heads: 1, ffn: 1030, layers: 1, ..llama() }),
+        (
+            "more than a block of depth",
+            Synthetic { width: 520, heads: 5, kv_heads: 1, ffn: 1030, layers: 1, ..llama() },
+        ),
         ("wide heads", Synthetic { width: 256, heads: 1, kv_heads: 1, ..llama() }),
     ];
     for (name, spec) in shapes {
@@ -215,7 +221,6 @@ fn fused_projections() {
     check("fused", &fused, 40);
     let compute = Compute::new(Some(1)).unwrap();
     let tokens = Noise(5).tokens(30, spec.vocab);
-    let [one, three] =
-        [&fused, &apart].map(|source| score(&load(source, &compute), &compute, &exact(30), &tokens));
+    let [one, three] = [&fused, &apart].map(|source| score(&load(source, &compute), &compute, &exact(30), &tokens));
     assert_eq!(one, three);
 }
