@@ -2,17 +2,20 @@
 //!
 //! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what one generation writes.
 
+mod catalogue;
 mod compute;
 mod error;
 mod finite;
 pub mod gguf;
 mod kv_cache;
 mod layers;
+pub mod llama2c;
 mod mapping;
 mod memory;
 mod metadata;
 mod model;
 mod open;
+mod quantise;
 pub mod steps;
 mod synthetic;
 mod tensor;
@@ -25,6 +28,7 @@ pub use kv_cache::CacheType;
 pub use metadata::{Array, Metadata, Value};
 pub use model::{Architecture, Config, LoadOptions, Memory, Model, Rope, Segment, State, StateOptions, Weights};
 pub use open::open;
+pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
 pub use synthetic::{Synthetic, SyntheticSource};
-pub use tensor::{KeptBytes, Tensor, TensorInfo, TensorSource};
+pub use tensor::{KeptBytes, PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
 pub use tokenizer::{Encode, Stream, Tokenizer};

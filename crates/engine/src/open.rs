@@ -3,15 +3,18 @@
 use std::path::Path;
 
 use crate::mapping::Mapping;
-use crate::{Error, Result, TensorSource, gguf};
+use crate::{Error, Result, TensorSource, gguf, llama2c};
 
 /// Opens a model, whatever its format: the name of the file does not matter.
 ///
-/// Known is GGUF. Of anything else the error says what it looks like.
+/// Known are GGUF and the checkpoints of llama2.c. Of anything else the error says what it looks like.
 pub fn open(path: &Path) -> Result<Box<dyn TensorSource>> {
     let bytes = Mapping::open(path)?;
     if bytes.starts_with(gguf::MAGIC) {
         return Ok(Box::new(gguf::File::open(path)?));
+    }
+    if llama2c::is_one(&bytes) {
+        return Ok(Box::new(llama2c::File::open(path)?));
     }
     let kind = looks_like(&bytes);
     Err(Error::unsupported(format!("this is no model file that can be read; {kind}")).in_file(path))
@@ -39,6 +42,7 @@ fn looks_like(bytes: &[u8]) -> &'static str {
         () if bytes.get(4..8) == Some(b"TFL3") => "it looks like a TensorFlow Lite model; convert it to GGUF",
         () if begins(b"\x7fELF") => "it is a program",
         () if head.iter().all(|byte| *byte == 0) => "it begins with nothing but zeros, as an unfinished download does",
+        () if llama2c::may_be_cut_off(bytes) => "it looks like a checkpoint of llama2.c that was cut off",
         () if text && first == Some(b'<') => "it is a web page, perhaps an error message in place of a download",
         () if text && first == Some(b'{') => "it looks like JSON",
         () if text => "it looks like text",

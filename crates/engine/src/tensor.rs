@@ -135,6 +135,14 @@ impl TensorInfo {
     }
 }
 
+/// The key that says how the rows of queries and keys are ordered for rotation, where that is not as GGUF has it:
+/// [`PAIRING_HALVES`].
+pub const PAIRING_KEY: &str = "hotloop.rope.pairing";
+
+/// Rotated pairs are element i of the first half of a head and element i of the second, as in the files of Hugging Face. LLaMA
+/// models in GGUF have pairs side by side.
+pub const PAIRING_HALVES: &str = "halves";
+
 /// How errors call a tensor.
 pub(crate) fn shown(name: &str) -> String {
     format!("tensor {}", Shown(name))

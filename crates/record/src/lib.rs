@@ -13,8 +13,8 @@ mod noise;
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 pub use generation::{
-    GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory, GenerationSettings,
-    GenerationSpeed,
+    GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory,
+    GenerationSettings, GenerationSpeed,
 };
 pub use limits::{Compute, Level, Limits, Rate};
 pub use machine::{

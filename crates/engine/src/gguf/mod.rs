@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::catalogue::Catalogue;
 use crate::mapping::Mapping;
 use crate::{Error, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
 use read::Header;
@@ -55,9 +56,7 @@ pub struct File {
     /// One, or all shards in their order.
     parts: Vec<Part>,
     metadata: Metadata,
-    entries: Vec<Entry>,
-    /// The places of `entries` in the order of the names.
-    by_name: Vec<usize>,
+    tensors: Catalogue<Place>,
 }
 
 #[derive(Debug)]
@@ -66,9 +65,9 @@ struct Part {
     bytes: Arc<Mapping>,
 }
 
+/// Which bytes of which part.
 #[derive(Debug)]
-struct Entry {
-    info: TensorInfo,
+struct Place {
     part: usize,
     range: Range<usize>,
 }
@@ -77,9 +76,8 @@ impl File {
     /// Opens a file; where it is one of several shards, all of them.
     pub fn open(path: &Path) -> Result<Self> {
         let (part, header) = Part::open(path)?;
-        let shards = shards::of(path, &header.metadata).map_err(|error| error.in_file(path))?;
-        match shards {
-            None => Self::assemble(vec![(part, header)]).map_err(|error| error.in_file(path)),
+        match shards::of(path, &header.metadata).map_err(|error| error.in_file(path))? {
+            None => Self::assemble(vec![(part, header)]),
             Some(shards) => Self::assemble(shards.open()?),
         }
     }
@@ -91,45 +89,20 @@ impl File {
     }
 
     fn assemble(read: Vec<(Part, Header)>) -> Result<Self> {
-        let mut file =
-            Self { parts: Vec::new(), metadata: Metadata::default(), entries: Vec::new(), by_name: Vec::new() };
-        for (part, header) in read {
-            let number = file.parts.len();
+        let (mut parts, mut metadata, mut entries) = (Vec::new(), Metadata::default(), Vec::new());
+        for (number, (part, header)) in read.into_iter().enumerate() {
             if number == 0 {
-                file.metadata = header.metadata;
+                metadata = header.metadata;
             }
-            let entries = header.tensors.into_iter().map(|(info, range)| Entry { info, part: number, range });
-            file.entries.extend(entries);
-            file.parts.push(part);
+            let place = |range| Place { part: number, range };
+            entries.extend(header.tensors.into_iter().map(|(info, range)| (info, place(range))));
+            parts.push(part);
         }
-        file.index()?;
-        Ok(file)
-    }
-
-    /// Sorts the names, and refuses those that are there twice.
-    fn index(&mut self) -> Result<()> {
-        let mut places: Vec<usize> = (0..self.entries.len()).collect();
-        places.sort_unstable_by(|a, b| self.entries[*a].info.name.cmp(&self.entries[*b].info.name));
-        let twice = places.windows(2).find(|two| self.entries[two[0]].info.name == self.entries[two[1]].info.name);
-        if let Some(two) = twice {
-            let second = &self.entries[two[1]];
-            let error = Error::malformed("there are two of this name").about(second.info.shown());
-            return Err(self.in_part(second.part, error));
-        }
-        self.by_name = places;
-        Ok(())
-    }
-
-    fn in_part(&self, part: usize, error: Error) -> Error {
-        match &self.parts[part].path {
+        let tensors = Catalogue::new(entries).map_err(|(error, place)| match &parts[place.part].path {
             Some(path) => error.in_file(path),
             None => error,
-        }
-    }
-
-    fn entry(&self, name: &str) -> Option<&Entry> {
-        let found = self.by_name.binary_search_by(|place| self.entries[*place].info.name.as_str().cmp(name)).ok()?;
-        Some(&self.entries[self.by_name[found]])
+        })?;
+        Ok(Self { parts, metadata, tensors })
     }
 }
 
@@ -139,20 +112,20 @@ impl TensorSource for File {
     }
 
     fn names(&self) -> Vec<&str> {
-        self.entries.iter().map(|entry| entry.info.name.as_str()).collect()
+        self.tensors.names()
     }
 
     fn tensor(&self, name: &str) -> Result<Option<Tensor<'_>>> {
-        Ok(self.entry(name).map(|Entry { info, part, range }| Tensor {
+        Ok(self.tensors.get(name).map(|(info, place)| Tensor {
             name: Cow::Borrowed(&info.name),
             format: info.format,
             shape: info.shape.clone(),
-            data: Cow::Borrowed(&self.parts[*part].bytes[range.clone()]),
+            data: Cow::Borrowed(&self.parts[place.part].bytes[place.range.clone()]),
         }))
     }
 
     fn info(&self, name: &str) -> Result<Option<TensorInfo>> {
-        Ok(self.entry(name).map(|entry| entry.info.clone()))
+        Ok(self.tensors.info(name))
     }
 
     fn file(&self) -> Option<&Path> {
@@ -160,16 +133,15 @@ impl TensorSource for File {
     }
 
     fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {
-        let keep = |Entry { part, range, .. }: &Entry| {
-            let mapping = Arc::clone(&self.parts[*part].bytes);
-            KeptBytes::new(mapping, range.clone())
-        };
-        Ok(self.entry(name).map(keep))
+        Ok(self.tensors.get(name).map(|(_, place)| {
+            let mapping = Arc::clone(&self.parts[place.part].bytes);
+            KeptBytes::new(mapping, place.range.clone())
+        }))
     }
 
     fn release(&self, name: &str) {
-        if let Some(entry) = self.entry(name) {
-            self.parts[entry.part].bytes.release(entry.range.clone());
+        if let Some((_, place)) = self.tensors.get(name) {
+            self.parts[place.part].bytes.release(place.range.clone());
         }
     }
 }

@@ -42,6 +42,7 @@ impl Drop for Folder {
 }
 
 /// A file of the shared data; says that the test is skipped where there are none.
+#[allow(clippy::print_stdout, reason = "what is skipped should be seen")]
 pub fn shared(name: &str) -> Option<PathBuf> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     if !data.is_dir() {

@@ -1,6 +1,7 @@
 //! The engine through its public face, one module per room.
 
 mod folder;
+mod memory;
 mod random;
 mod reference;
 mod sources;
@@ -9,6 +10,8 @@ mod trials;
 mod equal;
 mod gguf;
 mod golden;
+mod llama2c;
 mod models;
 mod open;
+mod quantise;
 mod tokenizer;

@@ -1,0 +1,97 @@
+//! The texts of a batch while they grow.
+
+use std::io::Write;
+
+use engine::{Chosen, End, StopSequences, Stream, Tokenizer};
+use record::GeneratedText;
+
+use super::INTERRUPTED;
+use crate::args::Generate;
+
+/// All texts, by the number of their sequence.
+pub struct Sequences<'a> {
+    all: Vec<Sequence<'a>>,
+    tokenizer: &'a Tokenizer,
+    prompt: &'a [u32],
+    ignore_end: bool,
+}
+
+struct Sequence<'a> {
+    stream: Stream<'a>,
+    stop: StopSequences,
+    tokens: Vec<u32>,
+    text: String,
+    ended: Option<&'static str>,
+}
+
+impl<'a> Sequences<'a> {
+    pub fn new(options: &Generate, tokenizer: &'a Tokenizer, prompt: &'a [u32]) -> Self {
+        let sequence = |_| Sequence {
+            stream: tokenizer.stream(),
+            stop: StopSequences::new(&options.stop),
+            tokens: Vec::new(),
+            text: String::new(),
+            ended: None,
+        };
+        let all = (0..options.machine.batch).map(sequence).collect();
+        Self { all, tokenizer, prompt, ignore_end: options.choice.ignore_end }
+    }
+
+    /// The tokens of all prompts.
+    pub fn prompt_tokens(&self) -> usize {
+        self.prompt.len() * self.all.len()
+    }
+
+    /// Whether every sequence has a token.
+    pub fn all_begun(&self) -> bool {
+        self.all.iter().all(|sequence| !sequence.tokens.is_empty() || sequence.ended.is_some())
+    }
+
+    /// Takes what a pass chose; a single text is written as it comes. Which sequences have ended.
+    pub fn take(&mut self, chosen: &[Chosen], out: &mut Option<&mut dyn Write>) -> Vec<usize> {
+        let single = self.all.len() == 1;
+        let mut ended = Vec::new();
+        for chosen in chosen {
+            let sequence = &mut self.all[chosen.sequence];
+            let ends = self.tokenizer.is_end(chosen.token) && !self.ignore_end;
+            sequence.add(chosen, ends);
+            if single {
+                sequence.show(out);
+            }
+            if sequence.ended.is_some() {
+                ended.push(chosen.sequence);
+            }
+        }
+        ended
+    }
+
+    /// Writes what is left: of several texts all, each under its number.
+    pub fn finish(&mut self, out: &mut Option<&mut dyn Write>) {
+        let single = self.all.len() == 1;
+        for (number, sequence) in self.all.iter_mut().enumerate() {
+            sequence.end(if INTERRUPTED.load(std::sync::atomic::Ordering::Relaxed) { "interrupted" } else { "limit" });
+            if !single {
+                write(out, &format!("--- text {} ---\n", number + 1));
+            }
+            sequence.show(out);
+            write(out, "\n");
+        }
+    }
+
+    /// For the record.
+    pub fn into_texts(self) -> Vec<GeneratedText> {
+        let text = |sequence: Sequence<'_>| GeneratedText {
+            prompt_tokens: self.prompt.to_vec(),
+            tokens: sequence.tokens,
+            text: sequence.text,
+            ended: sequence.ended.unwrap_or("limit").to_owned(),
+        };
+        self.all.into_iter().map(text).collect()
+    }
+}
+
+impl Sequence<'_> {
+    fn add(&mut self, chosen: &Chosen, ends: bool) {
+        let _ = (chosen, ends);
+    }
+}
