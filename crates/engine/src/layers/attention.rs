@@ -109,7 +109,7 @@ fn attend(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>, cache: &
             let queries = Queries { rows, first_head: 0, first_position };
             jobs.push(AttentionJob { task: Attention { shape, queries, keys, values }, out });
         }
-        pass.compute.kernels.attention_on(pass.pool(), &jobs, buffers.attention);
+        pass.compute.kernels.attention_on(pass.pool(), &mut jobs, buffers.attention);
     }
 }
 
