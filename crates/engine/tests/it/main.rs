@@ -14,4 +14,5 @@ mod llama2c;
 mod models;
 mod open;
 mod quantise;
+mod refusals;
 mod tokenizer;
