@@ -19,9 +19,18 @@ mod quantise;
 pub mod steps;
 mod synthetic;
 mod tensor;
-mod tokenizer;
 
 pub use compute::Compute;
+mod catalogue;
+mod finite;
+pub mod gguf;
+pub mod llama2c;
+mod mapping;
+mod open;
+
+mod sample;
+mod tokenizer;
+
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;
 pub use kv_cache::CacheType;
@@ -31,4 +40,7 @@ pub use open::open;
 pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
 pub use synthetic::{Synthetic, SyntheticSource};
 pub use tensor::{KeptBytes, PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
+pub use open::open;
+pub use sample::{Sampler, Sampling, Shown, StopSequences};
+pub use tensor::{Tensor, TensorInfo, TensorSource};
 pub use tokenizer::{Encode, Stream, Tokenizer};

@@ -8,9 +8,17 @@ mod sources;
 mod trials;
 
 mod equal;
+#[global_allocator]
+static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
+
+mod folder;
+mod random;
+
+mod allocations;
 mod gguf;
 mod llama2c;
 mod models;
 mod open;
 mod quantise;
+mod sample;
 mod tokenizer;
