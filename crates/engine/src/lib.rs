@@ -13,6 +13,7 @@ pub mod llama2c;
 mod mapping;
 mod open;
 mod quantise;
+pub mod safetensors;
 
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;

@@ -7,3 +7,4 @@ mod llama2c;
 mod memory;
 mod open;
 mod quantise;
+mod safetensors;
