@@ -30,6 +30,8 @@ mod open;
 
 mod sample;
 mod tokenizer;
+mod quantise;
+pub mod safetensors;
 
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;

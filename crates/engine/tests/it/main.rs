@@ -22,3 +22,4 @@ mod open;
 mod quantise;
 mod sample;
 mod tokenizer;
+mod safetensors;
