@@ -4,7 +4,8 @@ use engine::{CacheType, Compute, Model, Segment, State, StateOptions, Synthetic}
 use kernels::quant::Format;
 use kernels::{Kernels, Pool};
 
-use crate::sources::{Made, Noise, gpt2, llama};
+use crate::random::Random;
+use crate::sources::{Made, gpt2, llama};
 use crate::trials::{Distance, bits, distance, exact, go_on, load, score};
 
 /// Large enough that every step is divided among threads where there are any.
@@ -42,7 +43,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     let one = single();
     let others = [2, 3].map(|threads| Compute::new(Some(threads)).unwrap());
     for (name, spec, model) in models(&one) {
-        let tokens = Noise(1).tokens(130, spec.vocab);
+        let tokens = Random(1).tokens(130, spec.vocab);
         // A prompt in blocks, then token by token.
         let run = |compute: &Compute, cache: CacheType| {
             let options = StateOptions { cache, ..exact(96) };
@@ -70,7 +71,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 fn blocks_of_any_length_are_one_block() {
     let compute = single();
     for (name, spec, model) in models(&compute) {
-        let tokens = Noise(2).tokens(144, spec.vocab);
+        let tokens = Random(2).tokens(144, spec.vocab);
         let whole = score(&model, &compute, &exact(144), &tokens);
         // Each query is computed by itself, whatever lies beside it: the same bits, as long as there are enough in a block
         // that they are computed in tiles.
@@ -93,7 +94,7 @@ fn prefill_is_the_last_of_its_blocks() {
     let compute = single();
     let spec = large(llama(), Format::F32);
     let model = load(&Made::lively(&spec), &compute);
-    let tokens = Noise(2).tokens(100, spec.vocab);
+    let tokens = Random(2).tokens(100, spec.vocab);
     let wanted = score(&model, &compute, &exact(32), &tokens);
     let mut state = State::new(&model, &compute, &StateOptions { logits: 1, ..exact(32) }).unwrap();
     model.prefill(&compute, &mut state, 0, &tokens).unwrap();
@@ -106,7 +107,7 @@ fn prefill_is_the_last_of_its_blocks() {
 fn a_cache_changes_nothing() {
     let compute = single();
     for (name, spec, model) in models(&compute) {
-        let tokens = Noise(3).tokens(40, spec.vocab);
+        let tokens = Random(3).tokens(40, spec.vocab);
         let cached = score(&model, &compute, &exact(1), &tokens);
         let mut state = State::new(&model, &compute, &exact(tokens.len())).unwrap();
         let mut anew = Vec::new();
@@ -125,7 +126,7 @@ fn narrower_caches_lose_little() {
     let compute = single();
     // In models whose attention chooses, which makes more of a small difference.
     for (name, spec, model) in models(&compute) {
-        let tokens = Noise(4).tokens(100, spec.vocab);
+        let tokens = Random(4).tokens(100, spec.vocab);
         let wanted = score(&model, &compute, &exact(32), &tokens);
         let floats = spec.format.block_len() == 1;
         for (cache, bound) in [
@@ -145,7 +146,7 @@ fn narrower_caches_lose_little() {
 fn memory_that_is_not_kept_gives_the_same_bits() {
     let compute = Compute::new(Some(2)).unwrap();
     for (name, spec, model) in models(&compute) {
-        let tokens = Noise(5).tokens(60, spec.vocab);
+        let tokens = Random(5).tokens(60, spec.vocab);
         for block in [1, 25] {
             let [kept, anew] =
                 [true, false].map(|pooled| score(&model, &compute, &StateOptions { pooled, ..exact(block) }, &tokens));
@@ -158,7 +159,7 @@ fn memory_that_is_not_kept_gives_the_same_bits() {
 fn every_instruction_set() {
     let best = single();
     for (name, spec, model) in models(&best) {
-        let tokens = Noise(6).tokens(40, spec.vocab);
+        let tokens = Random(6).tokens(40, spec.vocab);
         for block in [1, 40] {
             let wanted = score(&model, &best, &exact(block), &tokens);
             for kernels in Kernels::available() {
@@ -175,16 +176,16 @@ fn every_instruction_set() {
 fn what_was_truncated_is_forgotten() {
     let compute = single();
     for (name, spec, model) in models(&compute) {
-        let tokens = Noise(7).tokens(60, spec.vocab);
+        let tokens = Random(7).tokens(60, spec.vocab);
         for cache in CacheType::ALL {
             let options = StateOptions { cache, ..exact(20) };
             let wanted = score(&model, &compute, &options, &tokens);
             let mut state = State::new(&model, &compute, &options).unwrap();
-            go_on(&model, &compute, &mut state, &Noise(8).tokens(90, spec.vocab));
+            go_on(&model, &compute, &mut state, &Random(8).tokens(90, spec.vocab));
             state.truncate(0, 0);
             assert!(state.is_empty(0));
             go_on(&model, &compute, &mut state, &tokens[..20]);
-            go_on(&model, &compute, &mut state, &Noise(9).tokens(77, spec.vocab));
+            go_on(&model, &compute, &mut state, &Random(9).tokens(77, spec.vocab));
             state.truncate(0, 20);
             let rest = go_on(&model, &compute, &mut state, &tokens[20..]);
             assert!(bits(&rest) == bits(&wanted[20..]), "{name}, {cache:?}");
@@ -214,7 +215,7 @@ fn sequences_do_not_know_of_each_other() {
         let alone = || State::new(&model, &compute, &StateOptions { sequences: 1, ..options }).unwrap();
         let mut twins: Vec<_> =
             (0..SEQUENCES).map(|_| Twin { alone: alone(), tokens: Vec::new(), logits: 0 }).collect();
-        let mut noise = Noise(10);
+        let mut noise = Random(10);
         for round in 0..12 {
             let order = plan(&mut noise, &mut batch, &mut twins, spec.vocab);
             let segments: Vec<_> = order.iter().map(|sequence| segment(*sequence, &twins[*sequence])).collect();
@@ -243,27 +244,27 @@ fn segment(sequence: usize, twin: &Twin) -> Segment<'_> {
 }
 
 /// Chooses which sequences the next pass has, in any order, and what it adds to them.
-fn plan(noise: &mut Noise, batch: &mut State, twins: &mut [Twin], vocab: usize) -> Vec<usize> {
+fn plan(noise: &mut Random, batch: &mut State, twins: &mut [Twin], vocab: usize) -> Vec<usize> {
     let mut room = batch.block();
     let mut order: Vec<_> = (0..twins.len()).collect();
-    order.sort_by_cached_key(|_| noise.bits());
+    order.sort_by_cached_key(|_| noise.next());
     order.retain(|sequence| {
         let twin = &mut twins[*sequence];
-        let chance = noise.bits() % 8;
+        let chance = noise.next() % 8;
         if chance < 2 || batch.len(*sequence) > 120 {
             // It leaves, or falls back, and another text comes in its place.
-            let len = (noise.bits() as usize) % (batch.len(*sequence) + 1) * chance as usize;
+            let len = (noise.next() as usize) % (batch.len(*sequence) + 1) * chance as usize;
             batch.truncate(*sequence, len);
             twin.alone.truncate(0, len);
         }
         let most = if chance < 5 { 1 } else { 30 };
-        let count = 1 + noise.bits() as usize % most;
+        let count = 1 + noise.next() as usize % most;
         if chance == 7 || count > room {
             return false;
         }
         room -= count;
         twin.tokens = noise.tokens(count, vocab);
-        twin.logits = noise.bits() as usize % (count + 1);
+        twin.logits = noise.next() as usize % (count + 1);
         true
     });
     order

@@ -16,6 +16,7 @@ mod random;
 
 mod allocations;
 mod gguf;
+mod golden;
 mod llama2c;
 mod models;
 mod open;

@@ -6,8 +6,9 @@
 use engine::{Architecture, Compute, Synthetic, SyntheticSource, TensorSource, Value};
 use kernels::quant::Format;
 
+use crate::random::Random;
 use crate::reference::Reference;
-use crate::sources::{Made, Noise, gpt2, llama};
+use crate::sources::{Made, gpt2, llama};
 use crate::trials::{Distance, distance, exact, load, score};
 
 /// What f32 loses, layer by layer: 1.1e-5 was the most among all shapes below.
@@ -19,7 +20,7 @@ const BYTES: Distance = Distance { largest: 0.12, rms: 0.06 };
 
 #[track_caller]
 fn check_within(bound: Distance, what: &str, source: &dyn TensorSource, count: usize) {
-    let tokens = Noise(3).tokens(count, source.tensor("token_embd.weight").unwrap().unwrap().shape[1]);
+    let tokens = Random(3).tokens(count, source.tensor("token_embd.weight").unwrap().unwrap().shape[1]);
     let compute = Compute::new(Some(2)).unwrap();
     let got = score(&load(source, &compute), &compute, &exact(count), &tokens);
     let away = distance(&got, &Reference::new(source).logits(&tokens));
@@ -79,7 +80,7 @@ fn quantised_formats_lose_nothing_but_the_rounding_of_activations() {
             let made = Made::lively(&spec);
             let (model, reference) = (load(&made, &compute), Reference::in_bytes(&made));
             let away = |seed: u64| {
-                let tokens = Noise(seed).tokens(2, spec.vocab);
+                let tokens = Random(seed).tokens(2, spec.vocab);
                 distance(&score(&model, &compute, &exact(2), &tokens), &reference.logits(&tokens)).largest
             };
             let mut all: Vec<f64> = (0..15).map(away).collect();
@@ -186,7 +187,7 @@ fn wider_heads() {
     let (queries, keys) = (4 * 26, 2 * 26);
     let mut made = Made::lively(&spec).set("llama.attention.key_length", unsigned(26));
     made = made.set("llama.attention.value_length", unsigned(26)).set("llama.rope.dimension_count", unsigned(26));
-    let mut noise = Noise(11);
+    let mut noise = Random(11);
     for layer in 0..spec.layers {
         for (part, shape) in
             [("q", [64, queries]), ("k", [64, keys]), ("v", [64, keys]), ("output", [queries, spec.width])]
@@ -220,7 +221,7 @@ fn fused_projections() {
     }
     check("fused", &fused, 40);
     let compute = Compute::new(Some(1)).unwrap();
-    let tokens = Noise(5).tokens(30, spec.vocab);
+    let tokens = Random(5).tokens(30, spec.vocab);
     let [one, three] = [&fused, &apart].map(|source| score(&load(source, &compute), &compute, &exact(30), &tokens));
     assert_eq!(one, three);
 }

@@ -79,11 +79,11 @@ impl Reference {
     /// All tensors of a source as f64.
     pub fn new(source: &dyn TensorSource) -> Self {
         let plain = Kernels::with(Isa::Scalar).unwrap();
-        let tensor = |name: String| {
-            let tensor = source.tensor(&name).unwrap().unwrap();
+        let tensor = |name: &str| {
+            let tensor = source.tensor(name).unwrap().unwrap();
             let mut values = vec![0.0; tensor.shape.iter().product()];
             plain.dequantise(tensor.format, &tensor.data, &mut values);
-            (name, values.into_iter().map(f64::from).collect())
+            (name.to_owned(), values.into_iter().map(f64::from).collect())
         };
         let tensors = source.names().into_iter().map(tensor).collect();
         Self { sizes: Sizes::read(source), tensors, in_bytes: BTreeSet::new() }
@@ -93,7 +93,7 @@ impl Reference {
     pub fn in_bytes(source: &dyn TensorSource) -> Self {
         let mut names = source.names();
         names.retain(|name| PackedWeights::supports(source.tensor(name).unwrap().unwrap().format));
-        Self { in_bytes: names.into_iter().collect(), ..Self::new(source) }
+        Self { in_bytes: names.into_iter().map(str::to_owned).collect(), ..Self::new(source) }
     }
 
     /// The logits of every position of a text.

@@ -6,25 +6,17 @@ use engine::{Architecture, Metadata, Result, Synthetic, SyntheticSource, Tensor,
 use kernels::Kernels;
 use kernels::quant::Format;
 
-/// Numbers that look random and are the same in every run.
-pub struct Noise(pub u64);
+use crate::random::Random;
 
-impl Noise {
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
+impl Random {
     /// From −1 to 1.
     pub fn value(&mut self) -> f32 {
-        (self.bits() >> 40) as f32 / (1 << 23) as f32 - 1.0
+        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
     }
 
     /// Some tokens of a vocabulary.
     pub fn tokens(&mut self, count: usize, vocab: usize) -> Vec<u32> {
-        (0..count).map(|_| (self.bits() % vocab as u64) as u32).collect()
+        (0..count).map(|_| (self.next() % vocab as u64) as u32).collect()
     }
 }
 
@@ -60,7 +52,7 @@ pub struct Made {
 impl Made {
     /// A copy of all that a source has.
     pub fn of(source: &dyn TensorSource) -> Self {
-        let owned = |name: &String| {
+        let owned = |name: &&str| {
             let tensor = source.tensor(name).unwrap().unwrap();
             let (name, data) = (tensor.name.into_owned().into(), tensor.data.into_owned().into());
             Tensor { name, data, ..tensor }
@@ -72,7 +64,7 @@ impl Made {
     /// are not zeros. A part that is left out, or taken twice, shows in the logits.
     pub fn lively(spec: &Synthetic) -> Self {
         let mut made = Self::of(&SyntheticSource::new(Synthetic { format: Format::F32, ..spec.clone() }));
-        let mut noise = Noise(spec.seed);
+        let mut noise = Random(spec.seed);
         for tensor in &mut made.tensors {
             let (middle, reach, format) = match &tensor.shape[..] {
                 [_] if tensor.name.ends_with("norm.weight") => (1.0, 0.5, Format::F32),
@@ -144,12 +136,8 @@ impl TensorSource for Made {
         &self.metadata
     }
 
-    fn names(&self) -> Vec<String> {
-        self.tensors.iter().map(|tensor| tensor.name.to_string()).collect()
-    }
-
-    fn size(&self, name: &str) -> Result<Option<usize>> {
-        Ok(self.tensor(name)?.map(|tensor| tensor.data.len()))
+    fn names(&self) -> Vec<&str> {
+        self.tensors.iter().map(|tensor| &*tensor.name).collect()
     }
 
     fn tensor(&self, name: &str) -> Result<Option<Tensor<'_>>> {

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use engine::{CacheType, Compute, Model, Segment, State, StateOptions, TensorSource};
+use engine::{CacheType, Compute, LoadOptions, Model, Segment, State, StateOptions, TensorSource};
 
 /// A model of a source that is whole.
 pub fn load(source: &dyn TensorSource, compute: &Compute) -> Model {
-    Model::load(source, compute, &mut |_, _| ()).unwrap()
+    Model::load(source, compute, &mut LoadOptions::default()).unwrap()
 }
 
 /// A state whose cache loses nothing, with room for the logits of `block` tokens in a pass.
