@@ -1,9 +1,13 @@
 //! The arguments of the command line.
 
+mod generate;
+
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
+
+pub use generate::Generate;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -14,6 +18,8 @@ pub enum Command {
     Demo(Demo),
     /// Examine the machine.
     Doctor(Doctor),
+    /// Let a model go on from a text.
+    Generate(Box<Generate>),
 }
 
 /// How to profile the demonstration.
@@ -78,6 +84,7 @@ struct Line {
 
 #[derive(Debug, Subcommand)]
 enum Sub {
+    Generate(Box<Generate>),
     Doctor(Doctor),
 }
 
@@ -93,12 +100,18 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match Line::try_parse_from(words) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
+        Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: None, demo }) => Ok(Command::Demo(demo)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Ok(Command::Text(without_brackets(&error.render().to_string())))
         }
         Err(error) => Err(complaint(&error, arguments)),
     }
+}
+
+/// Whether a word is the name of a command.
+pub fn is_command(word: &str) -> bool {
+    <Line as clap::CommandFactory>::command().find_subcommand(word).is_some()
 }
 
 /// Help with values as we write them, `N` and not `<N>`; columns stay where they are.

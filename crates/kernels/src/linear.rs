@@ -3,6 +3,7 @@
 //! What a decoder computes from one input (queries, keys and values; gate and up) is divided among the threads together: one
 //! region instead of three, and one end to wait for.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::gemm::job::{Job, Right};
@@ -16,9 +17,16 @@ const PRODUCTS_PER_NS: f64 = 100.0;
 const BYTES_PER_NS: f64 = 45.0;
 
 /// Rows of a file that stay in the cache while all activations meet them.
-const ROWS_TOGETHER: usize = 16;
+const ROWS_TOGETHER: usize = GROUP;
+/// From so many activations on, rows of a file are packed in passing: a product of packed rows is so much faster.
+const PACKED_FROM: usize = 4;
 /// Weights that are made f32 at a time.
 const UNPACKED: usize = 512;
+
+thread_local! {
+    /// A group for each format and width that a thread has packed in passing: few, since a model has few.
+    static PACKED: RefCell<Vec<PackedWeights>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Weights with an output per row.
 #[derive(Debug, Clone, Copy)]
@@ -227,6 +235,15 @@ impl Kernels {
         for (block, bytes) in bytes.chunks(ROWS_TOGETHER * row_bytes).enumerate() {
             let first = block * ROWS_TOGETHER;
             let places = first..first + bytes.len() / row_bytes;
+            if let Some(activations) = activations.filter(|all| all.rows() >= PACKED_FROM && places.len() == GROUP) {
+                // SAFETY: this part has these columns for itself.
+                let mut out = unsafe { out.part(places.clone()) };
+                self.packed_in_passing(weights, bytes, activations, &mut out);
+                if let Some(bias) = bias {
+                    (0..activations.rows()).for_each(|row| self.add_assign(out.row_mut(row), &bias[places.clone()]));
+                }
+                continue;
+            }
             for row in 0..input.rows() {
                 let out = &mut out.row_mut(row)[places.clone()];
                 match activations {
@@ -238,6 +255,21 @@ impl Kernels {
                 }
             }
         }
+    }
+
+    /// One group of rows, packed into memory that its thread keeps.
+    fn packed_in_passing(self, weights: WeightsInFile<'_>, bytes: &[u8], x: &Activations, out: &mut Outputs<'_>) {
+        let WeightsInFile { format, inputs, .. } = weights;
+        PACKED.with_borrow_mut(|kept| {
+            let fits = |packed: &PackedWeights| (packed.format(), packed.columns()) == (format, inputs);
+            let place = kept.iter().position(fits).unwrap_or_else(|| {
+                kept.push(PackedWeights::zeroed(format, GROUP, inputs));
+                kept.len() - 1
+            });
+            let packed = &mut kept[place];
+            packed.groups_mut().for_each(|group| group.pack(bytes));
+            self.matmul_packed(packed.whole(), x, out);
+        });
     }
 
     /// Rows of floats in any precision, times f32.

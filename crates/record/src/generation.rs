@@ -125,9 +125,6 @@ pub struct GenerationMemory {
     /// The most that the process had in memory, where the system tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss: Option<u64>,
-    /// Allocations while tokens were generated, per token, where they were counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allocations_per_token: Option<f64>,
 }
 
 impl Generation {

@@ -91,8 +91,5 @@ fn memory(generation: &Generation) -> String {
     if let Some(peak) = memory.peak_rss {
         parts.push(format!("peak of the process {}", bytes(peak)));
     }
-    if let Some(count) = memory.allocations_per_token {
-        parts.push(format!("allocations per token {}", digits(count)));
-    }
     parts.join(", ")
 }

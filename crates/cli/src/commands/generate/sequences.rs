@@ -89,3 +89,9 @@ impl<'a> Sequences<'a> {
         self.all.into_iter().map(text).collect()
     }
 }
+
+impl Sequence<'_> {
+    fn add(&mut self, chosen: &Chosen, ends: bool) {
+        let _ = (chosen, ends);
+    }
+}
