@@ -124,12 +124,13 @@ impl Arm {
                 Some(command)
             }
             Kind::Llama2c => llama2c(program, row.format, files.llama2c.as_deref()?, work),
-            Kind::Candle => {
+            Kind::Candle => Some(candle(program, &files.gguf, work)),
+            // Its graphs keep f32 tables beside the weights: of a model of a billion f32 there would be three copies.
+            Kind::OnnxRuntime if row.shape.is_large() && row.format == Format::F32 => None,
+            Kind::OnnxRuntime => {
+                let numbers = [work.threads, work.prompt, work.tokens, work.repeats].map(|number| number.to_string());
                 let mut command = Command::new(program);
-                command
-                    .arg(&files.gguf)
-                    .args([work.prompt, work.tokens, work.repeats].map(|number| number.to_string()));
-                command.env("RAYON_NUM_THREADS", work.threads.to_string());
+                command.arg(ONNX_PROGRAM).arg(&files.gguf).args(numbers);
                 Some(command)
             }
         }
@@ -167,6 +168,13 @@ fn llama_bench(program: &Path, model: &Path, work: Work) -> Command {
     for (option, number) in numbers {
         command.arg(option).arg(number.to_string());
     }
+    command
+}
+
+fn candle(program: &Path, model: &Path, work: Work) -> Command {
+    let mut command = Command::new(program);
+    command.arg(model).args([work.prompt, work.tokens, work.repeats].map(|number| number.to_string()));
+    command.env("RAYON_NUM_THREADS", work.threads.to_string());
     command
 }
 
