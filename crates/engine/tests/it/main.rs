@@ -1,5 +1,8 @@
 //! The engine through its public face, one module per room.
 
+#[global_allocator]
+static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
+
 mod folder;
 mod memory;
 mod random;
@@ -7,20 +10,14 @@ mod reference;
 mod sources;
 mod trials;
 
-mod equal;
-#[global_allocator]
-static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
-
-mod folder;
-mod random;
-
 mod allocations;
+mod equal;
 mod gguf;
 mod golden;
 mod llama2c;
 mod models;
 mod open;
 mod quantise;
+mod safetensors;
 mod sample;
 mod tokenizer;
-mod safetensors;
