@@ -26,6 +26,20 @@ pub struct AttentionJob<'a> {
 }
 
 impl AttentionJob<'_> {
+    #[track_caller]
+    fn check(&self, shape: &AttentionShape) {
+        let (queries, out) = (&self.task.queries.rows, &self.out);
+        assert!(self.task.shape == *shape, "jobs of different shapes: {shape:?} and {:?}", self.task.shape);
+        assert!(
+            (out.rows(), out.width()) == (queries.rows(), queries.width()),
+            "{} × {} results for {} × {} queries",
+            out.rows(),
+            out.width(),
+            queries.rows(),
+            queries.width()
+        );
+    }
+
     fn kv_heads(&self) -> usize {
         self.task.heads().div_ceil(self.task.shape.group)
     }
@@ -56,10 +70,13 @@ impl Kernels {
     /// The attention of every job, on the threads of a pool where there is enough to do. All jobs have the same shape.
     ///
     /// # Panics
-    /// Where a result has another shape than its queries, or the scratch is too short.
+    /// Where jobs have different shapes, a result has another shape than its queries, or the scratch is too short.
     #[track_caller]
-    pub fn attention_on(self, pool: &Pool, jobs: &[AttentionJob<'_>], scratch: &mut [f32]) {
+    pub fn attention_on(self, pool: &Pool, jobs: &mut [AttentionJob<'_>], scratch: &mut [f32]) {
+        // Borrowed for ourselves alone, though all threads read what to do: nobody else may write to these places meanwhile.
+        let jobs = &*jobs;
         let Some(first) = jobs.first() else { return };
+        jobs.iter().for_each(|job| job.check(&first.task.shape));
         let one = scratch_of_one(&first.task.shape);
         let parts = pool.parts(jobs.iter().map(AttentionJob::nanoseconds).sum());
         assert!(one * parts <= scratch.len(), "{} f32 of scratch for {parts} threads", scratch.len());
@@ -71,7 +88,8 @@ impl Kernels {
                 if unit >= units {
                     break;
                 }
-                // SAFETY: every unit is taken once, and writes what no other does.
+                // SAFETY: `jobs` are borrowed uniquely until all units have run; every unit is taken once, and writes what no other
+                // does.
                 unsafe { self.attention_unit(jobs, unit, scratch) };
             }
         });

@@ -167,7 +167,9 @@ impl Kernels {
     /// Computes layers that have the same input, on the threads of a pool where there is enough to do. The bits do not
     /// depend on the threads, nor on which layers are computed together.
     #[track_caller]
-    pub fn linear_on(self, pool: &Pool, input: &LinearInput<'_>, layers: &[Linear<'_>]) {
+    pub fn linear_on(self, pool: &Pool, input: &LinearInput<'_>, layers: &mut [Linear<'_>]) {
+        // Borrowed for ourselves alone, though all threads read what to do: nobody else may write to these places meanwhile.
+        let layers = &*layers;
         layers.iter().for_each(|layer| layer.check(input));
         let rows = input.rows();
         if rows == 0 {
@@ -176,8 +178,8 @@ impl Kernels {
         let parts = pool.parts(layers.iter().map(|layer| layer.weights.nanoseconds(rows)).sum());
         pool.run(parts, |part| {
             for layer in layers {
-                // SAFETY: `layers` are borrowed until all parts have run, each stands for a unique borrow of its output, and parts
-                // have no column in common.
+                // SAFETY: `layers` are borrowed uniquely until all parts have run, each stands for a unique borrow of its output,
+                // and parts have no column in common.
                 unsafe { self.linear_part(input, layer, [part, parts]) };
             }
         });

@@ -70,7 +70,9 @@ fn store(pass: &Pass<'_>, layer: Layer<'_>, buffers: &Buffers<'_>, cache: &mut K
     let config = &pass.model.config;
     let (queries, keys) = (config.queries(), config.keys());
     let stride = queries + 2 * keys;
-    hotloop::scope!(steps::CACHE, bytes = pass.rows * 8 * keys, tokens = pass.rows);
+    // What is read as f32, and what is written.
+    let written = cache.shape().bytes_per_position() / config.layers;
+    hotloop::scope!(steps::CACHE, bytes = pass.rows * (8 * keys + written), tokens = pass.rows);
     for (segment, first_row, first_position) in pass.segments() {
         let of = |offset: usize| NewRows {
             rows: &buffers.qkv[first_row * stride + offset..],
@@ -91,9 +93,7 @@ fn attend(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>, cache: &
     hotloop::scope!(
         steps::ATTENTION,
         flops = 4 * width * seen(pass),
-        bytes = pass.segments().map(|(segment, _, first)| first + segment.tokens.len()).sum::<usize>()
-            * cache.shape().bytes_per_position()
-            / config.layers,
+        bytes = read(pass) * cache.shape().bytes_per_position() / config.layers + 8 * width * pass.rows,
         tokens = pass.rows
     );
     let mut rest = RowsMut::new(buffers.attended, pass.rows, width, width);
@@ -109,8 +109,17 @@ fn attend(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>, cache: &
             let queries = Queries { rows, first_head: 0, first_position };
             jobs.push(AttentionJob { task: Attention { shape, queries, keys, values }, out });
         }
-        pass.compute.kernels.attention_on(pass.pool(), &jobs, buffers.attention);
+        pass.compute.kernels.attention_on(pass.pool(), &mut jobs, buffers.attention);
     }
+}
+
+/// Positions that the queries of a segment see together, of all segments.
+fn read(pass: &Pass<'_>) -> usize {
+    let window = pass.model.config.window.unwrap_or(usize::MAX);
+    let of_segment = |(segment, _, first): (&crate::Segment<'_>, usize, usize)| {
+        first + segment.tokens.len() - (first + 1).saturating_sub(window)
+    };
+    pass.segments().map(of_segment).sum()
 }
 
 /// Pairs of a query and a position that it sees.

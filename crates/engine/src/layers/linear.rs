@@ -32,8 +32,8 @@ pub(crate) fn project(compute: &Compute, input: Input<'_>, projections: Projecti
         kernels.quantise_activations_on(pool, input.rows, bytes);
         &*bytes
     });
-    let layers: ArrayVec<_, 3> = projections.into_iter().map(linear).collect();
-    kernels.linear_on(pool, &LinearInput { values: input.rows, width: input.width, bytes }, &layers);
+    let mut layers: ArrayVec<_, 3> = projections.into_iter().map(linear).collect();
+    kernels.linear_on(pool, &LinearInput { values: input.rows, width: input.width, bytes }, &mut layers);
 }
 
 fn linear(projection: Projection<'_>) -> Linear<'_> {

@@ -160,7 +160,7 @@ impl Config {
 /// The number of rows of the embedding: metadata may count tokens that have none.
 fn vocab(source: &dyn TensorSource) -> Result<usize> {
     let missing = || Error::malformed("the tensor token_embd.weight is missing: this is not a whole model");
-    let embedding = source.tensor("token_embd.weight")?.ok_or_else(missing)?;
+    let embedding = source.info("token_embd.weight")?.ok_or_else(missing)?;
     match embedding.shape[..] {
         [_, tokens] if (1..=MOST_TOKENS).contains(&tokens) => Ok(tokens),
         _ => Err(Error::malformed(format!("tensor token_embd.weight: the shape {:?} is none", embedding.shape))),
@@ -248,7 +248,7 @@ impl<'a> Keys<'a> {
         };
         match (kind, factor) {
             (Some("none"), _) | (None, None) => Ok(1.0),
-            (Some("linear") | None, Some(factor)) if factor > 0.0 => Ok(factor),
+            (Some("linear") | None, Some(factor)) if factor > 0.0 && factor.is_normal() => Ok(factor),
             (Some("linear") | None, Some(0.0)) => Ok(1.0),
             (Some("linear"), None) => Ok(1.0),
             (Some("linear") | None, Some(factor)) => Err(Error::malformed(format!("a rope stretched by {factor}"))),

@@ -21,6 +21,7 @@ impl Model {
     ///
     /// Where it refuses, nothing has changed.
     pub fn forward(&self, compute: &Compute, state: &mut State, segments: &[Segment<'_>]) -> Result<()> {
+        state.check(&self.config, compute)?;
         let rows = self.check(state, segments)?;
         hotloop::scope!(steps::FORWARD, tokens = rows);
         let logits = segments.iter().map(|segment| segment.logits).sum();
@@ -44,24 +45,12 @@ impl Model {
     fn check(&self, state: &State, segments: &[Segment<'_>]) -> Result<usize> {
         let (mut rows, mut logits) = (0, 0);
         for (number, segment) in segments.iter().enumerate() {
-            let Segment { sequence, tokens, .. } = *segment;
-            if sequence >= state.sequences() || segments[..number].iter().any(|other| other.sequence == sequence) {
-                return Err(Error::refused(format!("sequence {sequence} is none, or twice in one pass")));
+            self.check_segment(state, segment)?;
+            let sequence = segment.sequence;
+            if segments[..number].iter().any(|other| other.sequence == sequence) {
+                return Err(Error::refused(format!("sequence {sequence} is twice in one pass")));
             }
-            if tokens.is_empty() || segment.logits > tokens.len() {
-                return Err(Error::refused(format!("{} tokens and {} logits of them", tokens.len(), segment.logits)));
-            }
-            if let Some(token) = tokens.iter().find(|token| **token as usize >= self.config.vocab) {
-                return Err(Error::refused(format!("token {token} of a vocabulary of {}", self.config.vocab)));
-            }
-            let (len, context) = (state.len(sequence), state.context());
-            if tokens.len() > context - len {
-                return Err(Error::refused(format!(
-                    "the context is full: {} more tokens behind {len} of {context}",
-                    tokens.len()
-                )));
-            }
-            rows += tokens.len();
+            rows += segment.tokens.len();
             logits += segment.logits;
         }
         if rows > state.block() || logits > state.most_logits() {
@@ -71,16 +60,30 @@ impl Model {
         Ok(rows)
     }
 
-    /// Computes all tokens of a long text, block by block; the logits of the last `logits` tokens of the last block are in the
-    /// state then.
-    pub fn prefill(&self, compute: &Compute, state: &mut State, sequence: usize, tokens: &[u32]) -> Result<()> {
-        let room = state.context().saturating_sub(state.len(sequence));
-        if tokens.len() > room {
-            let tokens = tokens.len();
-            return Err(Error::refused(format!(
-                "{tokens} tokens do not fit into the {room} that are left of the context"
-            )));
+    /// Whether a sequence can go on so.
+    fn check_segment(&self, state: &State, segment: &Segment<'_>) -> Result<()> {
+        let Segment { sequence, tokens, logits } = *segment;
+        if sequence >= state.sequences() {
+            return Err(Error::refused(format!("sequence {sequence} of {}, counted from 0", state.sequences())));
         }
+        if tokens.is_empty() || logits > tokens.len() {
+            return Err(Error::refused(format!("{} tokens and {logits} logits of them", tokens.len())));
+        }
+        if let Some(token) = tokens.iter().find(|token| **token as usize >= self.config.vocab) {
+            return Err(Error::refused(format!("token {token} of a vocabulary of {}", self.config.vocab)));
+        }
+        let (len, context, more) = (state.len(sequence), state.context(), tokens.len());
+        if more > context - len {
+            return Err(Error::refused(format!("the context is full: {more} more tokens behind {len} of {context}")));
+        }
+        Ok(())
+    }
+
+    /// Computes all tokens of a long text, block by block; the logits of the last token are in the state then.
+    ///
+    /// Where it refuses, nothing has changed.
+    pub fn prefill(&self, compute: &Compute, state: &mut State, sequence: usize, tokens: &[u32]) -> Result<()> {
+        self.check_segment(state, &Segment { sequence, tokens, logits: 1 })?;
         let blocks = tokens.chunks(state.block());
         let last = blocks.len().saturating_sub(1);
         for (number, tokens) in blocks.enumerate() {

@@ -55,6 +55,8 @@ pub struct Memory {
 #[derive(Debug)]
 pub struct State {
     plan: Plan,
+    /// Of the model that it was made for.
+    config: Config,
     scratch: Scratch,
     pooled: bool,
     pub(crate) cache: KvCache,
@@ -70,6 +72,7 @@ pub struct State {
 struct Plan {
     block: usize,
     logits: usize,
+    threads: usize,
     vocab: usize,
     width: usize,
     qkv: usize,
@@ -123,9 +126,13 @@ impl Plan {
         let width = |layer: &LayerWeights| {
             layer.qkv.iter().chain(&layer.gate).chain([&layer.up]).any(LinearLayer::is_quantised)
         };
+        // More tokens than there are places for cannot come, nor more logits than tokens.
+        let places = options.context.unwrap_or(config.context).saturating_mul(options.sequences);
+        let block = options.block.min(places);
         Self {
-            block: options.block,
-            logits: options.logits,
+            block,
+            logits: options.logits.min(block),
+            threads: compute.pool.threads(),
             vocab: config.vocab,
             width: config.width,
             qkv: config.queries() + 2 * config.keys(),
@@ -140,25 +147,24 @@ impl Plan {
         }
     }
 
-    /// The lengths of the parts for so many rows, in the order of [`Buffers`].
+    /// The lengths of the parts, in the order of [`Buffers`]; as large as can be where they cannot be counted.
     fn lengths(&self) -> [usize; 8] {
         let rows = self.block;
         let Self { width, qkv, queries, ffn, .. } = *self;
-        [
-            rows * width,
-            rows * width,
-            rows * qkv,
-            rows * queries,
-            rows * ffn,
-            rows * ffn,
-            self.logits * self.vocab,
-            self.attention,
-        ]
+        let parts = [(rows, width), (rows, width), (rows, qkv), (rows, queries), (rows, ffn), (rows, ffn)];
+        let mut lengths = [0; 8];
+        for (length, (rows, width)) in lengths.iter_mut().zip(parts) {
+            *length = rows.saturating_mul(width);
+        }
+        lengths[6] = self.logits.saturating_mul(self.vocab);
+        lengths[7] = self.attention;
+        lengths
     }
 
     /// Each part begins at a cache line.
     fn arena(&self) -> usize {
-        self.lengths().iter().map(|len| len.next_multiple_of(16)).sum()
+        let whole = |len: usize| len.checked_next_multiple_of(16).unwrap_or(usize::MAX);
+        self.lengths().into_iter().map(whole).fold(0, usize::saturating_add)
     }
 
     fn scratch(&self) -> Scratch {
@@ -247,6 +253,7 @@ impl State {
         Ok(Self {
             scratch: plan.scratch(),
             plan,
+            config: config.clone(),
             pooled: options.pooled,
             cache: KvCache::new(shape),
             rope: config.rope.as_ref().map(|rope| {
@@ -326,6 +333,18 @@ impl State {
     /// For how many tokens of a pass there can be logits.
     pub(crate) fn most_logits(&self) -> usize {
         self.plan.logits
+    }
+
+    /// Whether a pass of this model on these threads fits into it.
+    pub(crate) fn check(&self, config: &Config, compute: &Compute) -> Result<()> {
+        if self.config != *config {
+            return Err(Error::refused("this state was made for another model"));
+        }
+        let (threads, most) = (compute.pool.threads(), self.plan.threads);
+        if threads > most {
+            return Err(Error::refused(format!("a pass on {threads} threads in a state that was made for {most}")));
+        }
+        Ok(())
     }
 
     /// What a pass works on.

@@ -4,7 +4,7 @@ use kernels::quant::{Format, GROUP, PackedWeights};
 use kernels::{LinearWeights, PackedMatrix, WeightsInFile};
 
 use super::Config;
-use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorSource, check_finite, memory};
+use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorInfo, TensorSource, check_finite, memory};
 
 /// All weights of a model.
 #[derive(Debug)]
@@ -167,7 +167,7 @@ impl<'a> Loader<'a, '_> {
         let mut total = 0usize;
         for name in self.source.names() {
             if let Some(info) = self.source.info(name)? {
-                total = total.saturating_add(info.bytes()?);
+                total = total.saturating_add(info.bytes().map_err(|error| error.about(info.shown()))?);
             }
         }
         Ok(total)
@@ -186,15 +186,27 @@ impl<'a> Loader<'a, '_> {
         let tied = !self.has("output.weight")?;
         let head = self.matrix(if tied { "token_embd" } else { "output" }, [width, vocab])?;
         let rope_factors = match &self.config.rope {
-            Some(rope) if self.has("rope_freqs.weight")? => Some(self.floats("rope_freqs.weight", &[rope.dims / 2])?),
+            Some(rope) if self.has("rope_freqs.weight")? => Some(self.rope_factors(rope.dims / 2)?),
             _ => None,
         };
         Ok(Weights { embedding, positions, layers, final_norm, head, rope_factors })
     }
 
+    fn rope_factors(&mut self, pairs: usize) -> Result<Vec<f32>> {
+        let name = "rope_freqs.weight";
+        let factors = self.floats(name, &[pairs])?;
+        if factors.iter().any(|factor| *factor <= 0.0) {
+            return Err(Error::malformed(format!("tensor {name}: frequencies cannot be divided by zero or less")));
+        }
+        Ok(factors)
+    }
+
     fn embedding(&mut self) -> Result<Embedding> {
         let name = "token_embd.weight";
         let tensor = self.tensor(name, &[self.config.width, self.config.vocab])?;
+        if !self.options.in_place {
+            check_finite(&tensor)?;
+        }
         let (format, row_bytes) = (tensor.format, tensor.data.len() / self.config.vocab);
         let rows = self.source.keep(name)?.ok_or_else(|| missing(name))?;
         Ok(Embedding { format, row_bytes, rows })
@@ -296,7 +308,12 @@ impl<'a> Loader<'a, '_> {
                 "tensor {name}: the shape is {found:?}, not {shape:?} as the sizes ask for"
             )));
         }
-        self.done += tensor.data.len();
+        let info = TensorInfo { name: name.to_owned(), format: tensor.format, shape: tensor.shape.clone() };
+        let (found, wanted) = (tensor.data.len(), info.bytes().map_err(|error| error.about(info.shown()))?);
+        if found != wanted {
+            return Err(Error::malformed(format!("tensor {name}: {found} bytes, not {wanted} as its shape asks for")));
+        }
+        self.done += found;
         if let Some(progress) = &mut self.options.progress {
             progress(self.done, self.total);
         }

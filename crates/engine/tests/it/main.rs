@@ -20,4 +20,5 @@ mod open;
 mod quantise;
 mod safetensors;
 mod sample;
+mod refusals;
 mod tokenizer;
