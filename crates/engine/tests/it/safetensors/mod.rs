@@ -227,7 +227,7 @@ fn a_real_model_comes_back() {
     let model = open(&folder.write("model.safetensors", file(&parts))).unwrap();
     let (target, pool) = (folder.path("again.gguf"), Pool::new(2));
     let options = QuantiseOptions { format: Format::F32, pool: &pool, overwrite: false };
-    quantise(&*model, &target, &options, &mut |_, _| {}).unwrap();
+    quantise(&*model, &target, &options, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
     let again = gguf::File::open(&target).unwrap();
     for name in real.names() {
         let (ours, theirs) = (again.tensor(name).unwrap().unwrap(), real.tensor(name).unwrap().unwrap());
