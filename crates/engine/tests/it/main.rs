@@ -18,7 +18,7 @@ mod llama2c;
 mod models;
 mod open;
 mod quantise;
+mod refusals;
 mod safetensors;
 mod sample;
-mod refusals;
 mod tokenizer;
