@@ -35,7 +35,10 @@ fn main() -> ExitCode {
 /// Where help on what was meant is found.
 fn hint(arguments: &[String]) -> String {
     let command = arguments.first().filter(|first| args::is_command(first));
-    format!("`hotloop {}--help` shows what can be asked for", command.map_or_else(String::new, |name| format!("{name} ")))
+    format!(
+        "`hotloop {}--help` shows what can be asked for",
+        command.map_or_else(String::new, |name| format!("{name} "))
+    )
 }
 
 /// The text goes to standard output while it comes, the figures to standard error behind it.

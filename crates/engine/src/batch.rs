@@ -96,7 +96,9 @@ impl<'a> Batch<'a> {
     ) -> Result<Self> {
         if options.sequences > MOST_SEQUENCES {
             let asked = options.sequences;
-            return Err(Error::refused(format!("{asked} sequences at the same time; at most {MOST_SEQUENCES} are possible")));
+            return Err(Error::refused(format!(
+                "{asked} sequences at the same time; at most {MOST_SEQUENCES} are possible"
+            )));
         }
         let options = StateOptions {
             logits: options.logits.max(options.sequences),

@@ -2,6 +2,7 @@
 //!
 //! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what one generation writes.
 
+mod batch;
 mod catalogue;
 mod compute;
 mod error;
@@ -16,11 +17,14 @@ mod metadata;
 mod model;
 mod open;
 mod quantise;
+pub mod safetensors;
+mod sample;
 pub mod steps;
 mod synthetic;
 mod tensor;
 mod tokenizer;
 
+pub use batch::{Batch, BatchSettings, Chosen, End, MOST_SEQUENCES, Request};
 pub use compute::Compute;
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;
@@ -29,6 +33,7 @@ pub use metadata::{Array, Metadata, Value};
 pub use model::{Architecture, Config, LoadOptions, Memory, Model, Rope, Segment, State, StateOptions, Weights};
 pub use open::open;
 pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
+pub use sample::{Sampler, Sampling, Shown, StopSequences};
 pub use synthetic::{Synthetic, SyntheticSource};
 pub use tensor::{KeptBytes, PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
 pub use tokenizer::{Encode, Stream, Tokenizer};

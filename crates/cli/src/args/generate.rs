@@ -23,7 +23,11 @@ pub struct Generate {
     #[arg(long, value_name = "FILE", conflicts_with = "synthetic", help = "the model: GGUF, safetensors or llama2.c")]
     pub model: Option<PathBuf>,
     /// Random weights.
-    #[arg(long, value_name = "SIZES", help = "random weights: small, medium, or sizes such as d=768,layers=12,type=q4_0")]
+    #[arg(
+        long,
+        value_name = "SIZES",
+        help = "random weights: small, medium, or sizes such as d=768,layers=12,type=q4_0"
+    )]
     pub synthetic: Option<String>,
     /// The text to go on from.
     #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file", help = "the text to go on from")]
@@ -82,8 +86,13 @@ pub struct Choice {
         help = "above 1: makes the last 64 tokens less likely (default 1)")]
     pub repetition_penalty: f32,
     /// What chance follows from.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true,
-        help = "the same seed gives the same text (default 0)")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        hide_default_value = true,
+        help = "the same seed gives the same text (default 0)"
+    )]
     pub seed: u64,
     /// Whether to go on.
     #[arg(long, help = "go on where the model would end")]
@@ -122,7 +131,10 @@ pub struct Machine {
     #[arg(long, help = "use the weights as they lie in the file: starts at once, computes more slowly")]
     pub in_place: bool,
     /// What keeping keys and values is worth.
-    #[arg(long, help = "keep no keys and values: every token computes all before it again, to see what keeping is worth")]
+    #[arg(
+        long,
+        help = "keep no keys and values: every token computes all before it again, to see what keeping is worth"
+    )]
     pub no_kv_cache: bool,
     /// What keeping memory is worth.
     #[arg(long, help = "keep no scratch memory between tokens, to see what keeping is worth")]

@@ -30,6 +30,7 @@ enum Kind {
     },
     Llama2c,
     Candle,
+    OnnxRuntime,
 }
 
 /// One contender.
@@ -65,9 +66,18 @@ const PEERS: &[(&str, Kind, &[&str])] = &[
     ("llama.cpp", LLAMA_CPP, &["llama.cpp/build/bin/llama-bench", "llama.cpp-full/build/bin/llama-bench"]),
     ("ik_llama", IK_LLAMA, &["ik_llama.cpp/build/bin/llama-bench"]),
     ("ik_llama -rtr", IK_LLAMA_REPACKED, &["ik_llama.cpp/build/bin/llama-bench"]),
+    ("ONNX Runtime", Kind::OnnxRuntime, &["venv/bin/python3"]),
     ("candle", Kind::Candle, &["candle/release/engines-candle"]),
     (LLAMA2C, Kind::Llama2c, &["llama2.c/forward-f32"]),
 ];
+
+const ONNX_PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/onnx_llama.py");
+
+/// Whether this Python has what the program needs.
+fn has_onnx(python: &Path) -> bool {
+    let output = Command::new(python).args(["-c", "import gguf, numpy, onnx, onnxruntime"]).output();
+    output.is_ok_and(|output| output.status.success())
+}
 
 /// Ours and all peers, whether they are there or not.
 pub fn all(folders: &[PathBuf]) -> Vec<Arm> {
@@ -77,8 +87,8 @@ pub fn all(folders: &[PathBuf]) -> Vec<Arm> {
     let mut arms = Vec::from(ours);
     arms.extend(PEERS.iter().map(|&(name, kind, places)| {
         let files = || folders.iter().flat_map(|folder| places.iter().map(|place| folder.join(place)));
-        let program = files().find(|file| file.is_file());
-        let how = || format!("no folder of HOTLOOP_PEERS has {}; benches/README.md tells how to build it", places[0]);
+        let program = files().find(|file| file.is_file() && (!matches!(kind, Kind::OnnxRuntime) || has_onnx(file)));
+        let how = || format!("no folder of HOTLOOP_PEERS has its {}; benches/README.md tells how to get it", places[0]);
         Arm { name, program: program.ok_or_else(how), kind }
     }));
     arms
@@ -114,12 +124,13 @@ impl Arm {
                 Some(command)
             }
             Kind::Llama2c => llama2c(program, row.format, files.llama2c.as_deref()?, work),
-            Kind::Candle => {
+            Kind::Candle => Some(candle(program, &files.gguf, work)),
+            // Its graphs keep f32 tables beside the weights: of a model of a billion f32 there would be three copies.
+            Kind::OnnxRuntime if row.shape.is_large() && row.format == Format::F32 => None,
+            Kind::OnnxRuntime => {
+                let numbers = [work.threads, work.prompt, work.tokens, work.repeats].map(|number| number.to_string());
                 let mut command = Command::new(program);
-                command
-                    .arg(&files.gguf)
-                    .args([work.prompt, work.tokens, work.repeats].map(|number| number.to_string()));
-                command.env("RAYON_NUM_THREADS", work.threads.to_string());
+                command.arg(ONNX_PROGRAM).arg(&files.gguf).args(numbers);
                 Some(command)
             }
         }
@@ -157,6 +168,13 @@ fn llama_bench(program: &Path, model: &Path, work: Work) -> Command {
     for (option, number) in numbers {
         command.arg(option).arg(number.to_string());
     }
+    command
+}
+
+fn candle(program: &Path, model: &Path, work: Work) -> Command {
+    let mut command = Command::new(program);
+    command.arg(model).args([work.prompt, work.tokens, work.repeats].map(|number| number.to_string()));
+    command.env("RAYON_NUM_THREADS", work.threads.to_string());
     command
 }
 

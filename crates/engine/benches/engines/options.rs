@@ -21,7 +21,7 @@ Options:
 
 Variables:
   HOTLOOP_PEERS   folders with the peers, as PATH has them; benches/README.md says what is searched there. The models are
-                  made in `models` of the first of them, 16 GiB all together; those of a quick run 0.2
+                  made in `models` of the first of them, 13 GiB all together; those of a quick run 0.2
   HOTLOOP_ISA     the instruction set of our kernels
 ";
 

@@ -5,6 +5,7 @@
 mod plan;
 mod stretch;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use kernels::Pool;
@@ -50,7 +51,8 @@ pub struct Converted {
     pub fallback: bool,
 }
 
-/// Writes the model with its matrices in another format. `progress` is told how many bytes of the source are done, and of how many.
+/// Writes the model with its matrices in another format. `progress` is told how many bytes of the source are done, and of how many;
+/// where it breaks, the work ends with an error, and nothing is left.
 ///
 /// Matrices get the format asked for; with Q4_K and Q5_K the output, or the embedding that stands for it, gets Q6_K, which
 /// decides over the quality of every token. Rows that are no whole blocks of it fall back as llama.cpp does it: Q4_K to Q5_0,
@@ -62,7 +64,7 @@ pub fn quantise(
     source: &dyn TensorSource,
     target: &Path,
     options: &QuantiseOptions<'_>,
-    progress: &mut dyn FnMut(u64, u64),
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Summary> {
     let named = |error: Error| match source.file() {
         Some(file) => error.in_file(file),
@@ -88,7 +90,7 @@ struct Work<'a> {
     stretches: Stretches<'a>,
     done: u64,
     total: u64,
-    progress: &'a mut dyn FnMut(u64, u64),
+    progress: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 }
 
 impl Work<'_> {
@@ -103,8 +105,10 @@ impl Work<'_> {
         let (done, total) = (self.done, self.total);
         self.stretches.convert(plan, &tensor.data, |converted, source_bytes| {
             writer.write(converted)?;
-            progress(done + source_bytes as u64, total);
-            Ok(())
+            match progress(done + source_bytes as u64, total) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(Error::refused("it was stopped; nothing was written")),
+            }
         })?;
         self.done += plan.source_bytes as u64;
         drop(tensor);

@@ -1,5 +1,8 @@
 //! The engine through its public face, one module per room.
 
+#[global_allocator]
+static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
+
 mod folder;
 mod memory;
 mod random;
@@ -7,6 +10,7 @@ mod reference;
 mod sources;
 mod trials;
 
+mod allocations;
 mod equal;
 mod gguf;
 mod golden;
@@ -15,4 +19,6 @@ mod models;
 mod open;
 mod quantise;
 mod refusals;
+mod safetensors;
+mod sample;
 mod tokenizer;

@@ -1,5 +1,6 @@
 //! Models in other formats.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use engine::gguf::File;
@@ -17,6 +18,7 @@ fn run(source: &dyn TensorSource, target: &Path, format: Format, threads: usize)
     let summary = quantise(source, target, &options, &mut |done, total| {
         assert!(done > last.0 && done <= total, "{done} of {total} after {last:?}");
         last = (done, total);
+        ControlFlow::Continue(())
     })?;
     assert_eq!(last, (summary.source_bytes, summary.source_bytes));
     assert_eq!(std::fs::metadata(target).unwrap().len(), summary.file_bytes);
@@ -177,7 +179,7 @@ fn a_file_can_replace_itself() {
     assert_eq!(run(&file, &path, Format::Q8_0, 1).unwrap_err().kind(), ErrorKind::Refused);
     let pool = Pool::new(2);
     let options = QuantiseOptions { format: Format::Q8_0, pool: &pool, overwrite: true };
-    quantise(&file, &path, &options, &mut |_, _| {}).unwrap();
+    quantise(&file, &path, &options, &mut |_, _| ControlFlow::Continue(())).unwrap();
     assert_eq!(file.info("blk.0.attn_q.weight").unwrap().unwrap().format, Format::F32);
     assert_eq!(File::open(&path).unwrap().info("blk.0.attn_q.weight").unwrap().unwrap().format, Format::Q8_0);
     assert_eq!(folder.names(), ["model.gguf"]);
@@ -206,4 +208,18 @@ fn a_vocabulary_alone_is_refused() {
     let folder = Folder::new();
     let error = run(&Model::default(), &folder.path("out"), Format::Q8_0, 1).unwrap_err();
     assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("vocabulary alone"), "{error}");
+}
+
+#[test]
+fn work_that_is_stopped_leaves_nothing() {
+    let (folder, pool) = (Folder::new(), Pool::new(2));
+    let options = QuantiseOptions { format: Format::Q8_0, pool: &pool, overwrite: false };
+    let mut pieces = 0;
+    let error = quantise(&model(), &folder.path("out"), &options, &mut |_, _| {
+        pieces += 1;
+        if pieces < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })
+    .unwrap_err();
+    assert!(error.to_string().contains("it was stopped"), "{error}");
+    assert_eq!((pieces, folder.names().len()), (3, 0));
 }

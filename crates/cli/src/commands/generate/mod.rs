@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use engine::{Batch, BatchSettings, Compute, Request, Sampling, StateOptions};
-use record::{GENERATION_SCHEMA, GENERATION_VERSION, Generation, GenerationMemory, GenerationSettings, GenerationSpeed, Tool};
+use record::{
+    GENERATION_SCHEMA, GENERATION_VERSION, Generation, GenerationMemory, GenerationSettings, GenerationSpeed, Tool,
+};
 
 use super::Refusal;
 use crate::args::Generate;

@@ -1,6 +1,7 @@
 //! The texts of a batch while they grow.
 
 use std::io::Write;
+use std::sync::atomic::Ordering;
 
 use engine::{Chosen, End, StopSequences, Stream, Tokenizer};
 use record::GeneratedText;
@@ -21,6 +22,8 @@ struct Sequence<'a> {
     stop: StopSequences,
     tokens: Vec<u32>,
     text: String,
+    /// How much of the text has been shown.
+    written: usize,
     ended: Option<&'static str>,
 }
 
@@ -31,6 +34,7 @@ impl<'a> Sequences<'a> {
             stop: StopSequences::new(&options.stop),
             tokens: Vec::new(),
             text: String::new(),
+            written: 0,
             ended: None,
         };
         let all = (0..options.machine.batch).map(sequence).collect();
@@ -67,9 +71,9 @@ impl<'a> Sequences<'a> {
 
     /// Writes what is left: of several texts all, each under its number.
     pub fn finish(&mut self, out: &mut Option<&mut dyn Write>) {
-        let single = self.all.len() == 1;
+        let (single, interrupted) = (self.all.len() == 1, INTERRUPTED.load(Ordering::Relaxed));
         for (number, sequence) in self.all.iter_mut().enumerate() {
-            sequence.end(if INTERRUPTED.load(std::sync::atomic::Ordering::Relaxed) { "interrupted" } else { "limit" });
+            sequence.end(if interrupted { "interrupted" } else { "limit" });
             if !single {
                 write(out, &format!("--- text {} ---\n", number + 1));
             }
@@ -92,6 +96,50 @@ impl<'a> Sequences<'a> {
 
 impl Sequence<'_> {
     fn add(&mut self, chosen: &Chosen, ends: bool) {
-        let _ = (chosen, ends);
+        self.tokens.push(chosen.token);
+        if ends {
+            return self.end("end");
+        }
+        let shown = self.stop.push(self.stream.push(chosen.token));
+        self.text.push_str(shown.text);
+        if shown.ended {
+            self.ended = Some("stop");
+        }
+        match chosen.end {
+            Some(End::Limit) => self.end("limit"),
+            Some(End::Context) => self.end("context"),
+            None => {}
+        }
+    }
+
+    /// Ends it, unless it has, with what was held back.
+    fn end(&mut self, why: &'static str) {
+        if self.ended.is_some() {
+            return;
+        }
+        let last = self.stop.push(self.stream.finish());
+        self.text.push_str(last.text);
+        if last.ended {
+            self.ended = Some("stop");
+        } else {
+            self.text.push_str(self.stop.finish());
+            self.ended = Some(why);
+        }
+    }
+
+    /// Writes what was not written yet.
+    fn show(&mut self, out: &mut Option<&mut dyn Write>) {
+        write(out, &self.text[self.written..]);
+        self.written = self.text.len();
+    }
+}
+
+/// Nobody reads what cannot be written; generating goes on for the figures.
+fn write(out: &mut Option<&mut dyn Write>, text: &str) {
+    if let Some(writer) = out
+        && !text.is_empty()
+        && writer.write_all(text.as_bytes()).and_then(|()| writer.flush()).is_err()
+    {
+        *out = None;
     }
 }

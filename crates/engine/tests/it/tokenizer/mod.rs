@@ -2,3 +2,4 @@
 
 mod hostile;
 mod small;
+mod vocabularies;

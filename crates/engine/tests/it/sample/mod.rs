@@ -1,0 +1,5 @@
+//! Choosing tokens, and ending.
+
+mod chance;
+mod settings;
+mod stop;
