@@ -52,10 +52,10 @@ fn select(candidates: &mut Vec<Candidate>, count: usize) {
     candidates.truncate(count);
 }
 
-/// Turns logits into weights: e^((x − largest) / temperature).
-pub(super) fn to_weights(candidates: &mut [Candidate], largest: f32, temperature: f32) {
+/// Turns logits into weights: e^((x − largest) · sharpness).
+pub(super) fn to_weights(candidates: &mut [Candidate], largest: f32, sharpness: f32) {
     for candidate in candidates {
-        candidate.value = exponential((candidate.value - largest) / temperature);
+        candidate.value = exponential((candidate.value - largest) * sharpness);
     }
 }
 

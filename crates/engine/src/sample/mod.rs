@@ -1,6 +1,6 @@
 //! Choosing the next token from its logits.
 //!
-//! In this order: the repetition penalty; the `top_k` largest logits; weights e^((x − largest) / temperature); of these the fewest that have
+//! In this order: the repetition penalty; the `top_k` largest logits; weights e^((x − largest) · 1 / temperature); of these the fewest that have
 //! `top_p` of the weight; those with at least `min_p` times the largest weight; one of them by chance, each as likely as its weight,
 //! counted through in the order of their ids.
 //!
@@ -22,6 +22,9 @@ use crate::{Error, Result};
 
 /// The longest window of the repetition penalty: as long as any context.
 const MAX_WINDOW: usize = 1 << 20;
+
+/// Weights from which on tokens are looked at for `top_p`, until they have enough of the probability. The last is every weight there is.
+const FLOORS: [f32; 4] = [0.02, 4e-4, 8e-6, 0.0];
 
 /// How the next token is chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,7 +146,7 @@ impl Sampler {
         if self.sampling.top_k > 0 {
             return self.sample_some(logits, largest);
         }
-        weigh(logits, largest, self.sampling.temperature, &mut self.weights, &mut self.sums);
+        weigh(logits, largest, self.sharpness(), &mut self.weights, &mut self.sums);
         if self.sampling.top_p < 1.0 || self.sampling.min_p > 0.0 { self.sample_heaviest() } else { self.sample_any() }
     }
 
@@ -154,9 +157,10 @@ impl Sampler {
 
     /// One of the largest logits.
     fn sample_some(&mut self, logits: &[f32], largest: f32) -> u32 {
-        let Sampling { temperature, top_k, top_p, min_p, .. } = self.sampling;
+        let Sampling { top_k, top_p, min_p, .. } = self.sampling;
+        let sharpness = self.sharpness();
         largest_logits(logits, top_k, f32::NEG_INFINITY, &mut self.candidates);
-        to_weights(&mut self.candidates, largest, temperature);
+        to_weights(&mut self.candidates, largest, sharpness);
         if top_p < 1.0 {
             let mass = mass(&self.candidates);
             first_with_mass(&mut self.candidates, mass * f64::from(top_p));
@@ -170,22 +174,39 @@ impl Sampler {
     fn sample_heaviest(&mut self) -> u32 {
         let Sampling { top_p, min_p, .. } = self.sampling;
         let total: f64 = self.sums.iter().map(|sum| f64::from(*sum)).sum();
-        // The largest weight is 1. All that weigh less than this weigh less than 1 − top_p together, so the cut is above them.
-        let light = (1.0 - top_p) / self.weights.len() as f32;
-        let floor = if top_p < 1.0 { light.max(min_p) } else { min_p };
+        if top_p < 1.0 {
+            let wanted = total * f64::from(top_p);
+            // The largest weight is 1, and a few tokens often have most of it: less and less is looked at until enough is found.
+            for floor in FLOORS {
+                self.gather(floor.max(min_p));
+                if mass(&self.candidates) >= wanted || floor <= min_p {
+                    break;
+                }
+            }
+            heaviest(&mut self.candidates, wanted, &mut self.histogram, &mut self.edge);
+        } else {
+            self.gather(min_p);
+        }
+        self.draw_candidate()
+    }
+
+    /// Takes all weights from `floor` on for candidates.
+    fn gather(&mut self, floor: f32) {
         self.candidates.clear();
+        let below = floor.next_down();
         above(
             &self.weights,
             &mut self.candidates,
-            |_| floor.next_down(),
+            |_| below,
             |candidates, id, value| {
                 candidates.push(Candidate { value, id });
             },
         );
-        if top_p < 1.0 {
-            heaviest(&mut self.candidates, total * f64::from(top_p), &mut self.histogram, &mut self.edge);
-        }
-        self.draw_candidate()
+    }
+
+    /// What differences of logits are multiplied with: finite, so that no difference stays none.
+    fn sharpness(&self) -> f32 {
+        (1.0 / self.sampling.temperature).min(f32::MAX)
     }
 
     /// One of all.

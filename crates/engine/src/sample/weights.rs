@@ -45,11 +45,11 @@ pub(super) fn above<S>(
     scan(state, rest, chunks.len() * LANES);
 }
 
-/// Writes e^((x − largest) / temperature) of every logit, zero for NaN; and the sums of the blocks.
-pub(super) fn weigh(logits: &[f32], largest: f32, temperature: f32, weights: &mut [f32], sums: &mut [f32]) {
+/// Writes e^((x − largest) · sharpness) of every logit, zero for NaN; and the sums of the blocks.
+pub(super) fn weigh(logits: &[f32], largest: f32, sharpness: f32, weights: &mut [f32], sums: &mut [f32]) {
     for ((weights, logits), sum) in weights.chunks_mut(BLOCK).zip(logits.chunks(BLOCK)).zip(sums) {
         for (weight, logit) in weights.iter_mut().zip(logits) {
-            *weight = exponential((*logit - largest) / temperature);
+            *weight = exponential((*logit - largest) * sharpness);
         }
         *sum = total(weights);
     }

@@ -45,10 +45,17 @@ pub(super) struct Vocabulary {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     kinds: Vec<Kind>,
-    /// Open addressing with linear steps; at most half full.
-    table: Vec<u32>,
+    /// Open addressing with linear steps; at most half full. Beside each id stand the upper bits of its hash, so that nothing else
+    /// has to be read of tokens that lie in the way.
+    table: Vec<Entry>,
     seed: Seeded,
     longest: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    hash: u32,
+    id: u32,
 }
 
 impl Vocabulary {
@@ -58,7 +65,7 @@ impl Vocabulary {
             bytes: Vec::with_capacity(count * 8),
             ends: Vec::with_capacity(count),
             kinds: Vec::with_capacity(count),
-            table: vec![NONE; (count * 2).next_power_of_two().max(2)],
+            table: vec![Entry { hash: 0, id: NONE }; (count * 2).next_power_of_two().max(2)],
             seed: Seeded::default(),
             longest: 0,
         }
@@ -75,8 +82,8 @@ impl Vocabulary {
     pub(super) fn enter(&mut self, id: u32) {
         let Some(bytes) = self.get(id).filter(|bytes| !bytes.is_empty()) else { return };
         let longest = self.longest.max(bytes.len());
-        if let Err(place) = self.search(bytes) {
-            self.table[place] = id;
+        if let Err((place, hash)) = self.search(bytes) {
+            self.table[place] = Entry { hash, id };
             self.longest = longest;
         }
     }
@@ -113,18 +120,22 @@ impl Vocabulary {
         self.search(bytes).ok()
     }
 
-    /// The token with these bytes, or the place where it would be.
-    fn search(&self, bytes: &[u8]) -> Result<u32, usize> {
+    /// The token with these bytes, or the place where it would be, with the hash that would stand there.
+    fn search(&self, bytes: &[u8]) -> Result<u32, (usize, u32)> {
         let mut hasher = self.seed.build_hasher();
         hasher.write(bytes);
-        let mask = self.table.len() - 1;
-        let mut place = hasher.finish() as usize & mask;
+        let hash = hasher.finish();
+        let (mask, upper) = (self.table.len() - 1, (hash >> 32) as u32);
+        let mut place = hash as usize & mask;
         loop {
-            match self.table[place] {
-                NONE => return Err(place),
-                id if self.get(id) == Some(bytes) => return Ok(id),
-                _ => place = (place + 1) & mask,
+            let entry = self.table[place];
+            if entry.id == NONE {
+                return Err((place, upper));
             }
+            if entry.hash == upper && self.get(entry.id) == Some(bytes) {
+                return Ok(entry.id);
+            }
+            place = (place + 1) & mask;
         }
     }
 }
