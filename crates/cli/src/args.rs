@@ -156,6 +156,11 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
         ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>'])),
         ErrorKind::InvalidValue => format!("{option} needs a value"),
         ErrorKind::TooManyValues => format!("{option} takes no value: `{}`", typed()),
+        ErrorKind::ArgumentConflict if is_option(context(ContextKind::PriorArg)) => {
+            let other = context(ContextKind::PriorArg).split([' ', '=']).next().unwrap_or_default();
+            format!("`{option}` and `{other}` do not go together")
+        }
+        ErrorKind::MissingRequiredArgument => format!("`{option}` is needed for that"),
         ErrorKind::ArgumentConflict => {
             // Which one it was is not told; the demonstration's options stand before the command.
             let first = arguments.iter().find(|argument| argument.starts_with('-'));
@@ -165,6 +170,10 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
         ErrorKind::ValueValidation => error.source().map_or_else(|| error.to_string(), ToString::to_string),
         _ => error.to_string().trim_start_matches("error: ").trim_end().to_owned(),
     }
+}
+
+fn is_option(word: &str) -> bool {
+    word.starts_with('-')
 }
 
 fn whole_number(option: &'static str, least: usize, most: usize) -> impl Fn(&str) -> Result<usize, String> + Clone {

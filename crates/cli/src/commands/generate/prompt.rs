@@ -1,6 +1,6 @@
 //! The text to go on from, as tokens.
 
-use engine::{ChatTemplate, Encode, Message, Tokenizer};
+use engine::{Encode, Tokenizer};
 
 use crate::args::Generate;
 use crate::commands::Refusal;
@@ -40,11 +40,6 @@ fn text(options: &Generate) -> Result<String, Refusal> {
 
 /// What the model was trained to see in a chat.
 fn chat(options: &Generate, tokenizer: &Tokenizer, text: &str) -> Result<String, Refusal> {
-    let template = ChatTemplate::of(tokenizer)?;
-    let mut messages = Vec::new();
-    if let Some(system) = &options.system {
-        messages.push(Message { role: "system".to_owned(), content: system.clone() });
-    }
-    messages.push(Message { role: "user".to_owned(), content: text.to_owned() });
-    Ok(template.render(&messages, true)?)
+    let _ = (options, tokenizer);
+    Ok(text.to_owned())
 }
