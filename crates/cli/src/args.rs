@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 mod generate;
+mod quantize;
 
 use std::error::Error as _;
 
@@ -8,6 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
 pub use generate::Generate;
+pub use quantize::Quantize;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -20,6 +22,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Let a model go on from a text.
     Generate(Box<Generate>),
+    /// Write a model in another format.
+    Quantize(Quantize),
 }
 
 /// How to profile the demonstration.
@@ -85,6 +89,7 @@ struct Line {
 #[derive(Debug, Subcommand)]
 enum Sub {
     Generate(Box<Generate>),
+    Quantize(Quantize),
     Doctor(Doctor),
 }
 
@@ -101,6 +106,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     match Line::try_parse_from(words) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
+        Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: None, demo }) => Ok(Command::Demo(demo)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Ok(Command::Text(without_brackets(&error.render().to_string())))
@@ -147,6 +153,7 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
             let hint = if meant.is_empty() { String::new() } else { format!("; `{meant}` is a command") };
             format!("unknown argument `{}`{hint}", context(ContextKind::InvalidSubcommand))
         }
+        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>'])),
         ErrorKind::InvalidValue => format!("{option} needs a value"),
         ErrorKind::TooManyValues => format!("{option} takes no value: `{}`", typed()),
         ErrorKind::ArgumentConflict if is_option(context(ContextKind::PriorArg)) => {
@@ -237,6 +244,10 @@ mod tests {
             ("--top-n=3", "unknown argument `--top-n=3`"),
             ("doctor --top 3", "unknown argument `--top`"),
             ("doctor --threads", "--threads needs a value"),
+            ("quantize", "IN is missing"),
+            ("quantize a b", "--type is missing"),
+            ("quantize a b --type q9", "--type takes one of f32, f16, q4_0"),
+            ("quantize a b c --type q8_0", "unknown argument `c`"),
             ("doctor --threads=0", "from 1 to 4096, not `0`"),
             ("--top 3 doctor", "`--top` does not go with a command"),
         ] {

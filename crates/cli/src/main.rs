@@ -28,6 +28,11 @@ fn main() -> ExitCode {
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Generate(options)) => generate(&options),
+        Ok(Command::Quantize(options)) => match commands::quantize::run(&options) {
+            Ok(quantisation) if options.json => write(&quantisation.to_json()),
+            Ok(quantisation) => write(&report::quantisation_text(&quantisation)),
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
         Err(error) => refuse(&error, &hint(&arguments)),
     }
 }

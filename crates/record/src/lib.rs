@@ -9,6 +9,7 @@ mod generation;
 mod limits;
 mod machine;
 mod noise;
+mod quantisation;
 
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
@@ -22,3 +23,4 @@ pub use machine::{
     ProfilerClock,
 };
 pub use noise::{Jitter, Noise, Pressure};
+pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};

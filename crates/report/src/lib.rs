@@ -3,7 +3,9 @@
 mod doctor;
 mod generation;
 mod layout;
+mod quantisation;
 mod units;
 
 pub use doctor::text as doctor_text;
 pub use generation::text as generation_text;
+pub use quantisation::text as quantisation_text;

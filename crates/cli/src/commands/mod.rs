@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod doctor;
 pub mod generate;
+pub mod quantize;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
