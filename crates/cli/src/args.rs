@@ -160,7 +160,6 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
             let other = context(ContextKind::PriorArg).split([' ', '=']).next().unwrap_or_default();
             format!("`{option}` and `{other}` do not go together")
         }
-        ErrorKind::MissingRequiredArgument => format!("`{option}` is needed for that"),
         ErrorKind::ArgumentConflict => {
             // Which one it was is not told; the demonstration's options stand before the command.
             let first = arguments.iter().find(|argument| argument.starts_with('-'));
