@@ -11,6 +11,7 @@ mod runner;
 mod steps;
 
 mod files;
+mod fuzz;
 mod kernels;
 mod layers;
 mod metadata;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{kernels, layers, tidy};
+use crate::{fuzz, kernels, layers, tidy};
 
 /// One gate. It can fail, and it can be run alone by its name.
 pub struct Step {
@@ -124,6 +124,12 @@ pub static STEPS: &[Step] = &[
             run("cargo test -p benches --profile bench --all-targets"),
             run("cargo bench -p kernels -- --quick"),
         ]),
+    },
+    Step {
+        name: "fuzz",
+        about: "files made by a fuzzer, 20 seconds for each reader of model files",
+        needs_cpp: true,
+        action: Action::Check(fuzz::check),
     },
     Step {
         name: "isas",

@@ -1,9 +1,15 @@
 //! The arguments of the command line.
 
+mod generate;
+mod quantize;
+
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
+
+pub use generate::Generate;
+pub use quantize::Quantize;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -14,6 +20,10 @@ pub enum Command {
     Demo(Demo),
     /// Examine the machine.
     Doctor(Doctor),
+    /// Let a model go on from a text.
+    Generate(Box<Generate>),
+    /// Write a model in another format.
+    Quantize(Quantize),
 }
 
 /// How to profile the demonstration.
@@ -78,6 +88,8 @@ struct Line {
 
 #[derive(Debug, Subcommand)]
 enum Sub {
+    Generate(Box<Generate>),
+    Quantize(Quantize),
     Doctor(Doctor),
 }
 
@@ -93,12 +105,19 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match Line::try_parse_from(words) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
+        Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
+        Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: None, demo }) => Ok(Command::Demo(demo)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Ok(Command::Text(without_brackets(&error.render().to_string())))
         }
         Err(error) => Err(complaint(&error, arguments)),
     }
+}
+
+/// Whether a word is the name of a command.
+pub fn is_command(word: &str) -> bool {
+    <Line as clap::CommandFactory>::command().find_subcommand(word).is_some()
 }
 
 /// Help with values as we write them, `N` and not `<N>`; columns stay where they are.
@@ -134,8 +153,13 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
             let hint = if meant.is_empty() { String::new() } else { format!("; `{meant}` is a command") };
             format!("unknown argument `{}`{hint}", context(ContextKind::InvalidSubcommand))
         }
+        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>'])),
         ErrorKind::InvalidValue => format!("{option} needs a value"),
         ErrorKind::TooManyValues => format!("{option} takes no value: `{}`", typed()),
+        ErrorKind::ArgumentConflict if is_option(context(ContextKind::PriorArg)) => {
+            let other = context(ContextKind::PriorArg).split([' ', '=']).next().unwrap_or_default();
+            format!("`{option}` and `{other}` do not go together")
+        }
         ErrorKind::ArgumentConflict => {
             // Which one it was is not told; the demonstration's options stand before the command.
             let first = arguments.iter().find(|argument| argument.starts_with('-'));
@@ -145,6 +169,10 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
         ErrorKind::ValueValidation => error.source().map_or_else(|| error.to_string(), ToString::to_string),
         _ => error.to_string().trim_start_matches("error: ").trim_end().to_owned(),
     }
+}
+
+fn is_option(word: &str) -> bool {
+    word.starts_with('-')
 }
 
 fn whole_number(option: &'static str, least: usize, most: usize) -> impl Fn(&str) -> Result<usize, String> + Clone {
@@ -215,6 +243,10 @@ mod tests {
             ("--top-n=3", "unknown argument `--top-n=3`"),
             ("doctor --top 3", "unknown argument `--top`"),
             ("doctor --threads", "--threads needs a value"),
+            ("quantize", "IN is missing"),
+            ("quantize a b", "--type is missing"),
+            ("quantize a b --type q9", "--type takes one of f32, f16, q4_0"),
+            ("quantize a b c --type q8_0", "unknown argument `c`"),
             ("doctor --threads=0", "from 1 to 4096, not `0`"),
             ("--top 3 doctor", "`--top` does not go with a command"),
         ] {

@@ -27,10 +27,36 @@ fn main() -> ExitCode {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
-        Err(error) if arguments.first().is_some_and(|first| first == "doctor") => {
-            refuse(&error, "`hotloop doctor --help` shows what can be asked for")
+        Ok(Command::Generate(options)) => generate(&options),
+        Ok(Command::Quantize(options)) => match commands::quantize::run(&options) {
+            Ok(quantisation) if options.json => write(&quantisation.to_json()),
+            Ok(quantisation) => write(&report::quantisation_text(&quantisation)),
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
+        Err(error) => refuse(&error, &hint(&arguments)),
+    }
+}
+
+/// Where help on what was meant is found.
+fn hint(arguments: &[String]) -> String {
+    let command = arguments.first().filter(|first| args::is_command(first));
+    format!(
+        "`hotloop {}--help` shows what can be asked for",
+        command.map_or_else(String::new, |name| format!("{name} "))
+    )
+}
+
+/// The text goes to standard output while it comes, the figures to standard error behind it.
+fn generate(options: &args::Generate) -> ExitCode {
+    let mut stdout = std::io::stdout();
+    match commands::generate::run(options, &mut stdout) {
+        Ok(generation) if options.json => write(&generation.to_json()),
+        Ok(generation) => {
+            // Figures that nobody can be shown are no failure of the text.
+            let _ = write!(std::io::stderr().lock(), "\n{}", report::generation_text(&generation));
+            ExitCode::SUCCESS
         }
-        Err(error) => refuse(&error, "`hotloop --help` shows what can be asked for"),
+        Err(refusal) => refuse(&refusal.error, refusal.hint),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line as it is used: the built program, its output and its exit codes.
 
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn hotloop<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
@@ -212,4 +213,81 @@ fn doctor_tells_people_in_lines_that_fit() {
     }
     let longest = report.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(100), "{longest:?}:\n{report}");
+}
+
+/// A small checkpoint of llama2.c, which takes no program to write: dimension 32, hidden 64, a layer, 2 heads, 8 tokens.
+fn checkpoint(folder: &Folder) -> PathBuf {
+    let mut bytes: Vec<u8> = [32, 64, 1, 2, 1, 8, 16].iter().flat_map(|size: &i32| size.to_le_bytes()).collect();
+    let floats = 8 * 32 + 32 + 2 * 32 * 32 + 2 * 32 * 16 + 32 + 3 * 32 * 64 + 32 + 16 * 16;
+    bytes.extend((0..floats).flat_map(|i| ((i as f32 * 0.37).sin() * 0.1).to_le_bytes()));
+    let path = folder.0.join("model.bin");
+    std::fs::write(&path, bytes).expect("a file can be written");
+    path
+}
+
+/// Removed when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hotloop-cli-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder can be made");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn quantize(source: &Path, target: &Path, more: &[&str]) -> Output {
+    let paths = [OsStr::new("quantize"), source.as_os_str(), target.as_os_str()];
+    run(paths.into_iter().chain(more.iter().map(OsStr::new)))
+}
+
+#[test]
+fn quantize_writes_a_model_that_can_be_read() {
+    let folder = Folder::new("quantize");
+    let (source, target) = (checkpoint(&folder), folder.0.join("model.gguf"));
+    let output = quantize(&source, &target, &["--type", "q4_k", "--threads", "2"]);
+    let stdout = text(&output.stdout);
+    assert_eq!((text(&output.stderr), output.status.code()), ("", Some(0)));
+    for part in ["written", "model.gguf", "8 q5_0", "fallbacks", "rows of 32", "on 2 threads"] {
+        assert!(stdout.contains(part), "{part} is missing:\n{stdout}");
+    }
+    // What was written can be converted again.
+    let again = folder.0.join("again.gguf");
+    let output = quantize(&target, &again, &["--type=F16", "--json"]);
+    let document = record::Quantisation::from_json(text(&output.stdout)).expect("it is the document");
+    assert_eq!((document.format.as_str(), document.tensors.len()), ("f16", 11));
+    assert_eq!(std::fs::metadata(&again).map(|about| about.len()).ok(), Some(document.file_bytes));
+    let query = document.tensors.iter().find(|tensor| tensor.name == "blk.0.attn_q.weight").expect("it is there");
+    assert_eq!((query.from.as_str(), query.to.as_str(), query.shape.as_slice()), ("q5_0", "f16", [32, 32].as_slice()));
+}
+
+#[test]
+fn quantize_says_what_cannot_be_done() {
+    let folder = Folder::new("refused");
+    let (source, target) = (checkpoint(&folder), folder.0.join("model.gguf"));
+    let refused = |source: &Path, target: &Path, reason: &str, hint: &str| {
+        let output = quantize(source, target, &["--type", "q8_0"]);
+        let stderr = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{stderr}");
+        assert!(stderr.starts_with("error: ") && stderr.contains(reason), "{reason} is not in:\n{stderr}");
+        assert!(stderr.contains(&format!("\n\nhint: {hint}")), "{hint} is not in:\n{stderr}");
+    };
+    refused(&folder.0.join("none"), &target, "none: No such file", "check the path");
+    refused(&folder.0, &target, "this is a folder", "");
+    std::fs::write(folder.0.join("page"), "<html>").expect("a file can be written");
+    refused(&folder.0.join("page"), &target, "a web page", "convert the model");
+    std::fs::write(&target, "precious").expect("a file can be written");
+    refused(&source, &target, "the file is there already", "give another name, or --force");
+    assert_eq!(std::fs::read(&target).ok().as_deref(), Some(b"precious".as_slice()));
+    let output = quantize(&source, &target, &["--type", "q8_0", "--force"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(std::fs::read(&target).is_ok_and(|bytes| bytes.starts_with(b"GGUF")));
+    let left = std::fs::read_dir(&folder.0).expect("it is there").count();
+    assert_eq!(left, 3, "nothing half written is left");
 }

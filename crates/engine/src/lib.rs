@@ -2,26 +2,40 @@
 //!
 //! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what one generation writes.
 
-mod error;
-mod metadata;
-mod tensor;
-
+mod batch;
 mod catalogue;
+mod chat;
+mod compute;
+mod error;
 mod finite;
 pub mod gguf;
+mod kv_cache;
+mod layers;
 pub mod llama2c;
 mod mapping;
+mod memory;
+mod metadata;
+mod model;
 mod open;
-
-mod chat;
+mod quantise;
+pub mod safetensors;
 mod sample;
+pub mod steps;
+mod synthetic;
+mod tensor;
 mod tokenizer;
 
+pub use batch::{Batch, BatchSettings, Chosen, End, MOST_SEQUENCES, Request};
 pub use chat::{ChatTemplate, Message, Prompt};
+pub use compute::Compute;
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;
+pub use kv_cache::CacheType;
 pub use metadata::{Array, Metadata, Value};
+pub use model::{Architecture, Config, LoadOptions, Memory, Model, Rope, Segment, State, StateOptions, Weights};
 pub use open::open;
+pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
 pub use sample::{Sampler, Sampling, Shown, StopSequences};
-pub use tensor::{Tensor, TensorInfo, TensorSource};
+pub use synthetic::{Synthetic, SyntheticSource};
+pub use tensor::{KeptBytes, PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
 pub use tokenizer::{Encode, Stream, Tokenizer};

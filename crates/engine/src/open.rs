@@ -3,21 +3,38 @@
 use std::path::Path;
 
 use crate::mapping::Mapping;
-use crate::{Error, Result, TensorSource, gguf, llama2c};
+use crate::{Error, Result, TensorSource, gguf, llama2c, safetensors};
 
 /// Opens a model, whatever its format: the name of the file does not matter.
 ///
-/// Known are GGUF and the checkpoints of llama2.c. Of anything else the error says what it looks like.
+/// Known are GGUF, the models of Hugging Face (by their folder, a `.safetensors` file or the list of shards) and the checkpoints
+/// of llama2.c. Of anything else the error says what it looks like.
 pub fn open(path: &Path) -> Result<Box<dyn TensorSource>> {
+    if safetensors::is_model_folder(path) {
+        return Ok(Box::new(safetensors::Model::open(path)?));
+    }
     let bytes = Mapping::open(path)?;
     if bytes.starts_with(gguf::MAGIC) {
         return Ok(Box::new(gguf::File::open(path)?));
+    }
+    if safetensors::is_one(&bytes) || is_list_of_shards(&bytes) {
+        return Ok(Box::new(safetensors::Model::open(path)?));
     }
     if llama2c::is_one(&bytes) {
         return Ok(Box::new(llama2c::File::open(path)?));
     }
     let kind = looks_like(&bytes);
     Err(Error::unsupported(format!("this is no model file that can be read; {kind}")).in_file(path))
+}
+
+/// Whether this is JSON that says which tensor is in which file.
+fn is_list_of_shards(bytes: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct List {
+        #[serde(rename = "weight_map")]
+        _weight_map: serde::de::IgnoredAny,
+    }
+    bytes.first() == Some(&b'{') && serde_json::from_slice::<List>(bytes).is_ok()
 }
 
 /// What a file that is no model seems to be, and what to do about it.

@@ -1,7 +1,10 @@
 //! The tensors of a model, wherever they come from.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::{Deref, Range};
 use std::path::Path;
+use std::sync::Arc;
 
 use kernels::quant::Format;
 
@@ -19,6 +22,45 @@ pub struct Tensor<'a> {
     pub shape: Vec<usize>,
     /// Its bytes: as many as shape and format ask for.
     pub data: Cow<'a, [u8]>,
+}
+
+/// Bytes that stay where they are as long as somebody needs them: part of a mapped file, or a copy.
+#[derive(Clone)]
+pub struct KeptBytes {
+    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    range: Range<usize>,
+}
+
+impl KeptBytes {
+    /// Part of what `owner` has.
+    ///
+    /// # Panics
+    /// Where it has less than that.
+    pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>, range: Range<usize>) -> Self {
+        assert!(owner.as_ref().as_ref().get(range.clone()).is_some(), "bytes {range:?} of fewer");
+        Self { owner, range }
+    }
+}
+
+impl From<Vec<u8>> for KeptBytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        let range = 0..bytes.len();
+        Self { owner: Arc::new(bytes), range }
+    }
+}
+
+impl Deref for KeptBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.owner.as_ref().as_ref()[self.range.clone()]
+    }
+}
+
+impl fmt::Debug for KeptBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeptBytes").field("range", &self.range).finish_non_exhaustive()
+    }
 }
 
 /// What a tensor is, without its numbers.
@@ -54,6 +96,11 @@ pub trait TensorSource {
         None
     }
 
+    /// The bytes of a tensor for longer than the source lives: a copy, unless there is a better way.
+    fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {
+        Ok(self.tensor(name)?.map(|tensor| tensor.data.into_owned().into()))
+    }
+
     /// Says that the bytes of that tensor will not be read again soon: pages of a file can go.
     fn release(&self, name: &str) {
         let _ = name;
@@ -87,6 +134,14 @@ impl TensorInfo {
         shown(&self.name)
     }
 }
+
+/// The key that says how the rows of queries and keys are ordered for rotation, where that is not as GGUF has it:
+/// [`PAIRING_HALVES`].
+pub const PAIRING_KEY: &str = "hotloop.rope.pairing";
+
+/// Rotated pairs are element i of the first half of a head and element i of the second, as in the files of Hugging Face. LLaMA
+/// models in GGUF have pairs side by side.
+pub const PAIRING_HALVES: &str = "halves";
 
 /// How errors call a tensor.
 pub(crate) fn shown(name: &str) -> String {

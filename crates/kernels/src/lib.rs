@@ -17,10 +17,12 @@ mod simd;
 
 mod activation;
 mod attention;
+mod attention_on;
 mod cache;
 mod elementwise;
 mod gemm;
 mod gemv;
+mod linear;
 mod loss;
 mod norm;
 pub mod quant;
@@ -43,9 +45,11 @@ pub use attention::{
     ATTENTION_PART, Attention, AttentionGradients, AttentionOut, AttentionShape, AttentionTape, CacheCells, CacheView,
     Queries, attention_backward_scratch, attention_decode_scratch, attention_prefill_scratch,
 };
+pub use attention_on::{AttentionJob, attention_on_scratch};
 pub use dispatch::Kernels;
 pub use gemm::{Matrix, MatrixMut, PackedMatrix, Product, WeightRows};
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
+pub use linear::{Linear, LinearInput, LinearWeights, WeightsInFile};
 pub use loss::IGNORED_TARGET;
 pub use memory::{AlignedBuffer, Plain};
 pub use norm::{LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};

@@ -122,6 +122,18 @@ impl<'a> RowsMut<'a> {
         (Self { width: column, ..self }, Self { data, width: self.width - column, ..self })
     }
 
+    /// Some columns of some rows.
+    ///
+    /// # Safety
+    /// No other view with one of these values is in use at the same time.
+    pub(crate) unsafe fn part(&self, rows: Range<usize>, columns: Range<usize>) -> RowsMut<'a> {
+        assert!(rows.start <= rows.end && rows.end <= self.rows);
+        assert!(columns.start <= columns.end && columns.end <= self.width);
+        // Wrapping: where no row is left, the stride may lead beyond the end.
+        let data = self.data.wrapping_add(rows.start * self.stride + columns.start);
+        RowsMut { data, rows: rows.len(), width: columns.len(), ..*self }
+    }
+
     /// The same for a shorter time.
     pub fn reborrow(&mut self) -> RowsMut<'_> {
         RowsMut { borrowed: PhantomData, ..*self }

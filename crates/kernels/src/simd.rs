@@ -72,8 +72,6 @@ pub(crate) trait Simd: Copy {
     unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize);
     /// Asks for the cache line of an address, which need not exist, into L2.
     fn prefetch(self, address: *const f32);
-    /// The same into L1: what comes from DRAM came slower into L2 (AMD Zen 4).
-    fn prefetch_near(self, address: *const u8);
 
     /// a + b
     fn add(self, a: Self::F, b: Self::F) -> Self::F;

@@ -1,7 +1,11 @@
 //! What was measured, as text for people. Pure: no file, clock or terminal is touched here.
 
 mod doctor;
+mod generation;
 mod layout;
+mod quantisation;
 mod units;
 
 pub use doctor::text as doctor_text;
+pub use generation::text as generation_text;
+pub use quantisation::text as quantisation_text;

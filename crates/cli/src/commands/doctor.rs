@@ -3,13 +3,8 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::machine::Chosen;
 
+use super::Refusal;
 use crate::args;
-
-/// What cannot be done, and what could be instead.
-pub struct Refusal {
-    pub error: String,
-    pub hint: &'static str,
-}
 
 /// The examination as text or JSON.
 pub fn run(options: &args::Doctor) -> Result<String, Refusal> {

@@ -2,3 +2,34 @@
 
 pub mod demo;
 pub mod doctor;
+pub mod generate;
+pub mod quantize;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// What cannot be done, and what could be instead.
+#[derive(Debug)]
+pub struct Refusal {
+    pub error: String,
+    pub hint: &'static str,
+}
+
+impl From<engine::Error> for Refusal {
+    fn from(error: engine::Error) -> Self {
+        let hint = match error.kind() {
+            engine::ErrorKind::Io => "check the path and the rights to it",
+            engine::ErrorKind::Malformed => "get or convert the file again; nothing was changed",
+            engine::ErrorKind::Unsupported => "convert the model, or take another one",
+            _ => "`--help` behind the command shows what can be asked for",
+        };
+        Self { error: error.to_string(), hint }
+    }
+}
+
+/// On standard error, where that is a terminal. It is drawn when it is told to only: no thread of its own, no colour.
+pub fn progress(message: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:24} {percent:>3} %  {msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
+    let target = ProgressDrawTarget::stderr();
+    ProgressBar::with_draw_target(Some(0), target).with_style(style).with_message(message)
+}

@@ -12,10 +12,11 @@ mod write;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::catalogue::Catalogue;
 use crate::mapping::Mapping;
-use crate::{Error, Metadata, Result, Tensor, TensorInfo, TensorSource};
+use crate::{Error, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
 use read::Header;
 
 pub use write::Writer;
@@ -61,7 +62,7 @@ pub struct File {
 #[derive(Debug)]
 struct Part {
     path: Option<PathBuf>,
-    bytes: Mapping,
+    bytes: Arc<Mapping>,
 }
 
 /// Which bytes of which part.
@@ -84,7 +85,7 @@ impl File {
     /// A file that is in memory already. Shards cannot be found from there.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
         let header = read::header(&bytes)?;
-        Self::assemble(vec![(Part { path: None, bytes: Mapping::Memory(bytes) }, header)])
+        Self::assemble(vec![(Part { path: None, bytes: Arc::new(Mapping::Memory(bytes)) }, header)])
     }
 
     fn assemble(read: Vec<(Part, Header)>) -> Result<Self> {
@@ -131,6 +132,13 @@ impl TensorSource for File {
         self.parts.first()?.path.as_deref()
     }
 
+    fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {
+        Ok(self.tensors.get(name).map(|(_, place)| {
+            let mapping = Arc::clone(&self.parts[place.part].bytes);
+            KeptBytes::new(mapping, place.range.clone())
+        }))
+    }
+
     fn release(&self, name: &str) {
         if let Some((_, place)) = self.tensors.get(name) {
             self.parts[place.part].bytes.release(place.range.clone());
@@ -140,7 +148,7 @@ impl TensorSource for File {
 
 impl Part {
     fn open(path: &Path) -> Result<(Self, Header)> {
-        let bytes = Mapping::open(path)?;
+        let bytes = Arc::new(Mapping::open(path)?);
         let header = read::header(&bytes).map_err(|error| error.in_file(path))?;
         Ok((Self { path: Some(path.to_owned()), bytes }, header))
     }

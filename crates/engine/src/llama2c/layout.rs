@@ -15,6 +15,8 @@ const HEADER_BYTES: u64 = 256;
 const FIELDS: [&str; 7] =
     ["dimension", "hidden dimension", "layers", "heads", "key and value heads", "vocabulary", "context"];
 const VOCABULARY: usize = 5;
+/// The context is in no other size of the file, so that nothing else would notice a damaged one.
+const MAX_CONTEXT: usize = 1 << 22;
 
 /// Whether a file begins as versions 1 and 2 do.
 pub(super) fn has_magic(bytes: &[u8]) -> bool {
@@ -106,6 +108,9 @@ impl Header {
         if !heads.is_multiple_of(kv_heads) {
             return wrong(format!("{heads} heads do not share {kv_heads} key and value heads"));
         }
+        if self.context > MAX_CONTEXT {
+            return wrong(format!("a context of {} is beyond any model", self.context));
+        }
         if group == 0 || !dim.is_multiple_of(group) {
             return wrong(format!("a dimension of {dim} is not divided into groups of {group}"));
         }
@@ -118,7 +123,6 @@ impl Header {
             && self.hidden <= 1 << 18
             && self.layers <= 1 << 10
             && self.vocabulary <= 1 << 22
-            && (1..=1 << 22).contains(&self.context)
             && self.hidden >= self.dim / 4
     }
 

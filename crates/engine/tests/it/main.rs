@@ -4,12 +4,22 @@
 static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
 
 mod folder;
+mod memory;
 mod random;
+mod reference;
+mod sources;
+mod trials;
 
 mod allocations;
 mod chat;
+mod equal;
 mod gguf;
+mod golden;
 mod llama2c;
+mod models;
 mod open;
+mod quantise;
+mod refusals;
+mod safetensors;
 mod sample;
 mod tokenizer;

@@ -124,9 +124,6 @@ impl Simd for Neon {
     #[inline(always)]
     fn prefetch(self, _address: *const f32) {}
 
-    #[inline(always)]
-    fn prefetch_near(self, _address: *const u8) {}
-
     /// By integer arithmetic, as [`f32_to_f16`](crate::quant::f32_to_f16) does it for one value.
     #[inline(always)]
     unsafe fn store_f16_ptr(self, value: float32x4_t, to: *mut u16) {

@@ -71,7 +71,7 @@ impl Kernels {
     #[track_caller]
     pub fn gemm(self, product: Product<'_>, c: MatrixMut<'_>) {
         product.check(&c);
-        self.multiply_some(&Job::whole(&product, &c));
+        self.gemm_job(&Job::whole(&product, &c));
     }
 
     /// As [`Kernels::gemm`], on the threads of a pool where there is enough to do; with the same bits.
@@ -81,12 +81,13 @@ impl Kernels {
         let whole = Job::whole(&product, &c);
         let grid = split::grid(&product, pool);
         if grid == [1, 1] {
-            return self.multiply_some(&whole);
+            return self.gemm_job(&whole);
         }
-        pool.run(grid[0] * grid[1], |part| self.multiply_some(&whole.part(part, grid)));
+        pool.run(grid[0] * grid[1], |part| self.gemm_job(&whole.part(part, grid)));
     }
 
-    fn multiply_some(self, job: &Job<'_>) {
+    /// A job that may be empty.
+    pub(crate) fn gemm_job(self, job: &Job<'_>) {
         if !job.is_empty() {
             self.multiply(job);
         }

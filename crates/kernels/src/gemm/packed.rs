@@ -1,10 +1,10 @@
 //! Right factors that are packed once and used many times.
 
 use super::{DEPTH, Matrix, PANEL};
-use crate::Kernels;
 use crate::dispatch::kernels;
-use crate::memory::AlignedBuffer;
-use crate::quant::{bf16_to_f32, f16_to_f32};
+use crate::memory::{AlignedBuffer, Plain};
+use crate::quant::{Format, bf16_to_f32, f16_to_f32};
+use crate::{Kernels, Pool};
 
 /// A matrix of weights as the innermost loop reads it, the same on every instruction set.
 ///
@@ -69,6 +69,32 @@ impl PackedMatrix {
         Self { rows: inputs, cols, elements: elements(panels) }
     }
 
+    /// As [`PackedMatrix::from_rows`], of rows of `inputs` weights as they lie in a file, on the threads of a pool.
+    ///
+    /// # Panics
+    /// Where `file` is no whole number of rows, or the format is none of F32, F16 and BF16.
+    #[track_caller]
+    pub fn from_file(pool: &Pool, format: Format, inputs: usize, file: &[u8]) -> Self {
+        let shape = [inputs, outputs(file, inputs * format.block_bytes())];
+        let len = shape[1].div_ceil(PANEL) * PANEL * inputs;
+        let halves = || {
+            let mut panels = AlignedBuffer::zeroed(len);
+            fill(pool, shape, file, &mut panels, u16::from_le_bytes);
+            panels
+        };
+        let elements = match format {
+            Format::F32 => {
+                let mut panels = AlignedBuffer::zeroed(len);
+                fill(pool, shape, file, &mut panels, f32::from_le_bytes);
+                Elements::F32(panels)
+            }
+            Format::F16 => Elements::F16(halves()),
+            Format::BF16 => Elements::Bf16(halves()),
+            other => panic!("{} has blocks: see `PackedWeights`", other.name()),
+        };
+        Self { rows: inputs, cols: shape[1], elements }
+    }
+
     /// K: how many rows it has.
     pub fn rows(&self) -> usize {
         self.rows
@@ -111,6 +137,34 @@ impl PackedMatrix {
 pub(crate) fn panel_start([rows, cols]: [usize; 2], row: usize, panel: usize) -> usize {
     let depth = DEPTH.min(rows - row);
     row * cols.next_multiple_of(PANEL) + panel * depth * PANEL
+}
+
+/// Copies rows of a file into panels, a panel at a time: sixteen rows are read in step, the panel is written in order.
+fn fill<T: Plain + Send, const SIZE: usize>(
+    pool: &Pool,
+    [inputs, outputs]: [usize; 2],
+    file: &[u8],
+    panels: &mut [T],
+    read: fn([u8; SIZE]) -> T,
+) {
+    let (file, _) = file.as_chunks::<SIZE>();
+    let mut first = 0;
+    // A block of the depth lies in one piece, panel after panel.
+    for block in panels.chunks_mut((DEPTH * outputs.next_multiple_of(PANEL)).max(1)) {
+        let depth = DEPTH.min(inputs - first);
+        pool.run_rows(pool.threads(), block, depth * PANEL, |numbers, block| {
+            for (panel, to) in numbers.zip(block.chunks_mut(depth * PANEL)) {
+                let rows = panel * PANEL..outputs.min((panel + 1) * PANEL);
+                for (column, row) in rows.enumerate() {
+                    let from = &file[row * inputs + first..][..depth];
+                    for (to, from) in to[column..].iter_mut().step_by(PANEL).zip(from) {
+                        *to = read(*from);
+                    }
+                }
+            }
+        });
+        first += depth;
+    }
 }
 
 #[track_caller]

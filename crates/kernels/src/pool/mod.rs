@@ -10,7 +10,9 @@ mod cpus;
 mod patience;
 mod region;
 
+use std::ops::Range;
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
+use std::slice::from_raw_parts_mut;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicIsize};
@@ -112,6 +114,46 @@ impl Pool {
         }
     }
 
+    /// Runs `work` once for each item, on any of the threads, and returns when all are done: [`Pool::run`] for parts that have
+    /// something of their own to write to.
+    ///
+    /// ```
+    /// let mut rows = [[1, 2], [3, 4]];
+    /// kernels::Pool::new(2).run_each(&mut rows, |row| row.reverse());
+    /// assert_eq!(rows, [[2, 1], [4, 3]]);
+    /// ```
+    pub fn run_each<T: Send>(&self, items: &mut [T], work: impl Fn(&mut T) + Sync) {
+        let start = Items(items.as_mut_ptr());
+        self.run(items.len(), |part| {
+            // SAFETY: each part is run once, on one thread, and has an item of its own; they are borrowed until all have run.
+            work(unsafe { &mut *start.at(part) });
+        });
+    }
+
+    /// Divides `data`, rows of `width` values, among up to `parts` calls of `work`, which are told which rows they have.
+    #[track_caller]
+    pub fn run_rows<T: Send>(
+        &self,
+        parts: usize,
+        data: &mut [T],
+        width: usize,
+        work: impl Fn(Range<usize>, &mut [T]) + Sync,
+    ) {
+        let rows = data.len().checked_div(width).unwrap_or(0);
+        assert!(rows * width == data.len(), "{} values are no whole rows of {width}", data.len());
+        let parts = parts.min(rows);
+        if parts <= 1 {
+            return work(0..rows, data);
+        }
+        let start = Items(data.as_mut_ptr());
+        self.run(parts, |part| {
+            let rows = rows * part / parts..rows * (part + 1) / parts;
+            let (first, len) = (start.at(rows.start * width), rows.len() * width);
+            // SAFETY: parts have no row in common; the rows are borrowed until all have run.
+            work(rows, unsafe { from_raw_parts_mut(first, len) });
+        });
+    }
+
     fn run_together(&self, parts: usize, task: Task<'_>) {
         let parts = u32::try_from(parts).expect("a region has at most u32::MAX parts");
         let result = if self.workers.is_empty() {
@@ -161,6 +203,18 @@ impl Pool {
                 count -= 1;
             }
         }
+    }
+}
+
+/// Where items begin, of which every thread takes some.
+struct Items<T>(*mut T);
+
+// SAFETY: it gives away items one by one, which may go to other threads.
+unsafe impl<T: Send> Sync for Items<T> {}
+
+impl<T> Items<T> {
+    fn at(&self, index: usize) -> *mut T {
+        self.0.wrapping_add(index)
     }
 }
 

@@ -1,8 +1,13 @@
 //! Activations as bytes, which is what quantised weights are multiplied by.
 
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::slice::from_raw_parts_mut;
+
 use super::tile::TILE;
 use crate::dispatch::kernels;
 use crate::memory::AlignedBuffer;
+use crate::{Kernels, Pool};
 
 /// Rows of activations in blocks of 32: activation = scale · code, codes −127 to 127.
 ///
@@ -68,6 +73,14 @@ pub(crate) struct Minus {
     pub halves_by_32: [i32; 2],
 }
 
+/// Rows of [`Activations`] that are being written.
+#[derive(Debug)]
+pub(crate) struct ActivationsMut<'a> {
+    pub codes: &'a mut [i8],
+    pub wide: &'a mut [i16],
+    pub blocks: &'a mut [ActivationBlock],
+}
+
 /// Amounts below this are taken for zero: 127 divided by them could be infinite.
 pub(crate) const SMALLEST: f32 = 1e-36;
 
@@ -104,6 +117,11 @@ impl Activations {
         self.columns
     }
 
+    /// The memory they take.
+    pub fn bytes(&self) -> usize {
+        self.codes.len() + size_of_val(&self.wide[..]) + size_of_val(&self.blocks[..])
+    }
+
     /// One row.
     ///
     /// # Panics
@@ -119,14 +137,21 @@ impl Activations {
         }
     }
 
-    /// Takes as many rows as `values` are, if there is room for them.
-    pub(crate) fn resize_for(&mut self, values: usize) {
+    /// Takes as many rows as `values` are.
+    #[track_caller]
+    fn resize_for(&mut self, values: usize) {
+        let fits = values <= self.capacity * self.columns && (values == 0 || values.is_multiple_of(self.columns));
+        assert!(fits, "{values} values for {} rows of {}", self.capacity, self.columns);
         self.rows = values.checked_div(self.columns).unwrap_or(0);
-        debug_assert!(self.rows <= self.capacity);
     }
 
-    fn has_room_for(&self, values: usize) -> bool {
-        values <= self.capacity * self.columns && (values == 0 || values.is_multiple_of(self.columns))
+    /// The places of some values.
+    fn places(&mut self, values: Range<usize>) -> ActivationsMut<'_> {
+        ActivationsMut {
+            codes: &mut self.codes[values.clone()],
+            wide: &mut self.wide[values.clone()],
+            blocks: &mut self.blocks[values.start / TILE..values.end / TILE],
+        }
     }
 }
 
@@ -152,10 +177,82 @@ impl ActivationBlock {
     }
 }
 
-kernels! { quant_activations:
+/// What one thread quantises per nanosecond, for deciding whether other threads are worth waking.
+const VALUES_PER_NS: f64 = 5.0;
+
+impl Kernels {
     /// Quantises whole rows: per 32 values one scale, the largest amount / 127, and codes rounded to nearest, ties to even.
     ///
     /// |value − scale · code| ≤ 0.501 · scale. Where all amounts of a block are below 1e-36 it becomes zeros. A block with a NaN or an
     /// infinity gets the scale NaN and codes of zero, so that every product with its row is NaN.
-    pub fn quantise_activations(values: &[f32], out: &mut Activations) where { out.has_room_for(values.len()) };
+    #[track_caller]
+    pub fn quantise_activations(self, values: &[f32], out: &mut Activations) {
+        out.resize_for(values.len());
+        self.quantise_blocks(values, out.places(0..values.len()));
+    }
+
+    /// As [`Kernels::quantise_activations`], on the threads of a pool where there is enough to do; with the same bits.
+    #[track_caller]
+    pub fn quantise_activations_on(self, pool: &Pool, values: &[f32], out: &mut Activations) {
+        out.resize_for(values.len());
+        let parts = pool.parts(values.len() as f64 / VALUES_PER_NS);
+        if parts == 1 {
+            return self.quantise_blocks(values, out.places(0..values.len()));
+        }
+        let len = values.len().div_ceil(parts).next_multiple_of(TILE);
+        let places = Places::of(out);
+        pool.run(parts, |part| {
+            let range = (part * len).min(values.len())..((part + 1) * len).min(values.len());
+            // SAFETY: parts have no value in common, and `out` is borrowed until all have run.
+            let places = unsafe { places.part(range.clone()) };
+            self.quantise_blocks(&values[range], places);
+        });
+    }
+}
+
+/// Where the values of [`Activations`] begin, for several threads.
+struct Places<'a> {
+    codes: *mut i8,
+    wide: *mut i16,
+    blocks: *mut ActivationBlock,
+    values: usize,
+    borrowed: PhantomData<&'a mut Activations>,
+}
+
+// SAFETY: a shared one gives away what `part` asks of its callers alone.
+unsafe impl Sync for Places<'_> {}
+
+impl<'a> Places<'a> {
+    fn of(out: &'a mut Activations) -> Self {
+        Self {
+            values: out.rows * out.columns,
+            codes: out.codes.as_mut_ptr(),
+            wide: out.wide.as_mut_ptr(),
+            blocks: out.blocks.as_mut_ptr(),
+            borrowed: PhantomData,
+        }
+    }
+
+    /// # Safety
+    /// No other part with one of these values is in use at the same time.
+    unsafe fn part(&self, values: Range<usize>) -> ActivationsMut<'a> {
+        assert!(values.start <= values.end && values.end <= self.values);
+        let (first, len) = (values.start, values.len());
+        // SAFETY: within the borrowed buffers, and no other part has these.
+        unsafe {
+            ActivationsMut {
+                codes: from_raw_parts_mut(self.codes.add(first), len),
+                wide: from_raw_parts_mut(self.wide.add(first), len),
+                blocks: from_raw_parts_mut(self.blocks.add(first / TILE), len / TILE),
+            }
+        }
+    }
+}
+
+kernels! { quant_activations:
+    /// Quantises whole blocks.
+    pub(crate) fn quantise_blocks(values: &[f32], out: ActivationsMut<'_>) where {
+        values.len().is_multiple_of(TILE),
+        values.len() == out.codes.len(), values.len() == out.wide.len(), values.len() == out.blocks.len() * TILE,
+    };
 }

@@ -150,6 +150,16 @@ impl<'a> Outputs<'a> {
         Self { start: self.start.wrapping_add(columns.start), columns: columns.len(), ..*self }
     }
 
+    /// Where the first column of the first row is.
+    pub(crate) fn start(&self) -> *mut f32 {
+        self.start
+    }
+
+    /// From one row to the next.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// The columns of one row.
     #[inline(always)]
     pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f32] {

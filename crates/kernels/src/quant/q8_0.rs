@@ -5,7 +5,7 @@ use super::round::{each, finite, inverse, largest_magnitude, low_byte, nearest_a
 
 /// A block as it stands in a file.
 #[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "the format's own name")]
 pub struct BlockQ8_0 {
     d: [u8; 2],

@@ -1,14 +1,13 @@
 //! Activations as bytes.
 
-use crate::quant::activations::{ActivationBlock, Activations, scale_of};
+use crate::quant::activations::{ActivationBlock, ActivationsMut, scale_of};
 use crate::quant::tile::TILE;
 
 /// See [`Kernels::quantise_activations`](crate::Kernels::quantise_activations).
-pub(crate) fn quantise_activations(values: &[f32], out: &mut Activations) {
-    out.resize_for(values.len());
+pub(crate) fn quantise_blocks(values: &[f32], out: ActivationsMut<'_>) {
     let codes = out.codes.as_chunks_mut::<TILE>().0;
     let wide = out.wide.as_chunks_mut::<TILE>().0;
-    let blocks = codes.iter_mut().zip(wide).zip(&mut out.blocks);
+    let blocks = codes.iter_mut().zip(wide).zip(out.blocks);
     for (values, ((codes, wide), block)) in values.as_chunks::<TILE>().0.iter().zip(blocks) {
         *block = quantise(values, codes);
         for (wide, codes) in wide.as_chunks_mut::<4>().0.iter_mut().zip(codes.as_chunks::<4>().0) {

@@ -11,8 +11,7 @@ use crate::quant::tile::{Scales, TILE};
 /// See [`Kernels::matvec_packed`](crate::Kernels::matvec_packed).
 pub(crate) fn matvec_packed(weights: PackedRows<'_>, x: ActivationRow<'_>, out: &mut [f32]) {
     for (n, out) in out.iter_mut().enumerate() {
-        let group = weights.group(n / GROUP);
-        *out = with_layout!(weights.format(), L => dot_packed::<L>(group, n % GROUP, x));
+        *out = with_layout!(weights.format(), L => dot_packed::<L>(weights, n, x));
     }
 }
 
@@ -23,11 +22,11 @@ pub(crate) fn matmul_packed(weights: PackedRows<'_>, x: &Activations, out: &mut 
     }
 }
 
-fn dot_packed<L: Layout>(group: &[u8], row: usize, x: ActivationRow<'_>) -> f32 {
+fn dot_packed<L: Layout>(weights: PackedRows<'_>, n: usize, x: ActivationRow<'_>) -> f32 {
     let codes = x.codes().as_chunks::<TILE>().0.iter();
     codes.zip(x.blocks).enumerate().fold(0.0, |acc, (t, (codes, block))| {
-        let chunk = &group[t / L::TILES * L::CHUNK..][..L::CHUNK];
-        let (weights, scales) = read_tile::<L>(chunk, t % L::TILES, row);
+        let chunk = weights.chunk(n / GROUP, t / L::TILES);
+        let (weights, scales) = read_tile::<L>(chunk, t % L::TILES, n % GROUP);
         add_tile::<L>(acc, &weights, &scales, XTile { codes, block })
     })
 }

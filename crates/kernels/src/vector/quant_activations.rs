@@ -1,13 +1,12 @@
 //! Activations as bytes.
 
-use crate::quant::activations::{ActivationBlock, Activations, scale_of};
+use crate::quant::activations::{ActivationBlock, ActivationsMut, scale_of};
 use crate::quant::byte_simd::ByteSimd;
 use crate::quant::tile::TILE;
 
 /// See [`Kernels::quantise_activations`](crate::Kernels::quantise_activations).
 #[inline(always)]
-pub(crate) fn quantise_activations<S: ByteSimd>(simd: S, values: &[f32], out: &mut Activations) {
-    out.resize_for(values.len());
+pub(crate) fn quantise_blocks<S: ByteSimd>(simd: S, values: &[f32], out: ActivationsMut<'_>) {
     let values = values.as_chunks::<TILE>().0.chunks(RUN);
     let codes = out.codes.as_chunks_mut::<TILE>().0.chunks_mut(RUN);
     let wide = out.wide.as_chunks_mut::<TILE>().0.chunks_mut(RUN);

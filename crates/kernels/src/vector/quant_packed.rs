@@ -1,42 +1,30 @@
 //! Packed weights times activations: one row of them here, many in `quant_panel`.
 
 use super::quant_panel;
-use crate::quant::Format;
 use crate::quant::activations::{ActivationBlock, ActivationRow, Activations};
 use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
-use crate::quant::packed::{GROUP, LINE, Layout, PackedRows, high_line, low_line, with_layout};
+use crate::quant::packed::{BAND, Band, GROUP, LINE, Layout, PackedRows, high_line, low_line, with_layout};
 use crate::quant::tile::TILE;
 
 /// As many vectors as a group can have.
 pub(super) const MOST_VECTORS: usize = 4;
 
-/// Weights of more bytes come from DRAM. They are asked for ahead, because decoding fills the window in which the CPU looks
-/// for loads: from DRAM q4_k went from 18 to 24 GB/s, q6_k from 18–20 to 22–26, but from L3 q4_0 from 70 down to 60.
-const FROM_DRAM: usize = 16 << 20;
-/// How far ahead. With half of it the gain was a third; further on, lines were lost again before their turn.
-const AHEAD: usize = 8192;
-
 /// See [`Kernels::matvec_packed`](crate::Kernels::matvec_packed).
 #[inline(always)]
 pub(crate) fn matvec_packed<S: ByteSimd>(simd: S, weights: PackedRows<'_>, x: ActivationRow<'_>, out: &mut [f32]) {
     let x = Row::new(x);
-    let groups = out.len().div_ceil(GROUP);
     with_layout!(weights.format(), L => {
-        // Codes of eight bits need no decoding.
-        let far = weights.format() != Format::Q8_0 && groups * L::group_bytes(weights.tiles()) > FROM_DRAM;
-        for (group, out) in out.chunks_mut(GROUP).enumerate() {
-            let mut sums = [0.0; GROUP];
-            let start = weights.group(group).as_ptr();
-            // SAFETY: the group has as many tiles as the row of activations.
-            unsafe {
-                if far {
-                    group_by_row::<S, L, true>(simd, start, weights.tiles(), x, &mut sums);
-                } else {
-                    group_by_row::<S, L, false>(simd, start, weights.tiles(), x, &mut sums);
-                }
-            }
-            out.copy_from_slice(&sums[..out.len()]);
+        let mut group = 0;
+        while group < weights.groups() {
+            let band = weights.band(group);
+            let mut sums = [[0.0; GROUP]; BAND];
+            // SAFETY: the groups have as many tiles as the row of activations.
+            unsafe { band_by_row::<S, L>(simd, band, weights.tiles(), x, &mut sums) };
+            let out = &mut out[group * GROUP..];
+            let rows = out.len().min(band.groups * GROUP);
+            out[..rows].copy_from_slice(&sums.as_flattened()[..rows]);
+            group += band.groups;
         }
     });
 }
@@ -87,35 +75,56 @@ impl Row {
 }
 
 /// # Safety
-/// A group of `tiles` tiles lies at `group`, and as many behind `x`.
+/// The groups of the band have `tiles` tiles, and as many lie behind `x`.
 #[inline(always)]
-unsafe fn group_by_row<S: ByteSimd, L: Layout, const FAR: bool>(
+unsafe fn band_by_row<S: ByteSimd, L: Layout>(
     simd: S,
-    group: *const u8,
+    band: Band,
     tiles: usize,
     x: Row,
-    out: &mut [f32; GROUP],
+    out: &mut [[f32; GROUP]; BAND],
 ) {
-    let mut acc = [simd.splat(0.0); MOST_VECTORS];
-    let (mut chunk, mut first) = (group, 0);
-    while first < tiles {
-        for tile in 0..L::TILES.min(tiles - first) {
-            if FAR {
-                // A tile's part of the chunk, headers included.
-                let part = L::CHUNK / L::TILES;
-                for line in 0..part.div_ceil(LINE) {
-                    simd.prefetch_near(chunk.wrapping_add(AHEAD + tile * part + line * LINE));
-                }
-            }
-            // SAFETY: the tile is within the chunk, the row has as many.
-            unsafe { add_tile::<S, L>(simd, chunk, tile, x.skip(first + tile), &mut acc) };
+    let mut acc = [[simd.splat(0.0); MOST_VECTORS]; BAND];
+    let (mut start, mut first) = (band.start, 0);
+    while first + L::TILES <= tiles {
+        for (group, acc) in acc[..band.groups].iter_mut().enumerate() {
+            // SAFETY: the chunk of this group, and as many tiles of the row.
+            unsafe { add_chunk::<S, L>(simd, start.add(group * L::CHUNK), x.skip(first), acc) };
         }
-        // SAFETY: the group has a chunk for each so many tiles.
-        chunk = unsafe { chunk.add(L::CHUNK) };
+        start = start.wrapping_add(band.step);
         first += L::TILES;
     }
-    for (acc, out) in acc.iter().zip(out.chunks_exact_mut(S::LANES)) {
-        simd.store(*acc, out);
+    for tile in 0..tiles - first {
+        for (group, acc) in acc[..band.groups].iter_mut().enumerate() {
+            // SAFETY: the tile is within the last chunk, the row has as many.
+            unsafe { add_tile::<S, L>(simd, start.add(group * L::CHUNK), tile, x.skip(first + tile), acc) };
+        }
+    }
+    for (acc, out) in acc.iter().zip(out) {
+        for (acc, out) in acc.iter().zip(out.chunks_exact_mut(S::LANES)) {
+            simd.store(*acc, out);
+        }
+    }
+}
+
+/// All tiles of a chunk, two by two: where an instruction's loads are always as far apart, the CPU reads ahead better.
+///
+/// # Safety
+/// A chunk lies at `chunk`, and as many activations behind `x`.
+#[inline(always)]
+unsafe fn add_chunk<S: ByteSimd, L: Layout>(simd: S, chunk: *const u8, x: Row, acc: &mut [S::F; MOST_VECTORS]) {
+    for line in 0..L::CODES.div_ceil(LINE) {
+        // The header before the tiles, because what is read in order is read ahead: left to the compiler, which loads scales when
+        // they are needed, q4_k came from DRAM at 14 GB/s instead of 18, and prefetching all of it was no better.
+        // SAFETY: a line of the header.
+        unsafe { chunk.add(line * LINE).read_volatile() };
+    }
+    for tile in (0..L::TILES).step_by(2) {
+        // SAFETY: the tiles are within the chunk, the row has as many.
+        unsafe {
+            add_tile::<S, L>(simd, chunk, tile, x.skip(tile), acc);
+            add_tile::<S, L>(simd, chunk, tile + 1, x.skip(tile + 1), acc);
+        }
     }
 }
 

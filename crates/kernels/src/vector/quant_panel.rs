@@ -113,13 +113,14 @@ fn by_panel<S: ByteSimd, L: Layout, const G: usize>(simd: S, mut job: Job<'_>, r
 unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, panel: &mut Panel) {
     let vectors = GROUP / S::LANES;
     for t in 0..job.tiles {
-        let (chunk, tile) = ((job.first_tile + t) / L::TILES * L::CHUNK, (job.first_tile + t) % L::TILES);
+        let (chunk, tile) = ((job.first_tile + t) / L::TILES, (job.first_tile + t) % L::TILES);
         for u in 0..G * vectors {
             let (g, v) = (u / vectors, u % vectors);
             let row = u * S::LANES;
             // SAFETY: the tile is one of the group's, and the panel has room for eight of two groups.
             unsafe {
-                let chunk = job.weights.group(job.group + g).as_ptr().add(chunk);
+                let band = job.weights.band(job.group + g);
+                let chunk = band.start.add(chunk * band.step);
                 let from = chunk.add(L::CODES + tile * L::TILE_CODES + 4 * S::LANES * v);
                 let to = panel.codes.as_mut_ptr().add(t * 8 * LINE * G + 4 * row);
                 steps!(STEP in [0 1 2 3 4 5 6 7] {

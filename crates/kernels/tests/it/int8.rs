@@ -1,7 +1,7 @@
 //! Quantised weights times quantised activations.
 
 use kernels::quant::*;
-use kernels::{Isa, Kernels, Pool};
+use kernels::{Kernels, Pool};
 
 use crate::effort::{rounds, sizes};
 
@@ -372,26 +372,28 @@ fn activations_beyond_memory_are_refused() {
     Activations::new((1 << 59) + 1, 32);
 }
 
+/// Chunks of four groups lie in turn, of the last ones fewer.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
-fn weights_that_come_from_memory_give_the_same_bits_as_their_parts() {
-    let (rows, columns, format) = (34_000, 1024, Format::Q4_0);
-    let len = rows * columns / format.block_len() * format.block_bytes();
-    // Bytes that make no scale infinite.
-    let file: Vec<u8> = (0..len).map(|i| (i.wrapping_mul(2_654_435_761) >> 7) as u8 & 0x3b).collect();
-    let weights = PackedWeights::pack(format, rows, columns, &file);
-    let values: Vec<f32> = (0..columns).map(|i| (i as f32).sin()).collect();
-    for kernels in Kernels::available().into_iter().filter(|kernels| kernels.isa() != Isa::Scalar) {
-        let mut x = Activations::new(1, columns);
-        kernels.quantise_activations(&values, &mut x);
-        let mut whole = vec![0.0; rows];
-        kernels.matvec_packed(weights.whole(), x.row(0), &mut whole);
-        let mut parts = vec![0.0; rows];
-        for (part, out) in parts.chunks_mut(8 * GROUP).enumerate() {
-            let groups = part * 8..(part * 8 + 8).min(weights.groups());
-            kernels.matvec_packed(weights.part(groups), x.row(0), out);
+fn groups_may_be_cut_from_each_other_anywhere() {
+    let mut random = Random(29);
+    let rows = 16 * rounds(9, 4) + 5;
+    for format in FORMATS {
+        let columns = 3 * format.block_len();
+        let file = random_weights(format, rows, columns, &mut random);
+        let x = random.values(columns);
+        check_all_ways(format, rows, columns, &file, &x);
+        let packed = PackedWeights::pack(format, rows, columns, &file);
+        for kernels in Kernels::available() {
+            let x = quantised(kernels, &x, columns);
+            let mut whole = vec![0.0; rows];
+            kernels.matvec_packed(packed.whole(), x.row(0), &mut whole);
+            for cut in 1..packed.groups() {
+                let mut parts = vec![f32::NAN; rows];
+                let (first, second) = parts.split_at_mut(cut * GROUP);
+                kernels.matvec_packed(packed.part(0..cut), x.row(0), first);
+                kernels.matvec_packed(packed.part(cut..packed.groups()), x.row(0), second);
+                assert_eq!(bits(&parts), bits(&whole), "{format} on {}, cut at {cut}", kernels.isa());
+            }
         }
-        assert!(whole.iter().any(|value| *value != 0.0));
-        assert_eq!(whole, parts, "{}", kernels.isa());
     }
 }

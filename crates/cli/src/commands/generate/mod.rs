@@ -1,0 +1,164 @@
+//! `hotloop generate`: a model goes on from a text.
+
+mod prompt;
+mod sequences;
+mod subject;
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use engine::{Batch, BatchSettings, Compute, Request, Sampling, StateOptions};
+use record::{
+    GENERATION_SCHEMA, GENERATION_VERSION, Generation, GenerationMemory, GenerationSettings, GenerationSpeed, Tool,
+};
+
+use super::Refusal;
+use crate::args::Generate;
+use sequences::Sequences;
+use subject::Subject;
+
+/// Whether somebody pressed Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Generates: the text goes to `out` as it comes, unless JSON was asked for. The figures, or the JSON.
+pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusal> {
+    // Where no handler can be set, Ctrl-C ends the program as it ever did.
+    let _ = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
+    let compute = compute(options)?;
+    let subject = Subject::load(options, &compute)?;
+    let prompt = prompt::tokens(options, &subject.tokenizer)?;
+    let mut batch = batch(options, &subject, &compute, prompt.len())?;
+    let mut sequences = Sequences::new(options, &subject.tokenizer, &prompt);
+    for number in 0..options.machine.batch {
+        let sampling = sampling(options, number as u64);
+        batch.join(&Request { prompt: &prompt, sampling: &sampling, limit: options.tokens })?;
+    }
+    let mut out = (!options.json).then_some(out);
+    let speed = generate(&mut batch, &mut sequences, &mut out, subject.load_s)?;
+    Ok(document(options, &compute, &subject, &batch, (sequences, speed)))
+}
+
+fn compute(options: &Generate) -> Result<Compute, Refusal> {
+    let threads = options.machine.threads;
+    if options.machine.naive { Ok(Compute::naive(threads)) } else { Ok(Compute::new(threads)?) }
+}
+
+fn sampling(options: &Generate, number: u64) -> Sampling {
+    let choice = &options.choice;
+    Sampling {
+        temperature: choice.temperature,
+        top_k: choice.top_k,
+        top_p: choice.top_p,
+        min_p: choice.min_p,
+        repetition_penalty: choice.repetition_penalty,
+        seed: choice.seed.wrapping_add(number),
+        ..Sampling::default()
+    }
+}
+
+fn batch<'a>(
+    options: &Generate,
+    subject: &'a Subject,
+    compute: &'a Compute,
+    prompt: usize,
+) -> Result<Batch<'a>, Refusal> {
+    let machine = &options.machine;
+    let most = subject.model.config.context;
+    let state = StateOptions {
+        sequences: machine.batch,
+        context: Some(machine.context.unwrap_or_else(|| prompt.saturating_add(options.tokens).min(most))),
+        cache: machine.cache,
+        cache_budget: machine.cache_budget.map(|mebibytes| mebibytes << 20),
+        pooled: !machine.no_pooling,
+        ..StateOptions::default()
+    };
+    let settings = BatchSettings { keep: !machine.no_kv_cache, shift: machine.context_shift };
+    Ok(Batch::new(&subject.model, compute, &state, settings)?)
+}
+
+/// Pass after pass, until all sequences have ended or somebody interrupts.
+fn generate(
+    batch: &mut Batch<'_>,
+    sequences: &mut Sequences<'_>,
+    out: &mut Option<&mut dyn Write>,
+    load_s: f64,
+) -> Result<GenerationSpeed, Refusal> {
+    let start = Instant::now();
+    let mut first_token_s = None;
+    // When every prompt was computed, and how many tokens had been chosen until then.
+    let mut prompts_done: Option<(f64, usize)> = None;
+    let mut chosen = 0;
+    while batch.is_busy() && !INTERRUPTED.load(Ordering::Relaxed) {
+        let tokens = batch.step()?;
+        let seconds = start.elapsed().as_secs_f64();
+        if !tokens.is_empty() {
+            first_token_s.get_or_insert(seconds);
+        }
+        chosen += tokens.len();
+        let ended = sequences.take(tokens, out);
+        if prompts_done.is_none() && sequences.all_begun() {
+            prompts_done = Some((seconds, chosen));
+        }
+        for sequence in ended {
+            batch.leave(sequence);
+        }
+    }
+    sequences.finish(out);
+    let rest = prompts_done.map(|(seconds, before)| (start.elapsed().as_secs_f64() - seconds, chosen - before));
+    Ok(GenerationSpeed {
+        load_s,
+        first_token_s,
+        prompt_tokens_per_s: prompts_done.map(|(seconds, _)| sequences.prompt_tokens() as f64 / seconds),
+        tokens_per_s: rest.filter(|(_, tokens)| *tokens > 0).map(|(seconds, tokens)| tokens as f64 / seconds),
+    })
+}
+
+fn document(
+    options: &Generate,
+    compute: &Compute,
+    subject: &Subject,
+    batch: &Batch<'_>,
+    (sequences, speed): (Sequences<'_>, GenerationSpeed),
+) -> Generation {
+    let (machine, choice, state) = (&options.machine, &options.choice, batch.state());
+    let memory = state.memory();
+    Generation {
+        schema: GENERATION_SCHEMA.to_owned(),
+        version: GENERATION_VERSION,
+        tool: Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        model: subject.describe(),
+        settings: GenerationSettings {
+            threads: compute.pool.threads() as u64,
+            isa: compute.kernels.isa().name().to_owned(),
+            context: state.context() as u64,
+            cache: machine.cache.name().to_owned(),
+            in_place: machine.in_place,
+            kv_cache: !machine.no_kv_cache,
+            pooling: !machine.no_pooling,
+            temperature: f64::from(choice.temperature),
+            top_k: choice.top_k as u64,
+            top_p: f64::from(choice.top_p),
+            min_p: f64::from(choice.min_p),
+            repetition_penalty: f64::from(choice.repetition_penalty),
+            seed: choice.seed,
+        },
+        sequences: sequences.into_texts(),
+        speed,
+        memory: GenerationMemory {
+            weights: subject.weight_bytes() as u64,
+            cache: memory.cache as u64,
+            cache_per_token: state.cache_bytes_per_token() as u64,
+            scratch: memory.scratch as u64,
+            positions: memory.positions as u64,
+            peak_rss: peak_rss(),
+        },
+    }
+}
+
+/// The most that this process had in memory.
+fn peak_rss() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
+}

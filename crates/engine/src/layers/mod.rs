@@ -1,0 +1,63 @@
+//! The steps of a pass, one file each. Every step opens its scope by its name in `steps` and declares its work.
+
+pub(crate) mod attention;
+pub(crate) mod embedding;
+pub(crate) mod feed_forward;
+pub(crate) mod head;
+pub(crate) mod linear;
+pub(crate) mod norm;
+
+use kernels::{Pool, RopeTable};
+
+use crate::model::{LayerWeights, Segment};
+use crate::{Compute, Model};
+
+/// What a pass computes, and with what.
+pub(crate) struct Pass<'a> {
+    pub model: &'a Model,
+    pub compute: &'a Compute,
+    pub segments: &'a [Segment<'a>],
+    /// How many positions of each sequence were in the cache before.
+    pub lengths: &'a [usize],
+    pub rope: Option<&'a RopeTable>,
+    /// Tokens of all segments.
+    pub rows: usize,
+}
+
+/// A layer of the model.
+#[derive(Clone, Copy)]
+pub(crate) struct Layer<'a> {
+    pub index: usize,
+    pub weights: &'a LayerWeights,
+}
+
+impl<'a> Pass<'a> {
+    /// The segments, each with its first row and its first position.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (&'a Segment<'a>, usize, usize)> {
+        let mut row = 0;
+        let lengths = self.lengths;
+        self.segments.iter().map(move |segment| {
+            let first = row;
+            row += segment.tokens.len();
+            (segment, first, lengths[segment.sequence])
+        })
+    }
+
+    pub(crate) fn pool(&self) -> &'a Pool {
+        &self.compute.pool
+    }
+}
+
+/// What one thread does per nanosecond where it goes over numbers once, for deciding whether others are worth waking.
+const VALUES_PER_NS: f64 = 3.0;
+
+/// Runs `work` on rows of `width` values, divided among the threads where there are enough.
+pub(crate) fn by_rows(
+    pool: &Pool,
+    data: &mut [f32],
+    width: usize,
+    work: impl Fn(std::ops::Range<usize>, &mut [f32]) + Sync,
+) {
+    let parts = pool.parts(data.len() as f64 / VALUES_PER_NS);
+    pool.run_rows(parts, data, width, work);
+}

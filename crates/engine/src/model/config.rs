@@ -1,0 +1,288 @@
+//! What a model is: its architecture and sizes.
+
+use kernels::RopePairing;
+
+use crate::{Error, Metadata, Result, TensorSource};
+
+/// What all weights follow from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The family, in the word of GGUF: `gpt2`, `llama`, `qwen2`.
+    pub architecture: Architecture,
+    /// How many tokens there are.
+    pub vocab: usize,
+    /// The positions it was made for.
+    pub context: usize,
+    /// The width of the residual stream.
+    pub width: usize,
+    /// How many layers.
+    pub layers: usize,
+    /// Heads of queries.
+    pub heads: usize,
+    /// Heads of keys and values.
+    pub kv_heads: usize,
+    /// Values in a head.
+    pub head_dim: usize,
+    /// The width inside the feed-forward network.
+    pub ffn: usize,
+    /// What keeps the norms' roots from zero.
+    pub norm_eps: f32,
+    /// How positions turn queries and keys; nothing where positions are learned.
+    pub rope: Option<Rope>,
+    /// How many positions a query sees at most.
+    pub window: Option<usize>,
+}
+
+/// The families of models that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Architecture {
+    /// Learned positions, layer norm, GELU, biases.
+    Gpt2,
+    /// Rotary positions, RMS norm, SwiGLU, grouped queries; Mistral's too.
+    Llama,
+    /// As LLaMA, with biases for queries, keys and values, and halves that are turned together.
+    Qwen2,
+}
+
+/// How positions turn queries and keys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rope {
+    /// Which values are turned together.
+    pub pairing: RopePairing,
+    /// How many values of a head are turned.
+    pub dims: usize,
+    /// The base of the frequencies.
+    pub base: f64,
+    /// One over the factor by which the context was stretched linearly.
+    pub position_scale: f64,
+}
+
+/// Larger sizes than any model has: files that claim them are wrong, and sums of them do not overflow.
+const LARGEST_WIDTH: usize = 1 << 20;
+const MOST_LAYERS: usize = 1 << 12;
+const MOST_TOKENS: usize = 1 << 24;
+const LONGEST_CONTEXT: usize = 1 << 28;
+
+impl Architecture {
+    /// All of them.
+    pub const ALL: [Architecture; 3] = [Architecture::Gpt2, Architecture::Llama, Architecture::Qwen2];
+
+    /// The word of GGUF.
+    pub fn name(self) -> &'static str {
+        match self {
+            Architecture::Gpt2 => "gpt2",
+            Architecture::Llama => "llama",
+            Architecture::Qwen2 => "qwen2",
+        }
+    }
+
+    /// The family of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        let known = || Self::ALL.map(Self::name).join(", ");
+        Self::ALL.into_iter().find(|architecture| architecture.name() == name).ok_or_else(|| {
+            Error::unsupported(format!("models of the architecture `{name}` are not supported; these are: {}", known()))
+        })
+    }
+
+    /// Whether positions are learned, norms have a mean, the feed-forward network has no gate.
+    pub fn is_gpt2(self) -> bool {
+        self == Architecture::Gpt2
+    }
+}
+
+impl Config {
+    /// Read from the metadata and the shapes of the tensors.
+    pub fn read(source: &dyn TensorSource) -> Result<Self> {
+        let keys = Keys::new(source.metadata())?;
+        let architecture = keys.architecture;
+        let width = keys.size("embedding_length", LARGEST_WIDTH)?;
+        let heads = keys.size("attention.head_count", LARGEST_WIDTH)?;
+        let kv_heads = keys.size_or("attention.head_count_kv", LARGEST_WIDTH, heads)?;
+        let head_dim = keys.size_or("attention.key_length", LARGEST_WIDTH, width / heads)?;
+        let config = Self {
+            architecture,
+            vocab: vocab(source)?,
+            context: keys.size("context_length", LONGEST_CONTEXT)?,
+            width,
+            layers: keys.size("block_count", MOST_LAYERS)?,
+            heads,
+            kv_heads,
+            head_dim,
+            ffn: keys.size("feed_forward_length", LARGEST_WIDTH)?,
+            norm_eps: keys.epsilon()?,
+            rope: if architecture.is_gpt2() { None } else { Some(keys.rope(head_dim)?) },
+            window: keys.window()?,
+        };
+        keys.refuse_unknown(&config)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Whether the sizes make sense together.
+    pub fn check(&self) -> Result<()> {
+        let sizes =
+            [self.vocab, self.context, self.width, self.layers, self.heads, self.kv_heads, self.head_dim, self.ffn];
+        if sizes.contains(&0) {
+            return Err(Error::malformed("a model with a size of zero"));
+        }
+        if !self.heads.is_multiple_of(self.kv_heads) {
+            let (heads, kv_heads) = (self.heads, self.kv_heads);
+            return Err(Error::malformed(format!("{heads} heads cannot share {kv_heads} heads of keys evenly")));
+        }
+        if self.queries() > LARGEST_WIDTH || self.keys() > LARGEST_WIDTH {
+            return Err(Error::malformed(format!("{} heads of {} values are too wide", self.heads, self.head_dim)));
+        }
+        if let Some(rope) = &self.rope
+            && (!rope.dims.is_multiple_of(2) || rope.dims > self.head_dim)
+        {
+            let (dims, head) = (rope.dims, self.head_dim);
+            return Err(Error::malformed(format!("{dims} values of a head of {head} cannot be turned in pairs")));
+        }
+        Ok(())
+    }
+
+    /// The width of all queries of a token.
+    pub fn queries(&self) -> usize {
+        self.heads.saturating_mul(self.head_dim)
+    }
+
+    /// The width of all keys of a token, and of its values.
+    pub fn keys(&self) -> usize {
+        self.kv_heads.saturating_mul(self.head_dim)
+    }
+
+    /// Heads of queries that share a head of keys.
+    pub fn group(&self) -> usize {
+        self.heads / self.kv_heads
+    }
+}
+
+/// The number of rows of the embedding: metadata may count tokens that have none.
+fn vocab(source: &dyn TensorSource) -> Result<usize> {
+    let missing = || Error::malformed("the tensor token_embd.weight is missing: this is not a whole model");
+    let embedding = source.info("token_embd.weight")?.ok_or_else(missing)?;
+    match embedding.shape[..] {
+        [_, tokens] if (1..=MOST_TOKENS).contains(&tokens) => Ok(tokens),
+        _ => Err(Error::malformed(format!("tensor token_embd.weight: the shape {:?} is none", embedding.shape))),
+    }
+}
+
+/// The keys of one architecture: `llama.block_count` and so on.
+struct Keys<'a> {
+    metadata: &'a Metadata,
+    architecture: Architecture,
+}
+
+impl<'a> Keys<'a> {
+    fn new(metadata: &'a Metadata) -> Result<Self> {
+        let missing = || Error::malformed("the key general.architecture is missing: this is not a model");
+        let name = metadata.text("general.architecture")?.ok_or_else(missing)?;
+        Ok(Self { metadata, architecture: Architecture::from_name(name)? })
+    }
+
+    fn key(&self, name: &str) -> String {
+        format!("{}.{name}", self.architecture.name())
+    }
+
+    fn size(&self, name: &str, most: usize) -> Result<usize> {
+        let key = self.key(name);
+        let size = self.metadata.count(&key)?;
+        self.within(&key, size.ok_or_else(|| Error::malformed(format!("the key {key} is missing")))?, most)
+    }
+
+    fn size_or(&self, name: &str, most: usize, otherwise: usize) -> Result<usize> {
+        let key = self.key(name);
+        let size = self.metadata.count(&key)?.unwrap_or(otherwise);
+        self.within(&key, size, most)
+    }
+
+    fn within(&self, key: &str, size: usize, most: usize) -> Result<usize> {
+        let wrong = || Error::malformed(format!("key {key}: {size} is not between 1 and {most}"));
+        if (1..=most).contains(&size) { Ok(size) } else { Err(wrong()) }
+    }
+
+    fn number(&self, name: &str) -> Result<Option<f64>> {
+        let key = self.key(name);
+        let number = self.metadata.number(&key)?;
+        match number {
+            Some(number) if !number.is_finite() => Err(Error::malformed(format!("key {key}: {number} is no number"))),
+            _ => Ok(number),
+        }
+    }
+
+    fn epsilon(&self) -> Result<f32> {
+        let name = if self.architecture.is_gpt2() { "layer_norm_epsilon" } else { "layer_norm_rms_epsilon" };
+        let eps = self.number(&format!("attention.{name}"))?.unwrap_or(1e-5);
+        if (0.0..1.0).contains(&eps) {
+            Ok(eps as f32)
+        } else {
+            Err(Error::malformed(format!("a norm's epsilon of {eps}")))
+        }
+    }
+
+    fn rope(&self, head_dim: usize) -> Result<Rope> {
+        let base = self.number("rope.freq_base")?.unwrap_or(10_000.0);
+        if base <= 0.0 {
+            return Err(Error::malformed(format!("key {}: {base} is no base", self.key("rope.freq_base"))));
+        }
+        let dims = self.size_or("rope.dimension_count", LARGEST_WIDTH, head_dim)?;
+        Ok(Rope { pairing: self.pairing()?, dims, base, position_scale: 1.0 / self.stretch()? })
+    }
+
+    /// GGUF files of LLaMA have their rows permuted for adjacent pairs; other files say so by a key of ours.
+    fn pairing(&self) -> Result<RopePairing> {
+        match (self.metadata.text("hotloop.rope.pairing")?, self.architecture) {
+            (Some("halves"), _) | (None, Architecture::Qwen2) => Ok(RopePairing::Halves),
+            (Some("adjacent") | None, _) => Ok(RopePairing::Adjacent),
+            (Some(other), _) => Err(Error::malformed(format!("key hotloop.rope.pairing: `{other}` is neither"))),
+        }
+    }
+
+    /// By how much the context was stretched linearly.
+    fn stretch(&self) -> Result<f64> {
+        let kind_key = self.key("rope.scaling.type");
+        let kind = self.metadata.text(&kind_key)?;
+        let factor = match self.number("rope.scaling.factor")? {
+            Some(factor) => Some(factor),
+            None => self.number("rope.scale_linear")?,
+        };
+        match (kind, factor) {
+            (Some("none"), _) | (None, None) => Ok(1.0),
+            (Some("linear") | None, Some(factor)) if factor > 0.0 && factor.is_normal() => Ok(factor),
+            (Some("linear") | None, Some(0.0)) => Ok(1.0),
+            (Some("linear"), None) => Ok(1.0),
+            (Some("linear") | None, Some(factor)) => Err(Error::malformed(format!("a rope stretched by {factor}"))),
+            (Some(other), _) => Err(Error::unsupported(format!(
+                "key {kind_key}: positions scaled as `{other}` are not supported; none and linear are"
+            ))),
+        }
+    }
+
+    fn window(&self) -> Result<Option<usize>> {
+        let key = self.key("attention.sliding_window");
+        Ok(self.metadata.count(&key)?.filter(|window| *window > 0))
+    }
+
+    /// What a model of a known family may have that changes its result, and that is not there.
+    fn refuse_unknown(&self, config: &Config) -> Result<()> {
+        let value_length = self.size_or("attention.value_length", LARGEST_WIDTH, config.head_dim)?;
+        if value_length != config.head_dim {
+            return Err(Error::unsupported("keys and values of different lengths are not supported"));
+        }
+        let refused = [
+            ("expert_count", "a mixture of experts"),
+            ("attention.max_alibi_bias", "positions by ALiBi"),
+            ("attn_logit_softcapping", "capped scores"),
+            ("final_logit_softcapping", "capped logits"),
+            ("logit_scale", "scaled logits"),
+            ("embedding_scale", "scaled embeddings"),
+            ("residual_scale", "a scaled residual stream"),
+        ];
+        for (name, what) in refused {
+            if self.number(name)?.is_some_and(|value| value != 0.0) {
+                return Err(Error::unsupported(format!("key {}: {what} is not supported", self.key(name))));
+            }
+        }
+        Ok(())
+    }
+}

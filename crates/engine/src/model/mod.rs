@@ -1,0 +1,39 @@
+//! A model: what it is, its numbers, and the way through them.
+
+mod config;
+mod forward;
+mod state;
+mod weights;
+
+pub use config::{Architecture, Config, Rope};
+pub use forward::Segment;
+pub(crate) use state::{Buffers, attention_shape};
+pub use state::{Memory, State, StateOptions};
+pub(crate) use weights::{Embedding, LayerWeights, LinearLayer, Norm};
+pub use weights::{LoadOptions, Weights};
+
+use crate::{Compute, Error, Result, TensorSource};
+
+/// A model that can be computed: many generations can borrow it at the same time.
+#[derive(Debug)]
+pub struct Model {
+    /// What it is.
+    pub config: Config,
+    /// Its numbers.
+    pub weights: Weights,
+}
+
+impl Model {
+    /// Reads a model and, unless its weights are to stay in the file, packs them.
+    pub fn load(source: &dyn TensorSource, compute: &Compute, options: &mut LoadOptions<'_>) -> Result<Self> {
+        let load = |options: &mut LoadOptions<'_>| {
+            let config = Config::read(source)?;
+            let weights = Weights::load(&config, source, compute, options)?;
+            Ok(Self { config, weights })
+        };
+        load(options).map_err(|error: Error| match source.file() {
+            Some(file) => error.in_file(file),
+            None => error,
+        })
+    }
+}

@@ -1,0 +1,326 @@
+//! The numbers of a model, in the layouts that the kernels read.
+
+use kernels::quant::{Format, GROUP, PackedWeights};
+use kernels::{LinearWeights, PackedMatrix, WeightsInFile};
+
+use super::Config;
+use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorInfo, TensorSource, check_finite, memory};
+
+/// All weights of a model.
+#[derive(Debug)]
+pub struct Weights {
+    /// A row per token.
+    pub(crate) embedding: Embedding,
+    /// A row per position, where positions are learned.
+    pub(crate) positions: Option<Vec<f32>>,
+    pub(crate) layers: Vec<LayerWeights>,
+    pub(crate) final_norm: Norm,
+    pub(crate) head: LinearLayer,
+    /// What the frequencies of the positions are divided by, where the model brings that.
+    pub(crate) rope_factors: Option<Vec<f32>>,
+}
+
+/// How weights are read.
+#[derive(Default)]
+pub struct LoadOptions<'a> {
+    /// Uses matrices as they lie in the file. The model is there at once and takes no memory of its own, and every pass is
+    /// slower; numbers that are not finite are not looked for.
+    pub in_place: bool,
+    /// Is told how many bytes were read, and of how many.
+    pub progress: Option<&'a mut dyn FnMut(usize, usize)>,
+}
+
+impl std::fmt::Debug for LoadOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoadOptions").field("in_place", &self.in_place).finish_non_exhaustive()
+    }
+}
+
+/// What looks up rows: they stay in the form of the file.
+#[derive(Debug)]
+pub(crate) struct Embedding {
+    pub format: Format,
+    pub row_bytes: usize,
+    pub rows: KeptBytes,
+}
+
+/// The weights of one layer.
+#[derive(Debug)]
+pub(crate) struct LayerWeights {
+    pub attention_norm: Norm,
+    /// Queries, keys and values, in one matrix or in three: outputs lie in this order either way.
+    pub qkv: Vec<LinearLayer>,
+    pub attention_out: LinearLayer,
+    pub ffn_norm: Norm,
+    /// Where the network has a gate.
+    pub gate: Option<LinearLayer>,
+    pub up: LinearLayer,
+    pub down: LinearLayer,
+}
+
+/// A norm's factors, and what it adds where it is a layer norm.
+#[derive(Debug)]
+pub(crate) struct Norm {
+    pub weight: Vec<f32>,
+    pub bias: Option<Vec<f32>>,
+}
+
+/// A matrix and its bias.
+#[derive(Debug)]
+pub(crate) struct LinearLayer {
+    weights: Packed,
+    pub bias: Option<Vec<f32>>,
+}
+
+#[derive(Debug)]
+enum Packed {
+    InFile { format: Format, inputs: usize, rows: KeptBytes },
+    Quantised(PackedWeights),
+    Floats(PackedMatrix),
+}
+
+impl LinearLayer {
+    pub(crate) fn weights(&self) -> LinearWeights<'_> {
+        match &self.weights {
+            Packed::InFile { format, inputs, rows } => LinearWeights::Rows(WeightsInFile::new(*format, *inputs, rows)),
+            Packed::Quantised(weights) => LinearWeights::Quantised(weights),
+            Packed::Floats(weights) => LinearWeights::Floats(weights),
+        }
+    }
+
+    /// Whether it multiplies activations in bytes.
+    pub(crate) fn is_quantised(&self) -> bool {
+        self.weights().take_bytes()
+    }
+
+    fn bytes(&self) -> usize {
+        self.weights().bytes() + 4 * self.bias.as_ref().map_or(0, Vec::len)
+    }
+
+    fn parameters(&self) -> usize {
+        self.weights().inputs() * self.weights().outputs() + self.bias.as_ref().map_or(0, Vec::len)
+    }
+}
+
+impl Norm {
+    fn len(&self) -> usize {
+        self.weight.len() + self.bias.as_ref().map_or(0, Vec::len)
+    }
+}
+
+impl LayerWeights {
+    /// All matrices of the layer.
+    pub(crate) fn matrices(&self) -> impl Iterator<Item = &LinearLayer> {
+        self.qkv.iter().chain([&self.attention_out]).chain(&self.gate).chain([&self.up, &self.down])
+    }
+}
+
+impl Weights {
+    /// Reads all tensors of a model, and packs them on the threads of `compute`.
+    pub fn load(
+        config: &Config,
+        source: &dyn TensorSource,
+        compute: &Compute,
+        options: &mut LoadOptions<'_>,
+    ) -> Result<Self> {
+        let mut loader = Loader { config, source, compute, options, done: 0, total: 0 };
+        loader.total = loader.total_bytes()?;
+        if !loader.options.in_place {
+            memory::check(
+                loader.total,
+                "the weights",
+                "choose a smaller or more strongly quantised model, or leave the weights in the file",
+            )?;
+        }
+        loader.whole()
+    }
+
+    /// The memory that the matrices take that every token is multiplied with, the head's among them.
+    pub fn bytes_per_token(&self) -> usize {
+        self.layers.iter().flat_map(LayerWeights::matrices).chain([&self.head]).map(LinearLayer::bytes).sum()
+    }
+
+    /// All memory that the weights take, without what stays in the file.
+    pub fn bytes(&self) -> usize {
+        let norms = |layer: &LayerWeights| layer.attention_norm.len() + layer.ffn_norm.len();
+        let norms = self.layers.iter().map(norms).sum::<usize>() + self.final_norm.len();
+        self.bytes_per_token() + 4 * (norms + self.positions.as_ref().map_or(0, Vec::len))
+    }
+
+    /// How many numbers a token is multiplied with: what its floating-point operations are counted by.
+    pub fn active_parameters(&self) -> usize {
+        self.layers.iter().flat_map(LayerWeights::matrices).chain([&self.head]).map(LinearLayer::parameters).sum()
+    }
+}
+
+struct Loader<'a, 'b> {
+    config: &'a Config,
+    source: &'a dyn TensorSource,
+    compute: &'a Compute,
+    options: &'a mut LoadOptions<'b>,
+    done: usize,
+    total: usize,
+}
+
+impl<'a> Loader<'a, '_> {
+    fn total_bytes(&self) -> Result<usize> {
+        let mut total = 0usize;
+        for name in self.source.names() {
+            if let Some(info) = self.source.info(name)? {
+                total = total.saturating_add(info.bytes().map_err(|error| error.about(info.shown()))?);
+            }
+        }
+        Ok(total)
+    }
+
+    fn whole(&mut self) -> Result<Weights> {
+        let Config { width, vocab, .. } = *self.config;
+        let embedding = self.embedding()?;
+        let positions = match self.config.architecture.is_gpt2() {
+            true => Some(self.floats("position_embd.weight", &[width, self.config.context])?),
+            false => None,
+        };
+        let layers = (0..self.config.layers).map(|layer| self.layer(layer)).collect::<Result<_>>()?;
+        let final_norm = self.norm("output_norm")?;
+        // A model without a head of its own uses the embedding.
+        let tied = !self.has("output.weight")?;
+        let head = self.matrix(if tied { "token_embd" } else { "output" }, [width, vocab])?;
+        let rope_factors = match &self.config.rope {
+            Some(rope) if self.has("rope_freqs.weight")? => Some(self.rope_factors(rope.dims / 2)?),
+            _ => None,
+        };
+        Ok(Weights { embedding, positions, layers, final_norm, head, rope_factors })
+    }
+
+    fn rope_factors(&mut self, pairs: usize) -> Result<Vec<f32>> {
+        let name = "rope_freqs.weight";
+        let factors = self.floats(name, &[pairs])?;
+        if factors.iter().any(|factor| *factor <= 0.0) {
+            return Err(Error::malformed(format!("tensor {name}: frequencies cannot be divided by zero or less")));
+        }
+        Ok(factors)
+    }
+
+    fn embedding(&mut self) -> Result<Embedding> {
+        let name = "token_embd.weight";
+        let tensor = self.tensor(name, &[self.config.width, self.config.vocab])?;
+        if !self.options.in_place {
+            check_finite(&tensor)?;
+        }
+        let (format, row_bytes) = (tensor.format, tensor.data.len() / self.config.vocab);
+        let rows = self.source.keep(name)?.ok_or_else(|| missing(name))?;
+        Ok(Embedding { format, row_bytes, rows })
+    }
+
+    fn layer(&mut self, layer: usize) -> Result<LayerWeights> {
+        let Config { width, ffn, .. } = *self.config;
+        let (queries, keys) = (self.config.queries(), self.config.keys());
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let qkv = if self.has(&name("attn_qkv.weight"))? {
+            vec![self.matrix(&name("attn_qkv"), [width, queries + 2 * keys])?]
+        } else {
+            vec![
+                self.matrix(&name("attn_q"), [width, queries])?,
+                self.matrix(&name("attn_k"), [width, keys])?,
+                self.matrix(&name("attn_v"), [width, keys])?,
+            ]
+        };
+        let gate = match self.config.architecture.is_gpt2() {
+            true => None,
+            false => Some(self.matrix(&name("ffn_gate"), [width, ffn])?),
+        };
+        Ok(LayerWeights {
+            attention_norm: self.norm(&name("attn_norm"))?,
+            qkv,
+            attention_out: self.matrix(&name("attn_output"), [queries, width])?,
+            ffn_norm: self.norm(&name("ffn_norm"))?,
+            gate,
+            up: self.matrix(&name("ffn_up"), [width, ffn])?,
+            down: self.matrix(&name("ffn_down"), [ffn, width])?,
+        })
+    }
+
+    fn norm(&mut self, name: &str) -> Result<Norm> {
+        let width = self.config.width;
+        let weight = self.floats(&format!("{name}.weight"), &[width])?;
+        let bias = match self.config.architecture.is_gpt2() {
+            true => Some(self.floats(&format!("{name}.bias"), &[width])?),
+            false => None,
+        };
+        Ok(Norm { weight, bias })
+    }
+
+    /// A matrix, and its bias where there is one.
+    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<LinearLayer> {
+        let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
+        let tensor = self.tensor(&weight, &shape)?;
+        let weights = if self.options.in_place {
+            let rows = self.source.keep(&weight)?.ok_or_else(|| missing(&weight))?;
+            Packed::InFile { format: tensor.format, inputs: shape[0], rows }
+        } else {
+            check_finite(&tensor)?;
+            let packed = self.pack(&tensor, shape);
+            drop(tensor);
+            self.source.release(&weight);
+            packed
+        };
+        let bias = if self.has(&bias)? { Some(self.floats(&bias, &shape[1..])?) } else { None };
+        Ok(LinearLayer { weights, bias })
+    }
+
+    fn pack(&self, tensor: &Tensor<'_>, [inputs, outputs]: [usize; 2]) -> Packed {
+        let pool = &self.compute.pool;
+        if !PackedWeights::supports(tensor.format) {
+            return Packed::Floats(PackedMatrix::from_file(pool, tensor.format, inputs, &tensor.data));
+        }
+        let mut packed = PackedWeights::zeroed(tensor.format, outputs, inputs);
+        let rows = tensor.data.chunks(GROUP * packed.row_bytes());
+        let mut groups: Vec<_> = packed.groups_mut().zip(rows).map(Some).collect();
+        pool.run_rows(pool.threads(), &mut groups, 1, |_, groups| {
+            for (group, rows) in groups.iter_mut().filter_map(Option::take) {
+                group.pack(rows);
+            }
+        });
+        drop(groups);
+        Packed::Quantised(packed)
+    }
+
+    /// A tensor of few numbers, as f32.
+    fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+        let tensor = self.tensor(name, shape)?;
+        let mut values = vec![0.0; shape.iter().product()];
+        self.compute.kernels.dequantise(tensor.format, &tensor.data, &mut values);
+        if self.compute.kernels.has_non_finite(&values) {
+            return Err(Error::malformed(format!("tensor {name}: infinite, or no numbers")));
+        }
+        Ok(values)
+    }
+
+    fn has(&self, name: &str) -> Result<bool> {
+        Ok(self.source.info(name)?.is_some())
+    }
+
+    fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Tensor<'a>> {
+        let tensor = self.source.tensor(name)?.ok_or_else(|| missing(name))?;
+        if tensor.shape != shape {
+            let found = &tensor.shape;
+            return Err(Error::malformed(format!(
+                "tensor {name}: the shape is {found:?}, not {shape:?} as the sizes ask for"
+            )));
+        }
+        let info = TensorInfo { name: name.to_owned(), format: tensor.format, shape: tensor.shape.clone() };
+        let (found, wanted) = (tensor.data.len(), info.bytes().map_err(|error| error.about(info.shown()))?);
+        if found != wanted {
+            return Err(Error::malformed(format!("tensor {name}: {found} bytes, not {wanted} as its shape asks for")));
+        }
+        self.done += found;
+        if let Some(progress) = &mut self.options.progress {
+            progress(self.done, self.total);
+        }
+        Ok(tensor)
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::malformed(format!("the tensor {name} is missing"))
+}

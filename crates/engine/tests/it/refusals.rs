@@ -1,0 +1,347 @@
+//! What cannot be is refused with a sentence that says what and where, and nothing has changed.
+
+use engine::{
+    CacheType, Compute, Config, Error, ErrorKind, LoadOptions, Model, Segment, State, StateOptions, Synthetic, Value,
+};
+use kernels::quant::Format;
+
+use crate::random::Random;
+use crate::sources::{Made, gpt2, llama};
+use crate::trials::{exact, go_on, load, score};
+
+fn compute() -> Compute {
+    Compute::new(Some(1)).unwrap()
+}
+
+fn made() -> Made {
+    Made::lively(&llama())
+}
+
+#[track_caller]
+fn check(error: &Error, kind: ErrorKind, says: &str) {
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().contains(says), "`{error}` does not say `{says}`");
+}
+
+/// Loading it fails so.
+#[track_caller]
+fn refuses(made: &Made, kind: ErrorKind, says: &str) {
+    for in_place in [false, true] {
+        let error = Model::load(made, &compute(), &mut LoadOptions { in_place, progress: None }).unwrap_err();
+        check(&error, kind, says);
+    }
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.into())
+}
+
+use ErrorKind::{Malformed, Refused, Unsupported};
+use Value::{Float, Signed, Unsigned};
+
+#[test]
+fn keys_that_are_missing() {
+    for key in ["general.architecture", "llama.embedding_length", "llama.block_count", "llama.context_length"] {
+        refuses(&made().without_key(key), Malformed, &format!("the key {key} is missing"));
+    }
+    for key in ["llama.feed_forward_length", "llama.attention.head_count"] {
+        refuses(&made().without_key(key), Malformed, &format!("the key {key} is missing"));
+    }
+    // These follow from others.
+    let whole = made().without_key("llama.rope.dimension_count").without_key("llama.vocab_size");
+    load(&whole.without_key("llama.attention.layer_norm_rms_epsilon"), &compute());
+}
+
+#[test]
+fn sizes_that_cannot_be() {
+    let sizes = ["embedding_length", "block_count", "context_length", "feed_forward_length"];
+    let heads = ["attention.head_count", "attention.head_count_kv", "attention.key_length", "rope.dimension_count"];
+    for key in sizes.iter().chain(&heads) {
+        let key = format!("llama.{key}");
+        for size in [0, 1 << 29, 1 << 40, u64::MAX] {
+            refuses(&made().set(&key, Unsigned(size)), Malformed, &format!("key {key}: "));
+        }
+        refuses(&made().set(&key, Signed(-1)), Malformed, &format!("key {key}: not a count"));
+        refuses(&made().set(&key, text("4")), Malformed, &format!("key {key}: not a count"));
+    }
+    refuses(&made().set("llama.attention.head_count_kv", Unsigned(3)), Malformed, "4 heads cannot share 3 heads");
+    refuses(&made().set("llama.rope.dimension_count", Unsigned(7)), Malformed, "7 values of a head of 16");
+    refuses(&made().set("llama.rope.dimension_count", Unsigned(18)), Malformed, "18 values of a head of 16");
+    refuses(&made().set("llama.attention.key_length", Unsigned(1 << 19)), Malformed, "too wide");
+    refuses(&made().set("llama.attention.head_count", Unsigned(128)), Malformed, "key llama.attention.key_length: 0");
+    let config = Config::read(&made()).unwrap();
+    for broken in [Config { heads: 0, kv_heads: 1, ..config.clone() }, Config { layers: 0, ..config }] {
+        check(&broken.check().unwrap_err(), Malformed, "a size of zero");
+    }
+}
+
+#[test]
+fn numbers_that_cannot_be() {
+    let eps = "llama.attention.layer_norm_rms_epsilon";
+    for (key, value, says) in [
+        (eps, Float(-1e-5), "a norm's epsilon of -0.00001"),
+        (eps, Float(1.0), "a norm's epsilon of 1"),
+        (eps, Float(f64::NAN), "NaN is no number"),
+        (eps, text("small"), "not a number"),
+        ("llama.rope.freq_base", Float(0.0), "0 is no base"),
+        ("llama.rope.freq_base", Float(-1.0), "-1 is no base"),
+        ("llama.rope.freq_base", Float(f64::INFINITY), "inf is no number"),
+        ("llama.rope.scaling.factor", Float(-2.0), "a rope stretched by -2"),
+        ("llama.rope.scaling.factor", Float(1e-310), "a rope stretched by"),
+        ("llama.rope.scale_linear", Float(-2.0), "a rope stretched by -2"),
+        ("llama.attention.sliding_window", Signed(-3), "not a count"),
+        ("hotloop.rope.pairing", text("thirds"), "`thirds` is neither"),
+    ] {
+        refuses(&made().set(key, value), Malformed, says);
+    }
+}
+
+#[test]
+fn what_is_not_supported() {
+    refuses(
+        &made().set("general.architecture", text("mamba")),
+        Unsupported,
+        "`mamba` are not supported; these are: gpt2",
+    );
+    refuses(&made().set("general.architecture", Unsigned(3)), Malformed, "general.architecture: not a text");
+    refuses(&made().set("llama.rope.scaling.type", text("yarn")), Unsupported, "scaled as `yarn`");
+    refuses(&made().set("llama.attention.value_length", Unsigned(8)), Unsupported, "of different lengths");
+    for (key, what) in [
+        ("expert_count", "a mixture of experts"),
+        ("attention.max_alibi_bias", "ALiBi"),
+        ("attn_logit_softcapping", "capped scores"),
+        ("final_logit_softcapping", "capped logits"),
+        ("logit_scale", "scaled logits"),
+        ("embedding_scale", "scaled embeddings"),
+        ("residual_scale", "residual stream"),
+    ] {
+        let key = format!("llama.{key}");
+        refuses(&made().set(&key, Unsigned(8)), Unsupported, &format!("key {key}: "));
+        refuses(&made().set(&key, Float(0.5)), Unsupported, what);
+        // Zero says that there is none.
+        load(&made().set(&key, Unsigned(0)), &compute());
+    }
+}
+
+#[test]
+fn tensors_that_are_missing() {
+    let optional = ["output.weight", "blk.0.attn_q.bias", "blk.0.attn_qkv.bias"];
+    let names = |spec: &Synthetic| {
+        let made = Made::lively(spec);
+        let first = |name: &&str| !name.contains("blk.") || name.starts_with("blk.0.") || name.starts_with("blk.2.");
+        let names = engine::TensorSource::names(&made).into_iter().filter(first);
+        names.filter(|name| !optional.contains(name)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for spec in [llama(), gpt2()] {
+        for name in names(&spec) {
+            // Biases of matrices may be absent, those of norms may not; a fused matrix may be three instead.
+            let says = match name.as_str() {
+                name if name.ends_with("bias") && !name.contains("norm") => continue,
+                "token_embd.weight" => "the tensor token_embd.weight is missing: this is not a whole model".into(),
+                name if name.contains("attn_qkv") => name.replace("qkv", "q"),
+                name => format!("the tensor {name} is missing"),
+            };
+            refuses(&Made::lively(&spec).without(&name), Malformed, &says);
+        }
+    }
+}
+
+#[test]
+fn tensors_of_another_shape() {
+    for spec in [llama(), gpt2()] {
+        let names: Vec<String> = {
+            let made = Made::lively(&spec);
+            engine::TensorSource::names(&made).into_iter().map(str::to_owned).collect()
+        };
+        for name in names {
+            let longer = |made: Made| {
+                made.change(&name, |tensor| {
+                    *tensor.shape.last_mut().unwrap() += 1;
+                    let row = tensor.format.row_bytes(tensor.shape[0]).unwrap();
+                    let bytes = row * tensor.shape[1..].iter().product::<usize>();
+                    tensor.data.to_mut().resize(bytes, 0);
+                })
+            };
+            // The embedding says how many tokens there are, so that the head is wrong then.
+            let says = if name == "token_embd.weight" { "tensor output.weight: the shape is" } else { "the shape is" };
+            refuses(&longer(Made::lively(&spec)), Malformed, says);
+            let flat = Made::lively(&spec).change(&name, |tensor| tensor.shape.push(1));
+            refuses(&flat, Malformed, &format!("tensor {name}: the shape "));
+        }
+    }
+    let no_tokens = |made: Made| made.change("token_embd.weight", |tensor| tensor.shape[1] = 0);
+    refuses(&no_tokens(made()), Malformed, "the shape [64, 0] is none");
+    let factors = made().put("rope_freqs.weight", &[7], &[1.0; 7]);
+    refuses(&factors, Malformed, "tensor rope_freqs.weight: the shape is [7], not [8]");
+}
+
+#[test]
+fn tensors_with_other_numbers() {
+    let cut = |tensor: &mut engine::Tensor<'static>| assert!(tensor.data.to_mut().pop().is_some());
+    for name in ["token_embd.weight", "blk.1.ffn_up.weight", "output_norm.weight"] {
+        refuses(&made().change(name, cut), Malformed, &format!("tensor {name}: "));
+    }
+    // Rows that are no whole blocks.
+    let blocks = |tensor: &mut engine::Tensor<'static>| tensor.format = Format::Q4_K;
+    refuses(&made().change("blk.1.ffn_up.weight", blocks), Malformed, "tensor blk.1.ffn_up.weight: rows of 64");
+    for factor in [0.0, -1.0] {
+        let factors = [1.0, 1.0, factor, 1.0, 1.0, 1.0, 1.0, 1.0];
+        refuses(&made().put("rope_freqs.weight", &[8], &factors), Malformed, "tensor rope_freqs.weight: ");
+    }
+    let broken = |value: f32| {
+        move |tensor: &mut engine::Tensor<'static>| {
+            tensor.data.to_mut()[400..404].copy_from_slice(&value.to_le_bytes());
+        }
+    };
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let norm = made().put("output_norm.weight", &[64], &[value; 64]);
+        refuses(&norm, Malformed, "tensor output_norm.weight: ");
+        for name in ["token_embd.weight", "blk.0.attn_k.weight", "output.weight"] {
+            let made = made().change(name, broken(value));
+            let error = Model::load(&made, &compute(), &mut LoadOptions::default()).unwrap_err();
+            check(&error, Malformed, &format!("tensor {name}: row 1, column 36"));
+        }
+    }
+}
+
+#[test]
+fn states_that_cannot_be() {
+    let compute = compute();
+    let plain = StateOptions::default();
+    let [model, learned] = [llama(), gpt2()].map(|spec| load(&Made::lively(&spec), &compute));
+    let refuses = |model: &Model, options: StateOptions, says: &str| {
+        check(&State::new(model, &compute, &options).unwrap_err(), Refused, says);
+    };
+    for options in [
+        StateOptions { sequences: 0, ..plain },
+        StateOptions { block: 0, ..plain },
+        StateOptions { logits: 0, ..plain },
+    ] {
+        refuses(&model, options, "a state for no sequence, no tokens or no logits");
+    }
+    refuses(&model, StateOptions { context: Some(0), ..plain }, "a context of 0 tokens");
+    refuses(&learned, StateOptions { context: Some(97), ..plain }, "a context of 97 tokens: this model has learned");
+    // Positions that are turned have no end.
+    assert_eq!(State::new(&model, &compute, &StateOptions { context: Some(97), ..plain }).unwrap().context(), 97);
+    for huge in [usize::MAX, usize::MAX / 2, 1 << 48] {
+        refuses(&model, StateOptions { context: Some(huge), ..plain }, "memory");
+        refuses(&model, StateOptions { sequences: huge, ..plain }, "memory");
+        // No pass can be longer than all contexts together, whatever was asked for.
+        let state = State::new(&model, &compute, &StateOptions { block: huge, logits: huge, ..plain }).unwrap();
+        assert_eq!(state.block(), 96);
+    }
+}
+
+/// 3 layers × 2 heads of 16 values, keys and values.
+#[test]
+fn budgets() {
+    let compute = compute();
+    let model = load(&made(), &compute);
+    for (cache, bytes) in [(CacheType::F32, 64), (CacheType::F16, 32), (CacheType::Q8_0, 34)] {
+        let position = 2 * 3 * 2 * bytes;
+        let options = StateOptions { sequences: 2, context: Some(50), cache, ..StateOptions::default() };
+        let budget = |bytes: usize| StateOptions { cache_budget: Some(bytes), ..options };
+        let state = State::new(&model, &compute, &budget(100 * position)).unwrap();
+        assert_eq!((state.memory().cache, state.cache_bytes_per_token()), (100 * position, position));
+        let error = State::new(&model, &compute, &budget(100 * position - 1)).unwrap_err();
+        check(&error, Refused, &format!("takes {} bytes", 100 * position));
+        check(&error, Refused, "49 tokens would fit");
+    }
+}
+
+/// What a pass refuses, and that the state is as it was: its length, its logits and what comes next.
+#[test]
+fn passes_that_cannot_be() {
+    let compute = compute();
+    let model = load(&made(), &compute);
+    let options = StateOptions { sequences: 3, context: Some(20), block: 8, logits: 4, ..exact(8) };
+    let tokens = Random(1).tokens(20, 293);
+    let mut state = State::new(&model, &compute, &options).unwrap();
+    go_on(&model, &compute, &mut state, &tokens[..4]);
+    model.forward(&compute, &mut state, &[Segment { sequence: 0, tokens: &tokens[4..8], logits: 2 }]).unwrap();
+    let wanted = [state.logits(0).to_vec(), state.logits(1).to_vec()];
+    let segment = |sequence: usize, tokens: &'static [u32], logits: usize| Segment { sequence, tokens, logits };
+    let good = segment(1, &[1, 2], 1);
+    for (segments, says) in [
+        (&[segment(3, &[1], 1)][..], "sequence 3 of 3, counted from 0"),
+        (&[segment(usize::MAX, &[1], 1)], "of 3, counted from 0"),
+        (&[good, good], "sequence 1 is twice in one pass"),
+        (&[good, segment(0, &[], 0)], "0 tokens and 0 logits of them"),
+        (&[good, segment(0, &[1], 2)], "1 tokens and 2 logits of them"),
+        (&[good, segment(0, &[5, 293], 1)], "token 293 of a vocabulary of 293"),
+        (&[good, segment(0, &[u32::MAX], 0)], "token 4294967295 of a vocabulary of 293"),
+        (&[good, segment(0, &[1; 7], 0)], "9 tokens with 1 logits in a pass of 8 with 4"),
+        (&[good, segment(0, &[1; 4], 4)], "6 tokens with 5 logits in a pass of 8 with 4"),
+        (&[good, segment(0, &[1; 13], 0)], "the context is full: 13 more tokens behind 8 of 20"),
+    ] {
+        check(&model.forward(&compute, &mut state, segments).unwrap_err(), Refused, says);
+    }
+    // The second block is the wrong one.
+    for (sequence, prompt, says) in [
+        (0, &[1, 1, 1, 1, 1, 1, 1, 1, 1, 300][..], "token 300 of a vocabulary of 293"),
+        (0, &[1; 13], "the context is full: 13 more tokens behind 8 of 20"),
+        (0, &[], "0 tokens and 1 logits of them"),
+        (7, &[1], "sequence 7 of 3, counted from 0"),
+    ] {
+        check(&model.prefill(&compute, &mut state, sequence, prompt).unwrap_err(), Refused, says);
+    }
+    assert_eq!([0, 1, 2].map(|sequence| state.len(sequence)), [8, 0, 0]);
+    assert_eq!([state.logits(0).to_vec(), state.logits(1).to_vec()], wanted);
+    for tokens in tokens[8..].chunks(4) {
+        model.forward(&compute, &mut state, &[Segment { sequence: 0, tokens, logits: 1 }]).unwrap();
+    }
+    let alone = score(&model, &compute, &StateOptions { sequences: 1, block: 4, ..options }, &tokens);
+    assert_eq!(state.logits(0), &alone[19][..]);
+    let full = model.forward(&compute, &mut state, &[segment(0, &[1], 1)]).unwrap_err();
+    check(&full, Refused, "the context is full: 1 more tokens behind 20 of 20");
+}
+
+#[test]
+fn states_of_others() {
+    let (one, two) = (compute(), Compute::new(Some(2)).unwrap());
+    let [model, other] = [llama(), gpt2()].map(|spec| load(&Made::lively(&spec), &one));
+    let segments = [Segment { sequence: 0, tokens: &[1, 2, 3], logits: 1 }];
+    let mut state = State::new(&model, &one, &StateOptions::default()).unwrap();
+    check(&other.forward(&one, &mut state, &segments).unwrap_err(), Refused, "made for another model");
+    check(
+        &model.forward(&two, &mut state, &segments).unwrap_err(),
+        Refused,
+        "on 2 threads in a state that was made for 1",
+    );
+    let mut state = State::new(&model, &two, &StateOptions::default()).unwrap();
+    model.forward(&one, &mut state, &segments).unwrap();
+    model.forward(&two, &mut state, &segments).unwrap();
+    // Nothing to do is nothing wrong.
+    model.forward(&two, &mut state, &[]).unwrap();
+    assert_eq!(state.len(0), 6);
+}
+
+#[test]
+fn recipes_that_cannot_be() {
+    for (recipe, says) in [
+        ("", "the width is missing"),
+        ("d=64", "the number of layers is missing"),
+        ("d=64,layers", "`layers` is no size"),
+        ("d=64,layers=0", "layers=0: not a whole number from 1"),
+        ("d=64,layers=-1", "layers=-1: not a whole number from 1"),
+        ("d=64,layers=99999999999999999999", "not a whole number from 1"),
+        ("d=65537,layers=1", "d=65537: not a whole number from 1 to 65536"),
+        ("d=64,layers=1,depth=3", "`depth` is no size of a model"),
+        ("d=64,layers=1,heads=3", "d=64 cannot be divided into 3 heads"),
+        ("d=64,layers=1,heads=64", "d=64 cannot be divided into 64 heads of an even width"),
+        ("d=64,layers=1,heads=4,kv_heads=3", "heads=4 cannot share kv_heads=3"),
+        ("d=64,layers=1,type=q3_x", "type=q3_x: unknown; these are known: f32"),
+        ("d=64,layers=1,tied=perhaps", "tied=perhaps: true or false"),
+        ("d=64,layers=1,seed=x", "seed=x: no number"),
+    ] {
+        check(&Synthetic::parse(recipe).unwrap_err(), Refused, says);
+    }
+    check(&Synthetic::parse("d=64,layers=1,arch=bert").unwrap_err(), Unsupported, "`bert`");
+    assert_eq!(Synthetic::parse("small"), Ok(Synthetic::SMALL));
+    assert_eq!(Synthetic::parse("medium"), Ok(Synthetic::MEDIUM));
+    let spec =
+        Synthetic::parse("arch=qwen2,d=64,layers=2,heads=4,kv_heads=2,ffn=96,vocab=300,ctx=40,tied=true,type=q8_0");
+    let spec = spec.unwrap();
+    let (sizes, wanted) = ([spec.width, spec.layers, spec.heads, spec.kv_heads, spec.ffn], [64, 2, 4, 2, 96]);
+    assert_eq!((sizes, spec.vocab, spec.context, spec.tied, spec.format), (wanted, 300, 40, true, Format::Q8_0));
+}

@@ -1,0 +1,10 @@
+//! Checkpoints of llama2.c: the bytes are the file.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(init: fuzz::plant(fuzz::sound::llama2c), |bytes: &[u8]| {
+    if let Ok(file) = engine::llama2c::File::from_bytes(bytes.to_vec()) {
+        fuzz::read_all(&file);
+    }
+});

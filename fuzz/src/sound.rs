@@ -1,0 +1,48 @@
+//! Sound files for the fuzzer to begin with.
+
+use std::path::Path;
+
+use engine::gguf::Writer;
+use engine::{Array, Metadata, TensorInfo, Value};
+use kernels::quant::Format;
+
+/// A little of everything.
+pub fn gguf(path: &Path) -> engine::Result<()> {
+    let mut metadata = Metadata::default();
+    metadata.set("general.alignment", Value::Unsigned(8));
+    metadata.set("number", Value::Float(0.1));
+    metadata.set("list", Value::Array(Array::Signed(vec![1, -2])));
+    metadata.set("texts", Value::Array(Array::Text(vec!["a".to_owned(), String::new()])));
+    let info =
+        |format: Format| TensorInfo { name: format.name().to_owned(), format, shape: vec![format.block_len(), 2] };
+    let infos: Vec<TensorInfo> = [Format::F32, Format::Q8_0].into_iter().map(info).collect();
+    let mut writer = Writer::create(path, true, &metadata, infos)?;
+    writer.write(&[0; 8])?;
+    writer.write(&[0; 68])?;
+    writer.finish()?;
+    Ok(())
+}
+
+/// Version 0: dimension 2, hidden 1, a layer, a head, a token, a position.
+pub fn llama2c(path: &Path) -> engine::Result<()> {
+    let header = [2, 1, 1, 1, 1, 1, 1i32];
+    let floats = 2 + 2 + 4 * 4 + 2 + 3 * 2 + 2 + 2;
+    let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();
+    bytes.resize(bytes.len() + 4 * floats, 0);
+    std::fs::write(path, bytes).map_err(|error| engine::Error::io(path, &error))
+}
+
+/// Configuration, tokenizer and weights.
+pub fn safetensors(path: &Path) -> engine::Result<()> {
+    let config = r#"{"model_type":"llama","hidden_size":4,"intermediate_size":3,"num_hidden_layers":1,
+        "num_attention_heads":2,"max_position_embeddings":8,"rope_scaling":{"type":"linear","factor":2}}"#;
+    let tokenizer = r#"{"model":{"vocab":{"a":0,"ab":1},"merges":["a b"]},"pre_tokenizer":{"type":"ByteLevel"},
+        "added_tokens":[{"id":2,"content":"<s>","special":true}],"bos_token":"<s>"}"#;
+    let header = r#"{"model.embed_tokens.weight":{"dtype":"BF16","shape":[3,4],"data_offsets":[0,24]},
+        "model.layers.0.mlp.up_proj.weight":{"dtype":"F32","shape":[1,2],"data_offsets":[24,32]}}"#;
+    let mut bytes = [config.as_bytes(), &[0], tokenizer.as_bytes(), &[0]].concat();
+    bytes.extend((header.len() as u64).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend([0; 32]);
+    std::fs::write(path, bytes).map_err(|error| engine::Error::io(path, &error))
+}
