@@ -1,6 +1,8 @@
 //! The text to go on from, as tokens.
 
-use engine::{Encode, Tokenizer};
+use std::io::Write;
+
+use engine::{ChatTemplate, Encode, Message, Prompt, Tokenizer};
 
 use crate::args::Generate;
 use crate::commands::Refusal;
@@ -40,6 +42,18 @@ fn text(options: &Generate) -> Result<String, Refusal> {
 
 /// What the model was trained to see in a chat.
 fn chat(options: &Generate, tokenizer: &Tokenizer, text: &str) -> Result<String, Refusal> {
-    let _ = (options, tokenizer);
-    Ok(text.to_owned())
+    let template = ChatTemplate::of(tokenizer)?;
+    if template.is_fallback() {
+        // A note that nobody can be shown is no failure.
+        let note = "note: this model brings no chat template; ChatML, which many understand, is used";
+        let _ = writeln!(std::io::stderr().lock(), "{note}");
+    }
+    let mut messages = Vec::new();
+    if let Some(system) = &options.system {
+        messages.push(Message { role: "system".to_owned(), content: system.clone() });
+    }
+    messages.push(Message { role: "user".to_owned(), content: text.to_owned() });
+    let token = |id: Option<u32>| id.and_then(|id| std::str::from_utf8(tokenizer.token_bytes(id)?).ok()).unwrap_or("");
+    let (bos, eos) = (token(tokenizer.bos()), token(tokenizer.eos()));
+    Ok(template.render(&messages, Prompt { add_generation_prompt: true, bos, eos })?)
 }
