@@ -153,14 +153,13 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
             let hint = if meant.is_empty() { String::new() } else { format!("; `{meant}` is a command") };
             format!("unknown argument `{}`{hint}", context(ContextKind::InvalidSubcommand))
         }
+        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>'])),
         ErrorKind::InvalidValue => format!("{option} needs a value"),
         ErrorKind::TooManyValues => format!("{option} takes no value: `{}`", typed()),
         ErrorKind::ArgumentConflict if is_option(context(ContextKind::PriorArg)) => {
             let other = context(ContextKind::PriorArg).split([' ', '=']).next().unwrap_or_default();
             format!("`{option}` and `{other}` do not go together")
         }
-        ErrorKind::MissingRequiredArgument if is_option(option) => format!("`{option}` is needed for that"),
-        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>'])),
         ErrorKind::ArgumentConflict => {
             // Which one it was is not told; the demonstration's options stand before the command.
             let first = arguments.iter().find(|argument| argument.starts_with('-'));
@@ -244,9 +243,9 @@ mod tests {
             ("--top-n=3", "unknown argument `--top-n=3`"),
             ("doctor --top 3", "unknown argument `--top`"),
             ("doctor --threads", "--threads needs a value"),
-            ("quantize", "`--type` is needed"),
+            ("quantize", "--type is missing"),
             ("quantize --type q8_0 a", "OUT is missing"),
-            ("quantize a b", "`--type` is needed"),
+            ("quantize a b", "--type is missing"),
             ("quantize a b --type q9", "--type takes one of f32, f16, q4_0"),
             ("quantize a b c --type q8_0", "unknown argument `c`"),
             ("doctor --threads=0", "from 1 to 4096, not `0`"),

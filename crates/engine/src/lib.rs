@@ -4,6 +4,7 @@
 
 mod batch;
 mod catalogue;
+mod chat;
 mod compute;
 mod error;
 mod finite;
@@ -25,6 +26,7 @@ mod tensor;
 mod tokenizer;
 
 pub use batch::{Batch, BatchSettings, Chosen, End, MOST_SEQUENCES, Request};
+pub use chat::{ChatTemplate, Message, Prompt};
 pub use compute::Compute;
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;

@@ -27,7 +27,7 @@ pub enum Watch {
 }
 
 /// What takes longer hangs, or the machine is too busy to measure anything.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Runs the command to its end.
 pub fn launch(mut command: Command, watch: Watch) -> Result<Launch, String> {

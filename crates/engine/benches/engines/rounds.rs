@@ -113,13 +113,16 @@ impl Contest {
 
     /// A line for those who wait.
     pub fn progress(&self) -> String {
-        let rate = |rates: &[f64]| median(rates).map_or("–".to_owned(), |rate| format!("{rate:.0}"));
-        let both = |entry: &Entry| match &entry.failure {
-            Some(why) => format!("{}: {why}", entry.name),
-            None => format!("{} {} {}", entry.name, rate(&entry.speeds.prefill), rate(&entry.speeds.decode)),
+        let rates = |rates: &[f64]| {
+            let both = best(rates).zip(median(rates));
+            both.map_or("–".to_owned(), |(best, median)| format!("{best:.0} / {median:.0}"))
         };
-        let all: Vec<String> = self.entries.iter().map(both).collect();
-        format!("{}: prefill and decode, tokens/s: {}", self.name(), all.join("; "))
+        let line = |entry: &Entry| match &entry.failure {
+            Some(why) => format!("{}: {why}", entry.name),
+            None => format!("{} {}, {}", entry.name, rates(&entry.speeds.prefill), rates(&entry.speeds.decode)),
+        };
+        let all: Vec<String> = self.entries.iter().map(line).collect();
+        format!("{}: prefill, decode: {}", self.name(), all.join("; "))
     }
 }
 

@@ -12,7 +12,7 @@ use super::vocabulary::{NONE, Vocabulary};
 use super::words::Words;
 use crate::{Error, Result};
 
-/// More merges than this are no vocabulary; the largest known has 580,000.
+/// More merges than this are no vocabulary: known ones have some hundred thousand.
 const MAX_MERGES: usize = 1 << 23;
 
 /// The merges and how texts are cut.

@@ -8,9 +8,9 @@ use super::vocabulary::{Kind, Vocabulary};
 use super::{Model, Tokenizer};
 use crate::{Array, Error, Metadata, Result};
 
-/// More tokens than this are no vocabulary; the largest known has 262,144.
+/// More tokens than this are no vocabulary: known ones have up to some hundred thousand.
 const MAX_TOKENS: usize = 1 << 22;
-/// Longer tokens would let a file make every word slow; the longest known has 512 bytes.
+/// Longer tokens would let a file make every word slow; known ones have some hundred bytes at most.
 const MAX_TOKEN: usize = 4096;
 /// All tokens together: their places are kept in 32 bits.
 const MAX_BYTES: usize = 1 << 30;

@@ -1,6 +1,6 @@
 //! One result, whichever way leads to it.
 
-use engine::{CacheType, Compute, Model, Segment, State, StateOptions, Synthetic};
+use engine::{CacheType, Compute, LoadOptions, Model, Segment, State, StateOptions, Synthetic};
 use kernels::quant::Format;
 use kernels::{Kernels, Pool};
 
@@ -151,6 +151,27 @@ fn memory_that_is_not_kept_gives_the_same_bits() {
             let [kept, anew] =
                 [true, false].map(|pooled| score(&model, &compute, &StateOptions { pooled, ..exact(block) }, &tokens));
             assert!(bits(&kept) == bits(&anew), "{name}, blocks of {block}");
+        }
+    }
+}
+
+/// Weights that stay as the file has them: quantised ones give the same bits, floats are added in another order.
+#[test]
+fn weights_in_place() {
+    let computes = [1, 3].map(|threads| Compute::new(Some(threads)).unwrap());
+    for (name, spec, model) in models(&computes[0]) {
+        let options = &mut LoadOptions { in_place: true, progress: None };
+        let in_place = Model::load(&Made::lively(&spec), &computes[0], options).unwrap();
+        let tokens = Random(6).tokens(40, spec.vocab);
+        for block in [1, 3, 40] {
+            let wanted = score(&model, &computes[0], &exact(block), &tokens);
+            let [one, three] = [0, 1].map(|at| score(&in_place, &computes[at], &exact(block), &tokens));
+            assert!(bits(&one) == bits(&three), "{name}, blocks of {block}, three threads");
+            if spec.format.block_len() > 1 {
+                assert!(bits(&one) == bits(&wanted), "{name}, blocks of {block}");
+            }
+            let away = distance(&one, &wanted);
+            assert!(away.within(reordered(spec.format)), "{name}, blocks of {block}: {away}");
         }
     }
 }

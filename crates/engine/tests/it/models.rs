@@ -19,6 +19,7 @@ const F32: Distance = Distance { largest: 4e-5, rms: 1e-5 };
 const BYTES: Distance = Distance { largest: 0.12, rms: 0.06 };
 
 #[track_caller]
+#[expect(clippy::print_stderr, reason = "what was measured, for those who change a bound")]
 fn check_within(bound: Distance, what: &str, source: &dyn TensorSource, count: usize) {
     let tokens = Random(3).tokens(count, source.tensor("token_embd.weight").unwrap().unwrap().shape[1]);
     let compute = Compute::new(Some(2)).unwrap();

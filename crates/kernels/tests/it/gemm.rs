@@ -1,5 +1,6 @@
 //! Matrix products: every shape has the bits of the definition, whatever the instruction set, the layout and the threads.
 
+use kernels::quant::Format;
 use kernels::{Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, WeightRows};
 
 use crate::effort::{rounds, sizes};
@@ -283,4 +284,50 @@ fn a_size_beyond_memory_is_refused() {
 fn a_result_of_another_shape_is_refused() {
     let product = Product::new(Matrix::new(&[0.0; 6], 2, 3), Matrix::new(&[0.0; 6], 3, 2));
     Kernels::best().gemm(product, MatrixMut::new(&mut [0.0; 6], 2, 3));
+}
+
+/// Weights as a file has them, at an odd address, packed on any number of threads: the same product as of rows in memory.
+#[test]
+fn weights_from_a_file() {
+    let pools = [1, 2, 3].map(Pool::new);
+    let kernels = Kernels::best();
+    for (inputs, outputs) in [(1, 1), (5, 16), (16, 17), (31, 40), (512, 33), (513, 15), (1100, 50), (0, 0)] {
+        let values = Numbers::new(inputs as u64).take(inputs * outputs, 1.0);
+        let a = Numbers::new(9).take(3 * inputs, 1.0);
+        for format in [Format::F32, Format::F16, Format::BF16] {
+            let mut file = vec![0; 1 + inputs * outputs * format.block_bytes()];
+            kernels.quantise(format, &values, &mut file[1..]);
+            let halves: Vec<u16> = file[1..].as_chunks().0.iter().copied().map(u16::from_le_bytes).collect();
+            let rows = match format {
+                Format::F32 => WeightRows::F32(&values),
+                Format::F16 => WeightRows::F16(&halves),
+                _ => WeightRows::Bf16(&halves),
+            };
+            let product = |packed: &PackedMatrix| {
+                let mut c = vec![f32::NAN; 3 * outputs];
+                let product = Product::with_packed(Matrix::new(&a, 3, inputs), packed);
+                kernels.gemm(product, MatrixMut::new(&mut c, 3, outputs));
+                c
+            };
+            let wanted = PackedMatrix::from_rows(rows, inputs);
+            for pool in &pools {
+                let got = PackedMatrix::from_file(pool, format, inputs, &file[1..]);
+                let what = (format, inputs, outputs, pool.threads());
+                assert_eq!((got.rows(), got.cols(), got.bytes()), (inputs, wanted.cols(), wanted.bytes()), "{what:?}");
+                same_bits(&product(&got), &product(&wanted), what);
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "no whole rows")]
+fn a_file_of_no_whole_rows_is_refused() {
+    PackedMatrix::from_file(&Pool::new(1), Format::F16, 3, &[0; 10]);
+}
+
+#[test]
+#[should_panic(expected = "has blocks")]
+fn blocks_are_refused() {
+    PackedMatrix::from_file(&Pool::new(1), Format::Q8_0, 1, &[0; 34]);
 }

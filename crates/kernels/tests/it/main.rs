@@ -12,6 +12,7 @@ mod elementwise;
 mod gemm;
 mod gemv;
 mod int8;
+mod linear;
 mod loss;
 mod norm;
 mod pool;

@@ -2,6 +2,7 @@
 
 mod backward;
 mod forward;
+mod on_pool;
 mod special;
 mod splits;
 

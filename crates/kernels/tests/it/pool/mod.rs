@@ -1,5 +1,6 @@
 //! Every part once, whatever happens around it.
 
+mod items;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod processes;
 
