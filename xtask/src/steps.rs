@@ -123,6 +123,7 @@ pub static STEPS: &[Step] = &[
         action: Action::Commands(&[
             run("cargo test -p benches --profile bench --all-targets"),
             run("cargo bench -p kernels -- --quick"),
+            run("cargo bench -p engine -- --quick"),
         ]),
     },
     Step {
