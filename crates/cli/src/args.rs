@@ -156,7 +156,7 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
         ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>'])),
         ErrorKind::InvalidValue => format!("{option} needs a value"),
         ErrorKind::TooManyValues => format!("{option} takes no value: `{}`", typed()),
-        ErrorKind::ArgumentConflict if is_option(context(ContextKind::PriorArg)) => {
+        ErrorKind::ArgumentConflict if is_option(option) && is_option(context(ContextKind::PriorArg)) => {
             let other = context(ContextKind::PriorArg).split([' ', '=']).next().unwrap_or_default();
             format!("`{option}` and `{other}` do not go together")
         }

@@ -288,6 +288,11 @@ fn quantize_says_what_cannot_be_done() {
     let output = quantize(&source, &target, &["--type", "q8_0", "--force"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(std::fs::read(&target).is_ok_and(|bytes| bytes.starts_with(b"GGUF")));
+    let mut unknown = hotloop(["quantize", "--type=q8_0", "--force"]);
+    let output = unknown.arg(&source).arg(&target).env("HOTLOOP_ISA", "sse9").output().expect("the program starts");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.starts_with("error: HOTLOOP_ISA: `sse9`") && stderr.contains("\n\nhint: "), "{stderr}");
     let left = std::fs::read_dir(&folder.0).expect("it is there").count();
     assert_eq!(left, 3, "nothing half written is left");
 }

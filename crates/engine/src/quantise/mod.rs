@@ -72,9 +72,10 @@ pub fn quantise(
     };
     let plans = plan::of(source, options.format).map_err(named)?;
     let infos = plans.iter().map(|plan| plan.to.clone()).collect();
+    let stretches = Stretches::new(options.pool)?;
     let mut writer = Writer::create(target, options.overwrite, &metadata(source, options.format), infos)?;
     let total = plans.iter().map(|plan| plan.source_bytes as u64).sum();
-    let mut work = Work { source, stretches: Stretches::new(options.pool), done: 0, total, progress };
+    let mut work = Work { source, stretches, done: 0, total, progress };
     for plan in &plans {
         work.convert(plan, &mut writer).map_err(named)?;
     }

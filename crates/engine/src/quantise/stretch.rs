@@ -41,9 +41,10 @@ struct Rows<'a> {
 }
 
 impl<'a> Stretches<'a> {
-    pub(super) fn new(pool: &'a Pool) -> Self {
+    /// Refused where the instructions asked for are not there.
+    pub(super) fn new(pool: &'a Pool) -> Result<Self> {
         let desks = (0..pool.threads()).map(|_| Mutex::default()).collect();
-        Self { pool, kernels: Kernels::best(), desks }
+        Ok(Self { pool, kernels: Kernels::chosen().map_err(Error::refused)?, desks })
     }
 
     /// Converts a whole tensor, and hands out its bytes in order, each piece with how much of the source is done.
