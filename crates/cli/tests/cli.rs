@@ -254,7 +254,7 @@ fn quantize_writes_a_model_that_can_be_read() {
     let output = quantize(&source, &target, &["--type", "q4_k", "--threads", "2"]);
     let stdout = text(&output.stdout);
     assert_eq!((text(&output.stderr), output.status.code()), ("", Some(0)));
-    for part in ["written", "model.gguf", "8 q5_0", "fallbacks", "rows of 32", "on 2 threads"] {
+    for part in ["written", "model.gguf", "7 q5_0", "1 q8_0", "fallbacks", "rows of 32", "on 2 threads"] {
         assert!(stdout.contains(part), "{part} is missing:\n{stdout}");
     }
     // What was written can be converted again.

@@ -16,8 +16,8 @@ kernels! { gemv:
 
 /// What one thread reads per nanosecond from the last cache; for deciding whether others are worth waking.
 const BYTES_PER_NS: f64 = 40.0;
-/// Rows that are computed together; parts are whole multiples, so that the bits do not depend on the threads.
-const TOGETHER: usize = 4;
+/// The most rows that are computed together; parts are whole multiples.
+const TOGETHER: usize = 8;
 
 impl Kernels {
     /// As [`Kernels::gemv`], on the threads of a pool where there is enough to do; with the same bits.

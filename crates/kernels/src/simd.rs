@@ -70,6 +70,11 @@ pub(crate) trait Simd: Copy {
     /// [`SQUARE`](Simd::SQUARE) values can be read and written at each of as many rows, which are `from_row` and `to_row`
     /// apart.
     unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize);
+    /// The columns of a square of [`LANES`](Simd::LANES)² values, in the first places of `to`: lane r of place i is value i of row r.
+    ///
+    /// # Safety
+    /// [`LANES`](Simd::LANES) values can be read at each of as many rows, which are `row` apart.
+    unsafe fn load_turned(self, from: *const f32, row: usize, to: &mut [Self::F; 16]);
     /// Asks for the cache line of an address, which need not exist, into L2.
     fn prefetch(self, address: *const f32);
 

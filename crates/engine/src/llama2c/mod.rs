@@ -10,17 +10,18 @@ mod tokens;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::catalogue::Catalogue;
 use crate::mapping::Mapping;
-use crate::{Error, Metadata, Result, Tensor, TensorInfo, TensorSource};
+use crate::{Error, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
 use layout::{Header, Weights};
 
 /// A checkpoint, mapped.
 #[derive(Debug)]
 pub struct File {
     path: Option<PathBuf>,
-    bytes: Mapping,
+    bytes: Arc<Mapping>,
     metadata: Metadata,
     tensors: Catalogue<Weights>,
 }
@@ -57,7 +58,7 @@ impl File {
         let header = Header::read(&bytes)?;
         let entries = header.tensors(bytes.len())?;
         let tensors = Catalogue::new(entries).map_err(|(error, _)| error)?;
-        Ok(Self { path: None, bytes, metadata: header.metadata(), tensors })
+        Ok(Self { path: None, bytes: Arc::new(bytes), metadata: header.metadata(), tensors })
     }
 }
 
@@ -85,6 +86,13 @@ impl TensorSource for File {
 
     fn file(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {
+        if let Some((_, Weights::Plain(range))) = self.tensors.get(name) {
+            return Ok(Some(KeptBytes::new(self.bytes.clone(), range.clone())));
+        }
+        Ok(self.tensor(name)?.map(|tensor| tensor.data.into_owned().into()))
     }
 
     fn release(&self, name: &str) {

@@ -78,4 +78,5 @@ fn set(metadata: &mut Metadata, tokens: Vec<(String, f32)>) {
     }
     metadata.set("tokenizer.ggml.add_bos_token", Value::Bool(true));
     metadata.set("tokenizer.ggml.add_eos_token", Value::Bool(false));
+    metadata.set("tokenizer.ggml.add_space_prefix", Value::Bool(true));
 }

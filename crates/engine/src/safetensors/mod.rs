@@ -14,12 +14,13 @@ mod tokens;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kernels::quant::Format;
 
 use crate::catalogue::Catalogue;
 use crate::mapping::Mapping;
-use crate::{Error, Metadata, Result, Tensor, TensorInfo, TensorSource};
+use crate::{Error, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
 use config::Config;
 use names::Meaning;
 
@@ -38,7 +39,7 @@ pub struct Model {
 #[derive(Debug)]
 struct Part {
     path: Option<PathBuf>,
-    bytes: Mapping,
+    bytes: Arc<Mapping>,
 }
 
 /// Where the bytes of a tensor come from.
@@ -76,7 +77,7 @@ impl Model {
 
     /// A model that is in memory already, in one piece.
     pub fn from_bytes(weights: Vec<u8>, beside: &Beside) -> Result<Self> {
-        Self::assemble(vec![Part { path: None, bytes: Mapping::Memory(weights) }], beside)
+        Self::assemble(vec![Part { path: None, bytes: Arc::new(Mapping::Memory(weights)) }], beside)
     }
 
     fn assemble(parts: Vec<Part>, beside: &Beside) -> Result<Self> {
@@ -130,7 +131,7 @@ fn translate(
 
 impl Part {
     fn open(path: &Path) -> Result<Self> {
-        Ok(Self { path: Some(path.to_owned()), bytes: Mapping::open(path)? })
+        Ok(Self { path: Some(path.to_owned()), bytes: Arc::new(Mapping::open(path)?) })
     }
 
     fn named(&self, error: Error) -> Error {
@@ -178,6 +179,13 @@ impl TensorSource for Model {
 
     fn file(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {
+        if let Some((_, Bytes::Plain { part, range })) = self.tensors.get(name) {
+            return Ok(Some(KeptBytes::new(self.parts[*part].bytes.clone(), range.clone())));
+        }
+        Ok(self.tensor(name)?.map(|tensor| tensor.data.into_owned().into()))
     }
 
     fn release(&self, name: &str) {

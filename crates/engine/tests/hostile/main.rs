@@ -30,6 +30,8 @@ fn read_all(source: &dyn TensorSource) {
         let tensor = source.tensor(name).expect("it was read before").expect("it is named");
         assert_eq!(Ok(tensor.data.len()), info.bytes());
         assert!(tensor.shape == info.shape && tensor.format == info.format);
+        let kept = source.keep(name).expect("it was read before").expect("it is named");
+        assert!(*kept == *tensor.data);
         // Either is fine.
         check_finite(&tensor).ok();
         source.release(name);

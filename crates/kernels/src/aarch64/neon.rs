@@ -108,15 +108,27 @@ impl Simd for Neon {
 
     #[inline(always)]
     unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+        let mut columns = [self.splat(0.0); 16];
         // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
         unsafe {
-            let (a, b) = (vld1q_f32(from), vld1q_f32(from.add(from_row)));
-            let (c, d) = (vld1q_f32(from.add(2 * from_row)), vld1q_f32(from.add(3 * from_row)));
+            self.load_turned(from, from_row, &mut columns);
+            for (i, column) in columns[..4].iter().enumerate() {
+                vst1q_f32(to.add(i * to_row), *column);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_turned(self, from: *const f32, row: usize, to: &mut [float32x4_t; 16]) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe {
+            let (a, b) = (vld1q_f32(from), vld1q_f32(from.add(row)));
+            let (c, d) = (vld1q_f32(from.add(2 * row)), vld1q_f32(from.add(3 * row)));
             let (ab, cd) = (vtrnq_f32(a, b), vtrnq_f32(c, d));
-            vst1q_f32(to, vcombine_f32(vget_low_f32(ab.0), vget_low_f32(cd.0)));
-            vst1q_f32(to.add(to_row), vcombine_f32(vget_low_f32(ab.1), vget_low_f32(cd.1)));
-            vst1q_f32(to.add(2 * to_row), vcombine_f32(vget_high_f32(ab.0), vget_high_f32(cd.0)));
-            vst1q_f32(to.add(3 * to_row), vcombine_f32(vget_high_f32(ab.1), vget_high_f32(cd.1)));
+            to[0] = vcombine_f32(vget_low_f32(ab.0), vget_low_f32(cd.0));
+            to[1] = vcombine_f32(vget_low_f32(ab.1), vget_low_f32(cd.1));
+            to[2] = vcombine_f32(vget_high_f32(ab.0), vget_high_f32(cd.0));
+            to[3] = vcombine_f32(vget_high_f32(ab.1), vget_high_f32(cd.1));
         }
     }
 

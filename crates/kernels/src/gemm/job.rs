@@ -61,14 +61,19 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Some of its rows.
+    pub(crate) fn rows(&self, rows: Range<usize>) -> Job<'a> {
+        let a = self.a.part(rows.clone(), 0..self.a.cols);
+        // SAFETY: within the rectangle; at its end where there are no rows.
+        Job { a, c: unsafe { self.c.add(rows.start * self.c_row) }, ..*self }
+    }
+
     /// Part `part` of `grid` = \[rows, columns\] parts; empty where there are more parts than panels or rows.
     pub(crate) fn part(&self, part: usize, grid: [usize; 2]) -> Job<'a> {
         let rows = share(self.a.rows, part / grid[1], grid[0]);
         let panels = share(self.cols.div_ceil(PANEL), part % grid[1], grid[1]);
         let (first, end) = (panels.start * PANEL, self.cols.min(panels.end * PANEL));
-        let job = self.columns(first.min(end), end - first.min(end));
-        // SAFETY: within the rectangle; at its end where there are no rows.
-        Job { a: self.a.part(rows.clone(), 0..self.a.cols), c: unsafe { job.c.add(rows.start * self.c_row) }, ..job }
+        self.columns(first.min(end), end - first.min(end)).rows(rows)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

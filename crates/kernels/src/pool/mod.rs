@@ -15,7 +15,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::slice::from_raw_parts_mut;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicIsize};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize};
 use std::thread::{Builder, JoinHandle};
 
 pub use cpus::usable_cpus;
@@ -54,6 +54,9 @@ struct Shared {
     asleep: Line<AtomicIsize>,
     /// Per worker: it is parked, or about to be, and nobody has roused it.
     parked: Box<[Line<AtomicBool>]>,
+    /// The CPU of whoever roused somebody last.
+    rouser: AtomicUsize,
+    crowded: bool,
     patience: Patience,
 }
 
@@ -75,6 +78,8 @@ impl Pool {
             region: Region::new(),
             asleep: Line(AtomicIsize::new(0)),
             parked: (1..threads).map(|_| Line(AtomicBool::new(false))).collect(),
+            rouser: AtomicUsize::new(usize::MAX),
+            crowded,
             patience: if crowded { Patience::CROWDED } else { Patience::WORKER },
         });
         let spawn = |number: usize| {
@@ -194,6 +199,7 @@ impl Pool {
 
     #[cold]
     fn unpark(&self, mut count: usize) {
+        self.shared.rouser.store(cpus::current().unwrap_or(usize::MAX), Relaxed);
         for (worker, seat) in self.workers.iter().zip(0..) {
             if count == 0 {
                 break;
@@ -241,8 +247,15 @@ impl Shared {
         while self.parked[seat].0.load(Acquire) && !self.region.ended() {
             std::thread::park();
         }
-        // Waking may have pushed the caller off its core, which then has more to do than we.
-        std::thread::yield_now();
+        let rouser = self.rouser.load(Relaxed);
+        if !self.crowded && cpus::current() == Some(rouser) {
+            // In a virtual machine a halted CPU may look like one that is not to be had, and the scheduler wakes us on the caller's.
+            // There we would wait until the caller is done: two threads had the speed of one for milliseconds.
+            cpus::leave(rouser);
+        } else {
+            // Waking may have pushed the caller off its core, which then has more to do than we.
+            std::thread::yield_now();
+        }
     }
 
     /// Marks a worker as awake; false if it was.

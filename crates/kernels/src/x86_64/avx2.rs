@@ -124,6 +124,12 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn load_turned(self, from: *const f32, row: usize, to: &mut [__m256; 16]) {
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe { turned_8(from, row, to) }
+    }
+
+    #[inline(always)]
     fn prefetch(self, address: *const f32) {
         // SAFETY: a prefetch never faults.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
@@ -203,22 +209,37 @@ impl Simd for Avx2 {
 pub(super) unsafe fn transpose_8(from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
     // SAFETY: as the caller promises.
     unsafe {
+        let mut columns = [_mm256_setzero_ps(); 16];
+        turned_8(from, from_row, &mut columns);
+        for (i, column) in columns[..8].iter().enumerate() {
+            _mm256_storeu_ps(to.add(i * to_row), *column);
+        }
+    }
+}
+
+/// See [`Simd::load_turned`].
+///
+/// # Safety
+/// Eight values can be read at each of eight rows; the CPU has AVX2.
+#[inline(always)]
+unsafe fn turned_8(from: *const f32, row_step: usize, to: &mut [__m256; 16]) {
+    // SAFETY: as the caller promises.
+    unsafe {
         for col in [0, 4] {
             // No closures: they would be compiled without the instruction set.
             let mut rows = [_mm256_setzero_ps(); 4];
             for (row, both) in rows.iter_mut().enumerate() {
-                let low = _mm_loadu_ps(from.add(row * from_row + col));
-                let high = _mm_loadu_ps(from.add((row + 4) * from_row + col));
+                let low = _mm_loadu_ps(from.add(row * row_step + col));
+                let high = _mm_loadu_ps(from.add((row + 4) * row_step + col));
                 *both = _mm256_set_m128(high, low);
             }
             let [a, b, c, d] = rows;
             let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
             let (ab_high, cd_high) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
-            let to = to.add(col * to_row);
-            _mm256_storeu_ps(to, _mm256_shuffle_ps::<0x44>(ab, cd));
-            _mm256_storeu_ps(to.add(to_row), _mm256_shuffle_ps::<0xee>(ab, cd));
-            _mm256_storeu_ps(to.add(2 * to_row), _mm256_shuffle_ps::<0x44>(ab_high, cd_high));
-            _mm256_storeu_ps(to.add(3 * to_row), _mm256_shuffle_ps::<0xee>(ab_high, cd_high));
+            to[col] = _mm256_shuffle_ps::<0x44>(ab, cd);
+            to[col + 1] = _mm256_shuffle_ps::<0xee>(ab, cd);
+            to[col + 2] = _mm256_shuffle_ps::<0x44>(ab_high, cd_high);
+            to[col + 3] = _mm256_shuffle_ps::<0xee>(ab_high, cd_high);
         }
     }
 }

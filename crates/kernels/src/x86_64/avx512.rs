@@ -121,6 +121,36 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn load_turned(self, from: *const f32, row: usize, to: &mut [__m512; 16]) {
+        let mut rows = *to;
+        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
+        unsafe {
+            for (i, value) in rows.iter_mut().enumerate() {
+                *value = _mm512_loadu_ps(from.add(i * row));
+            }
+            // Pairs of rows, then fours: place 4i + j has columns j, 4 + j, 8 + j, 12 + j of rows 4i to 4i + 3.
+            for i in [0, 4, 8, 12] {
+                let [a, b, c, d] = [rows[i], rows[i + 1], rows[i + 2], rows[i + 3]];
+                let (ab, cd) = (_mm512_unpacklo_ps(a, b), _mm512_unpacklo_ps(c, d));
+                let (ab_high, cd_high) = (_mm512_unpackhi_ps(a, b), _mm512_unpackhi_ps(c, d));
+                to[i] = _mm512_shuffle_ps::<0x44>(ab, cd);
+                to[i + 1] = _mm512_shuffle_ps::<0xee>(ab, cd);
+                to[i + 2] = _mm512_shuffle_ps::<0x44>(ab_high, cd_high);
+                to[i + 3] = _mm512_shuffle_ps::<0xee>(ab_high, cd_high);
+            }
+            for j in 0..4 {
+                let [a, b, c, d] = [to[j], to[4 + j], to[8 + j], to[12 + j]];
+                let (ab, cd) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0x88>(c, d));
+                let (ab_odd, cd_odd) = (_mm512_shuffle_f32x4::<0xdd>(a, b), _mm512_shuffle_f32x4::<0xdd>(c, d));
+                to[j] = _mm512_shuffle_f32x4::<0x88>(ab, cd);
+                to[4 + j] = _mm512_shuffle_f32x4::<0x88>(ab_odd, cd_odd);
+                to[8 + j] = _mm512_shuffle_f32x4::<0xdd>(ab, cd);
+                to[12 + j] = _mm512_shuffle_f32x4::<0xdd>(ab_odd, cd_odd);
+            }
+        }
+    }
+
+    #[inline(always)]
     fn prefetch(self, address: *const f32) {
         // SAFETY: a prefetch never faults.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }

@@ -163,7 +163,9 @@ fn every_depth_around_the_blocks() {
 #[cfg_attr(miri, ignore = "too long")]
 fn more_than_one_block_of_rows_and_columns() {
     for kernels in fast() {
-        for shape in [[169, 20, 30], [340, 17, 258], [2, 2050, 20], [25, 2065, 19], [26, 4100, 3]] {
+        for shape in
+            [[169, 20, 30], [340, 17, 258], [2, 2050, 20], [8, 50, 1100], [90, 2065, 40], [25, 2065, 19], [26, 4100, 3]]
+        {
             check(kernels, &Case::new(shape, 7));
         }
     }

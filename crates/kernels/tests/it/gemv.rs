@@ -39,6 +39,27 @@ fn every_length_and_number_of_rows_is_within_the_bound() {
     }
 }
 
+/// Short rows and long ones, from every cache.
+#[test]
+#[cfg_attr(miri, ignore = "too long")]
+fn a_row_has_the_same_bits_in_any_company() {
+    let mut numbers = Numbers::new(5);
+    for (rows, len) in [(13, 130), (300, 515), (19, 3001), (2101, 2107)] {
+        let (weights, x) = (numbers.take(rows * len, 1.0), numbers.take(len, 1.0));
+        for kernels in Kernels::available() {
+            let mut together = vec![0.0; rows];
+            kernels.gemv(&weights, &x, &mut together);
+            for (row, together) in together.iter().enumerate() {
+                let (weights, mut alone) = (&weights[row * len..][..len], [0.0]);
+                kernels.gemv(weights, &x, &mut alone);
+                assert_eq!(alone[0].to_bits(), together.to_bits(), "{:?} {rows}x{len}, row {row}", kernels.isa());
+                let (sum, size) = exact(weights, &x);
+                assert!((f64::from(*together) - sum).abs() <= bound(kernels.isa(), len, size), "row {row}");
+            }
+        }
+    }
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "too long")]
 fn special_values_come_through() {

@@ -73,7 +73,7 @@ fn note(name: &str, how: &str, version: Option<&String>) -> String {
 /// Threads of these libraries spin after their work for up to 200 ms, in the turns of others. This lets them sleep after
 /// about a millisecond; within a batch the next call comes sooner than that.
 fn keep_idle_threads_quiet() {
-    for (variable, value) in [("KMP_BLOCKTIME", "1"), ("OPENBLAS_THREAD_TIMEOUT", "21")] {
+    for (variable, value) in [("KMP_BLOCKTIME", "1"), ("OPENBLAS_THREAD_TIMEOUT", "21"), ("GOMP_SPINCOUNT", "60000")] {
         if std::env::var_os(variable).is_none() {
             // SAFETY: the program has only this thread so far.
             unsafe { std::env::set_var(variable, value) };
