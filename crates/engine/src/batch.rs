@@ -123,11 +123,15 @@ impl<'a> Batch<'a> {
                 "the prompt has {len} tokens, the context {context}: shorten the prompt or choose a longer context"
             )));
         }
+        let vocab = self.model.config.vocab;
+        if let Some(token) = prompt.iter().find(|token| **token as usize >= vocab) {
+            return Err(Error::refused(format!("token {token} of a vocabulary of {vocab}")));
+        }
         sampling.check()?;
         let Some(sequence) = self.slots.iter().position(Option::is_none) else { return Ok(None) };
         let mut tokens = Vec::with_capacity(prompt.len().saturating_add(limit.min(MOST_RESERVED)));
         tokens.extend_from_slice(prompt);
-        let mut sampler = Sampler::new(sampling, self.model.config.vocab);
+        let mut sampler = Sampler::new(sampling, vocab);
         prompt.iter().for_each(|token| sampler.accept(*token));
         let limit = prompt.len().saturating_add(limit);
         self.state.truncate(sequence, 0);

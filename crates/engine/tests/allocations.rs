@@ -1,7 +1,8 @@
 //! Passes allocate nothing once every thread has taken part. One test alone, since allocations of all threads are counted.
 
 use engine::{
-    Architecture, CacheType, Compute, LoadOptions, Model, Segment, State, StateOptions, Synthetic, SyntheticSource,
+    Architecture, Batch, BatchSettings, CacheType, Compute, LoadOptions, Model, Request, Sampling, Segment, State,
+    StateOptions, Synthetic, SyntheticSource,
 };
 use kernels::quant::Format;
 
@@ -63,6 +64,23 @@ impl Case<'_> {
     }
 }
 
+/// Generating from a batch, from the second token on; where sequences fill their context and go on, too.
+fn batches(model: &Model, compute: &Compute) {
+    let sampling = Sampling { temperature: 1.0, top_k: 20, top_p: 0.9, repetition_penalty: 1.1, ..Sampling::default() };
+    let options = StateOptions { sequences: 3, context: Some(40), ..StateOptions::default() };
+    for keep in [true, false] {
+        let mut batch = Batch::new(model, compute, &options, BatchSettings { keep, shift: true }).unwrap();
+        for len in [3, 9, 30] {
+            batch.join(&Request { prompt: &[4; 64][..len], sampling: &sampling, limit: 300 }).unwrap();
+        }
+        for _ in 0..3 {
+            batch.step().unwrap();
+        }
+        let count = allocations(|| (0..200).for_each(|_| assert_eq!(batch.step().unwrap().len(), 3)));
+        assert_eq!(count, 0, "keep {keep}");
+    }
+}
+
 /// What is measured can be seen: on this thread, on others, and where memory is not kept.
 fn allocations_are_seen(model: &Model, compute: &Compute) {
     let one = || drop(std::hint::black_box(Box::new(1)));
@@ -93,6 +111,7 @@ fn passes_allocate_nothing() {
                 let model = &Model::load(&SyntheticSource::new(spec.clone()), &computes[0], options).unwrap();
                 if (architecture, format, in_place) == (Architecture::Llama, Format::Q4_0, false) {
                     allocations_are_seen(model, &computes[0]);
+                    batches(model, &computes[0]);
                 }
                 for compute in &computes {
                     for (number, cache) in CacheType::ALL.into_iter().enumerate() {

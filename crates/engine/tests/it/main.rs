@@ -11,6 +11,7 @@ mod sources;
 mod trials;
 
 mod allocations;
+mod batch;
 mod chat;
 mod equal;
 mod gguf;

@@ -69,6 +69,12 @@ pub fn distance<A: Copy + Into<f64>, B: Copy + Into<f64>>(got: &[Vec<A>], wanted
     Distance { largest, rms: (squares / all).sqrt() }
 }
 
+/// The best token.
+pub fn best(logits: &[f32]) -> u32 {
+    let best = logits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+    u32::try_from(best.0).unwrap()
+}
+
 /// All bits of all logits.
 pub fn bits(logits: &[Vec<f32>]) -> Vec<u32> {
     logits.iter().flatten().map(|logit| logit.to_bits()).collect()
