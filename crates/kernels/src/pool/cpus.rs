@@ -46,26 +46,50 @@ pub(super) fn current() -> Option<usize> {
     None
 }
 
-/// Takes this thread to another of the CPUs that it may run on, if there is one; it may come back later. Allocates nothing.
+/// The system's number of this thread; 0 where there is none.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(super) fn leave(cpu: usize) {
-    let mut all = [0_u64; 16];
-    // SAFETY: the mask is writable memory of that size; a kernel with more CPUs refuses it.
-    let known = unsafe { libc::sched_getaffinity(0, size_of_val(&all), all.as_mut_ptr().cast()) } == 0;
-    let mut others = all;
-    if let Some(word) = others.get_mut(cpu / 64) {
-        *word &= !(1 << (cpu % 64));
-    }
-    if known && others != all && others.iter().any(|word| *word != 0) {
-        for mask in [&others, &all] {
-            // SAFETY: the mask is readable memory of that size. A refusal leaves everything as it was.
-            unsafe { libc::sched_setaffinity(0, size_of_val(mask), mask.as_ptr().cast()) };
-        }
-    }
+pub(super) fn thread_number() -> i32 {
+    // SAFETY: it takes nothing and changes nothing.
+    unsafe { libc::gettid() }
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(super) fn leave(_: usize) {}
+pub(super) fn thread_number() -> i32 {
+    0
+}
+
+/// Takes a CPU from those that a thread of this process may run on, unless it is the last; true if that was done. Allocates
+/// nothing.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(super) fn forbid(thread: i32, cpu: usize) -> bool {
+    change_mask(thread, cpu, |word, bit| word & !bit)
+}
+
+/// Gives a CPU back to this thread. Allocates nothing.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(super) fn allow(cpu: usize) {
+    change_mask(0, cpu, |word, bit| word | bit);
+}
+
+#[cfg(all(target_os = "linux", not(miri)))]
+fn change_mask(thread: i32, cpu: usize, change: fn(u64, u64) -> u64) -> bool {
+    let mut mask = [0_u64; 16];
+    // SAFETY: the mask is writable memory of that size; a kernel with more CPUs refuses it.
+    let known = unsafe { libc::sched_getaffinity(thread, size_of_val(&mask), mask.as_mut_ptr().cast()) } == 0;
+    let Some(word) = mask.get_mut(cpu / 64).filter(|_| known) else { return false };
+    let before = std::mem::replace(word, change(*word, 1 << (cpu % 64)));
+    // SAFETY: the mask is readable memory of that size. A refusal, of an empty mask above all, leaves everything as it was.
+    mask[cpu / 64] != before
+        && unsafe { libc::sched_setaffinity(thread, size_of_val(&mask), mask.as_ptr().cast()) } == 0
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(super) fn forbid(_: i32, _: usize) -> bool {
+    false
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(super) fn allow(_: usize) {}
 
 #[cfg(target_os = "linux")]
 fn quota() -> Option<usize> {
@@ -85,15 +109,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_left_may_come_back() {
+    fn a_cpu_is_taken_and_given_back() {
         let on_its_own = std::thread::spawn(|| {
-            let all = allowed();
-            let cpu = current().expect("Linux tells");
-            leave(cpu);
+            let (all, thread, cpu) = (allowed(), thread_number(), current().expect("Linux tells"));
+            assert_eq!(forbid(thread, cpu), all > 1);
+            assert_eq!(allowed(), (all - 1).max(1));
+            assert!(all == 1 || current() != Some(cpu));
+            allow(cpu);
             assert_eq!(allowed(), all);
-            leave(usize::MAX);
-            assert_eq!(allowed(), all);
+            assert!(!forbid(thread, usize::MAX));
         });
-        on_its_own.join().expect("nothing is asserted in vain");
+        on_its_own.join().expect("as asserted");
     }
 }

@@ -15,7 +15,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::slice::from_raw_parts_mut;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicUsize};
 use std::thread::{Builder, JoinHandle};
 
 pub use cpus::usable_cpus;
@@ -54,10 +54,38 @@ struct Shared {
     asleep: Line<AtomicIsize>,
     /// Per worker: it is parked, or about to be, and nobody has roused it.
     parked: Box<[Line<AtomicBool>]>,
-    /// The CPU of whoever roused somebody last.
-    rouser: AtomicUsize,
+    /// Per worker: where the system finds it, and what it is kept off.
+    seats: Box<[Seat]>,
     crowded: bool,
     patience: Patience,
+}
+
+/// A worker is woken off the caller's CPU. In a virtual machine a halted CPU may look like one that is not to be had, and the
+/// scheduler puts the worker behind the caller, where it waits until the caller is done: for milliseconds two threads had the speed of
+/// one.
+#[derive(Default)]
+struct Seat {
+    /// The worker's number in the system; 0 before it has one.
+    thread: AtomicI32,
+    /// One more than the CPU that it was kept off; 0 where nothing is to be undone.
+    kept_off: AtomicUsize,
+}
+
+impl Seat {
+    /// By whoever wakes the worker.
+    fn keep_off(&self, cpu: usize) {
+        let thread = self.thread.load(Relaxed);
+        if thread != 0 && cpus::forbid(thread, cpu) {
+            self.kept_off.store(cpu + 1, Relaxed);
+        }
+    }
+
+    /// By the worker itself.
+    fn let_back(&self) {
+        if self.kept_off.load(Relaxed) != 0 {
+            cpus::allow(self.kept_off.swap(0, Relaxed) - 1);
+        }
+    }
 }
 
 // A panic in a part leaves nothing half done: the region is over before it is resumed.
@@ -78,7 +106,7 @@ impl Pool {
             region: Region::new(),
             asleep: Line(AtomicIsize::new(0)),
             parked: (1..threads).map(|_| Line(AtomicBool::new(false))).collect(),
-            rouser: AtomicUsize::new(usize::MAX),
+            seats: (1..threads).map(|_| Seat::default()).collect(),
             crowded,
             patience: if crowded { Patience::CROWDED } else { Patience::WORKER },
         });
@@ -199,12 +227,15 @@ impl Pool {
 
     #[cold]
     fn unpark(&self, mut count: usize) {
-        self.shared.rouser.store(cpus::current().unwrap_or(usize::MAX), Relaxed);
+        let here = if self.shared.crowded { None } else { cpus::current() };
         for (worker, seat) in self.workers.iter().zip(0..) {
             if count == 0 {
                 break;
             }
             if self.shared.rise(seat) {
+                if let Some(here) = here {
+                    self.shared.seats[seat].keep_off(here);
+                }
                 worker.thread().unpark();
                 count -= 1;
             }
@@ -227,6 +258,7 @@ impl<T> Items<T> {
 impl Shared {
     /// What a worker does all its life.
     fn work(&self, seat: usize) {
+        self.seats[seat].thread.store(cpus::thread_number(), Relaxed);
         while !self.region.ended() {
             if self.patience.wait(|| self.region.calls()) {
                 self.region.help();
@@ -237,6 +269,8 @@ impl Shared {
     }
 
     fn sleep(&self, seat: usize) {
+        // Should the last waking have come too late to be undone.
+        self.seats[seat].let_back();
         self.parked[seat].0.store(true, Relaxed);
         self.asleep.0.fetch_add(1, SeqCst);
         // Whoever opened a region before this addition could be seen is seen here.
@@ -247,15 +281,9 @@ impl Shared {
         while self.parked[seat].0.load(Acquire) && !self.region.ended() {
             std::thread::park();
         }
-        let rouser = self.rouser.load(Relaxed);
-        if !self.crowded && cpus::current() == Some(rouser) {
-            // In a virtual machine a halted CPU may look like one that is not to be had, and the scheduler wakes us on the caller's.
-            // There we would wait until the caller is done: two threads had the speed of one for milliseconds.
-            cpus::leave(rouser);
-        } else {
-            // Waking may have pushed the caller off its core, which then has more to do than we.
-            std::thread::yield_now();
-        }
+        self.seats[seat].let_back();
+        // Waking may have pushed the caller off its core, which then has more to do than we.
+        std::thread::yield_now();
     }
 
     /// Marks a worker as awake; false if it was.
