@@ -62,6 +62,8 @@ pub struct GenerationSettings {
     pub cache: String,
     /// Whether weights were used as they lie in the file.
     pub in_place: bool,
+    /// Whether quantised weights were made f32.
+    pub exact: bool,
     /// Whether keys and values were kept.
     pub kv_cache: bool,
     /// Whether scratch memory was kept.

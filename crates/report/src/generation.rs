@@ -41,6 +41,7 @@ fn settings(generation: &Generation) -> String {
     parts.push(format!("context {}", settings.context));
     for (yes, what) in [
         (settings.in_place, "weights in place"),
+        (settings.exact, "weights made f32"),
         (!settings.kv_cache, "no KV cache"),
         (!settings.pooling, "no pooling"),
     ] {

@@ -130,6 +130,13 @@ pub struct Machine {
     /// Whether to leave weights where they are.
     #[arg(long, help = "use the weights as they lie in the file: starts at once, computes more slowly")]
     pub in_place: bool,
+    /// What bytes are worth.
+    #[arg(
+        long,
+        conflicts_with = "in_place",
+        help = "make f32 of quantised weights: exact, larger and slower, to see what bytes are worth"
+    )]
+    pub exact: bool,
     /// What keeping keys and values is worth.
     #[arg(
         long,

@@ -66,7 +66,7 @@ impl Arm {
         let Work { prompt, tokens, threads, .. } = request.work;
         let compute = Compute::new(Some(threads))?;
         let source = engine::open(&request.path)?;
-        let mut options = LoadOptions { in_place: request.in_place, progress: None };
+        let mut options = LoadOptions { in_place: request.in_place, ..LoadOptions::default() };
         let model = Model::load(source.as_ref(), &compute, &mut options)?;
         let longest = prompt.max(tokens);
         let options = StateOptions { context: Some(longest), block: prompt.max(1), ..StateOptions::default() };

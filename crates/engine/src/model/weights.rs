@@ -1,7 +1,7 @@
 //! The numbers of a model, in the layouts that the kernels read.
 
 use kernels::quant::{Format, GROUP, PackedWeights};
-use kernels::{LinearWeights, PackedMatrix, WeightsInFile};
+use kernels::{LinearWeights, PackedMatrix, WeightRows, WeightsInFile};
 
 use super::Config;
 use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorInfo, TensorSource, check_finite, memory};
@@ -26,6 +26,9 @@ pub struct LoadOptions<'a> {
     /// Uses matrices as they lie in the file. The model is there at once and takes no memory of its own, and every pass is
     /// slower; numbers that are not finite are not looked for.
     pub in_place: bool,
+    /// Makes f32 of quantised weights: products are exact then, up to the rounding of f32, and take four to eight times the
+    /// memory. Without, activations are rounded to bytes where weights are quantised.
+    pub exact: bool,
     /// Is told how many bytes were read, and of how many.
     pub progress: Option<&'a mut dyn FnMut(usize, usize)>,
 }
@@ -127,7 +130,7 @@ impl Weights {
         loader.total = loader.total_bytes()?;
         if !loader.options.in_place {
             memory::check(
-                loader.total,
+                loader.packed_bytes()?,
                 "the weights",
                 "choose a smaller or more strongly quantised model, or leave the weights in the file",
             )?;
@@ -169,6 +172,19 @@ impl<'a> Loader<'a, '_> {
             if let Some(info) = self.source.info(name)? {
                 total = total.saturating_add(info.bytes().map_err(|error| error.about(info.shown()))?);
             }
+        }
+        Ok(total)
+    }
+
+    /// What the weights take once they are packed.
+    fn packed_bytes(&self) -> Result<usize> {
+        if !self.options.exact {
+            return Ok(self.total);
+        }
+        let mut total = 0usize;
+        for name in self.source.names() {
+            let values = |info: TensorInfo| info.shape.iter().fold(4usize, |bytes, len| bytes.saturating_mul(*len));
+            total = total.saturating_add(self.source.info(name)?.map_or(0, values));
         }
         Ok(total)
     }
@@ -272,6 +288,11 @@ impl<'a> Loader<'a, '_> {
         let pool = &self.compute.pool;
         if !PackedWeights::supports(tensor.format) {
             return Packed::Floats(PackedMatrix::from_file(pool, tensor.format, inputs, &tensor.data));
+        }
+        if self.options.exact {
+            let mut values = vec![0.0; inputs * outputs];
+            self.compute.kernels.dequantise(tensor.format, &tensor.data, &mut values);
+            return Packed::Floats(PackedMatrix::from_rows(WeightRows::F32(&values), inputs));
         }
         let mut packed = PackedWeights::zeroed(tensor.format, outputs, inputs);
         let rows = tensor.data.chunks(GROUP * packed.row_bytes());

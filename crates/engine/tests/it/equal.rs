@@ -160,7 +160,7 @@ fn memory_that_is_not_kept_gives_the_same_bits() {
 fn weights_in_place() {
     let computes = [1, 3].map(|threads| Compute::new(Some(threads)).unwrap());
     for (name, spec, model) in models(&computes[0]) {
-        let options = &mut LoadOptions { in_place: true, progress: None };
+        let options = &mut LoadOptions { in_place: true, ..LoadOptions::default() };
         let in_place = Model::load(&Made::lively(&spec), &computes[0], options).unwrap();
         let tokens = Random(6).tokens(40, spec.vocab);
         for block in [1, 3, 40] {

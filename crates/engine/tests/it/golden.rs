@@ -161,6 +161,22 @@ fn the_best_token_each_time() {
     }
 }
 
+/// Without the rounding of activations, weights of 8 bits choose all that f32 weights do.
+#[test]
+fn exact_products_choose_every_golden_token() {
+    let compute = compute();
+    for (name, _) in FILES.into_iter().filter(|(name, _)| name.ends_with("q8_0")) {
+        let Some((file, golden)) = model_and_golden(name) else { return };
+        let golden = &golden["greedy"];
+        let (prompt, wanted) = (tokens(&golden["prompt_ids"]), tokens(&golden["generated_ids"]));
+        let options = &mut engine::LoadOptions { exact: true, ..engine::LoadOptions::default() };
+        let model = Model::load(&file, &compute, options).unwrap();
+        for cache in [CacheType::F32, CacheType::F16] {
+            assert_eq!(greedy(&model, &compute, cache, &prompt, 64), wanted, "{name}, {}", cache.name());
+        }
+    }
+}
+
 /// With the tokens given, each next one is compared with that of the dequantised weights, where those are sure of it.
 #[test]
 fn bytes_choose_what_their_weights_say() {
@@ -195,7 +211,7 @@ fn weights_in_place() {
         let tokens = &tokens(&golden["texts"]["golden_story"]["token_ids"])[..40];
         let compute = compute();
         let wanted = score(&load(&file, &compute), &compute, &exact(20), tokens);
-        let options = &mut engine::LoadOptions { in_place: true, progress: None };
+        let options = &mut engine::LoadOptions { in_place: true, ..engine::LoadOptions::default() };
         let model = Model::load(&file, &compute, options).unwrap();
         drop(file);
         let away = distance(&score(&model, &compute, &exact(20), tokens), &wanted);

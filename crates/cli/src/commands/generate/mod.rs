@@ -134,6 +134,7 @@ fn document(
             context: state.context() as u64,
             cache: machine.cache.name().to_owned(),
             in_place: machine.in_place,
+            exact: machine.exact,
             kv_cache: !machine.no_kv_cache,
             pooling: !machine.no_pooling,
             temperature: f64::from(choice.temperature),

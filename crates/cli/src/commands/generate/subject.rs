@@ -35,7 +35,7 @@ impl Subject {
             bar.set_length(total as u64);
             bar.set_position(done as u64);
         };
-        let load = LoadOptions { in_place, progress: Some(&mut show) };
+        let load = LoadOptions { in_place, exact: options.machine.exact, progress: Some(&mut show) };
         let model = Model::load(&*source, compute, &mut { load });
         bar.finish_and_clear();
         let model = model?;
