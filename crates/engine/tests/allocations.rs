@@ -107,7 +107,7 @@ fn passes_allocate_nothing() {
             let kv_heads = if architecture.is_gpt2() { 4 } else { 2 };
             let spec = Synthetic { architecture, format, kv_heads, ffn: 320, context: 800, ..small };
             for in_place in [false, true] {
-                let options = &mut LoadOptions { in_place, progress: None };
+                let options = &mut LoadOptions { in_place, ..LoadOptions::default() };
                 let model = &Model::load(&SyntheticSource::new(spec.clone()), &computes[0], options).unwrap();
                 if (architecture, format, in_place) == (Architecture::Llama, Format::Q4_0, false) {
                     allocations_are_seen(model, &computes[0]);
