@@ -133,6 +133,28 @@ fn a_full_context_ends_it_or_shifts() {
 }
 
 #[test]
+fn text_that_cannot_be_written_is_a_failure() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let Ok(full) = full else { return };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotloop"));
+    let output = command.args(["generate", "--prompt", "x", "--tokens", "20"]).stdout(full).output().unwrap();
+    assert_ne!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("cannot write to standard output"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_has_no_end_is_no_prompt_and_what_has_no_file_must_fit() {
+    if PathBuf::from("/dev/zero").exists() {
+        refused(&["--prompt-file", "/dev/zero"], &["/dev/zero", "too much for a prompt"]);
+    }
+    let huge = ["--synthetic", "d=65536,layers=1000", "--prompt", "x", "--tokens", "3"];
+    if cfg!(target_os = "linux") {
+        refused(&huge, &["the weights would take"]);
+        refused(&[&huge[..], &["--in-place"]].concat(), &["the weights would take"]);
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_by_name() {
     refused(&["--model", "no/such/file.gguf"], &["no/such/file.gguf", "No such file"]);
     refused(&["--model", "Cargo.toml", "--prompt", "x"], &["Cargo.toml", "looks like text"]);

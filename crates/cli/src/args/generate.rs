@@ -30,16 +30,31 @@ pub struct Generate {
     )]
     pub synthetic: Option<String>,
     /// The text to go on from.
-    #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file", help = "the text to go on from")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        conflicts_with = "prompt_file",
+        allow_hyphen_values = true,
+        help = "the text to go on from"
+    )]
     pub prompt: Option<String>,
     /// Where it is.
     #[arg(long, value_name = "FILE", help = "a file with that text")]
     pub prompt_file: Option<PathBuf>,
     /// Whether it is a question.
-    #[arg(long, help = "the text is what a user says in a chat: put it into the model's chat template")]
+    #[arg(
+        long,
+        help = "the text is what a user says in a chat: put it into the model's chat template; special tokens in it count"
+    )]
     pub chat: bool,
     /// What the chat begins with.
-    #[arg(long, value_name = "TEXT", requires = "chat", help = "what the system says before the user, in a chat")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "chat",
+        allow_hyphen_values = true,
+        help = "what the system says before the user, in a chat"
+    )]
     pub system: Option<String>,
     /// How many tokens.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 128, hide_default_value = true, allow_hyphen_values = true,
@@ -48,7 +63,12 @@ pub struct Generate {
     #[command(flatten)]
     pub choice: Choice,
     /// Texts to end at.
-    #[arg(long, value_name = "TEXT", help = "end where this text comes; may be given several times")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        help = "end where this text comes; may be given several times"
+    )]
     pub stop: Vec<String>,
     #[command(flatten)]
     pub machine: Machine,
@@ -72,7 +92,7 @@ pub struct Choice {
     pub top_k: usize,
     /// Of which share.
     #[arg(long, value_name = "P", default_value_t = 0.95, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = number("--top-p", 0.0, 1.0),
+        value_parser = number("--top-p", 0.001, 1.0),
         help = "only of the likeliest that have the share P together; 1 of all (default 0.95)")]
     pub top_p: f32,
     /// How likely at least.

@@ -244,9 +244,11 @@ impl State {
         };
         within_budget(&shape, options.cache_budget)?;
         let plan = Plan::new(model, compute, options);
-        let scratch = plan.arena().saturating_mul(size_of::<f32>());
+        // Activations in bytes take about as much as their f32, and are a part of those.
+        let scratch = plan.arena().saturating_mul(2 * size_of::<f32>());
+        let positions = config.rope.as_ref().map_or(0, |rope| context.saturating_mul(rope.dims * size_of::<f32>()));
         memory::check(
-            shape.bytes()?.saturating_add(scratch),
+            shape.bytes()?.saturating_add(scratch).saturating_add(positions),
             "the cache and scratch memory",
             "choose a shorter context, fewer sequences or a smaller cache type",
         )?;

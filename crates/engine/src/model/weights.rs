@@ -128,12 +128,13 @@ impl Weights {
     ) -> Result<Self> {
         let mut loader = Loader { config, source, compute, options, done: 0, total: 0 };
         loader.total = loader.total_bytes()?;
-        if !loader.options.in_place {
-            memory::check(
-                loader.packed_bytes()?,
-                "the weights",
-                "choose a smaller or more strongly quantised model, or leave the weights in the file",
-            )?;
+        // What is in no file has to be in memory, wherever it is used.
+        let in_file = source.file().is_some();
+        if !(loader.options.in_place && in_file) {
+            let advice = "choose a smaller or more strongly quantised model";
+            let advice =
+                if in_file { format!("{advice}, or leave the weights in the file") } else { advice.to_owned() };
+            memory::check(loader.packed_bytes()?, "the weights", &advice)?;
         }
         loader.whole()
     }

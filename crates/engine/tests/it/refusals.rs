@@ -27,7 +27,7 @@ fn check(error: &Error, kind: ErrorKind, says: &str) {
 #[track_caller]
 fn refuses(made: &Made, kind: ErrorKind, says: &str) {
     for in_place in [false, true] {
-        let error = Model::load(made, &compute(), &mut LoadOptions { in_place, progress: None }).unwrap_err();
+        let error = Model::load(made, &compute(), &mut LoadOptions { in_place, ..LoadOptions::default() }).unwrap_err();
         check(&error, kind, says);
     }
 }

@@ -1,5 +1,6 @@
 //! `hotloop generate`: a model goes on from a text.
 
+mod output;
 mod prompt;
 mod sequences;
 mod subject;
@@ -15,28 +16,44 @@ use record::{
 
 use super::Refusal;
 use crate::args::Generate;
+use output::Output;
 use sequences::Sequences;
 use subject::Subject;
 
 /// Whether somebody pressed Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Exit code of what was interrupted, as shells have it.
+pub const EXIT_INTERRUPTED: u8 = 130;
+
 /// Generates: the text goes to `out` as it comes, unless JSON was asked for. The figures, or the JSON.
 pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusal> {
-    // Where no handler can be set, Ctrl-C ends the program as it ever did.
-    let _ = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
+    let text = prompt::text(options)?;
     let compute = compute(options)?;
     let subject = Subject::load(options, &compute)?;
-    let prompt = prompt::tokens(options, &subject.tokenizer)?;
+    let prompt = prompt::tokens(options, &subject.tokenizer, &text)?;
     let mut batch = batch(options, &subject, &compute, prompt.len())?;
     let mut sequences = Sequences::new(options, &subject.tokenizer, &prompt);
     for number in 0..options.machine.batch {
         let sampling = sampling(options, number as u64);
         batch.join(&Request { prompt: &prompt, sampling: &sampling, limit: options.tokens })?;
     }
-    let mut out = (!options.json).then_some(out);
+    let mut out = Output::new((!options.json).then_some(out));
+    // Until here Ctrl-C ends the program as ever. Where no handler can be set, it goes on to.
+    let _ = ctrlc::set_handler(interrupt);
     let speed = generate(&mut batch, &mut sequences, &mut out, subject.load_s)?;
+    if let Some(error) = out.lost() {
+        let error = format!("cannot write to standard output: {error}");
+        return Err(Refusal { error, hint: "the text is lost; send it somewhere else" });
+    }
     Ok(document(options, &compute, &subject, &batch, (sequences, speed)))
+}
+
+/// The first time it ends the text, the second time the program.
+fn interrupt() {
+    if INTERRUPTED.swap(true, Ordering::Relaxed) {
+        std::process::exit(i32::from(EXIT_INTERRUPTED));
+    }
 }
 
 fn compute(options: &Generate) -> Result<Compute, Refusal> {
@@ -65,6 +82,11 @@ fn batch<'a>(
 ) -> Result<Batch<'a>, Refusal> {
     let machine = &options.machine;
     let most = subject.model.config.context;
+    if let Some(context) = machine.context.filter(|context| *context > most && subject.model.config.rope.is_some()) {
+        // A note that nobody can be shown is no failure.
+        let note = format!("note: the model was made for {most} tokens; a context of {context} may lead to worse text");
+        let _ = writeln!(std::io::stderr().lock(), "{note}");
+    }
     let state = StateOptions {
         sequences: machine.batch,
         context: Some(machine.context.unwrap_or_else(|| prompt.saturating_add(options.tokens).min(most))),
@@ -81,7 +103,7 @@ fn batch<'a>(
 fn generate(
     batch: &mut Batch<'_>,
     sequences: &mut Sequences<'_>,
-    out: &mut Option<&mut dyn Write>,
+    out: &mut Output<'_>,
     load_s: f64,
 ) -> Result<GenerationSpeed, Refusal> {
     let start = Instant::now();
@@ -89,7 +111,7 @@ fn generate(
     // When every prompt was computed, and how many tokens had been chosen until then.
     let mut prompts_done: Option<(f64, usize)> = None;
     let mut chosen = 0;
-    while batch.is_busy() && !INTERRUPTED.load(Ordering::Relaxed) {
+    while batch.is_busy() && !INTERRUPTED.load(Ordering::Relaxed) && !out.is_gone() {
         let tokens = batch.step()?;
         let seconds = start.elapsed().as_secs_f64();
         if !tokens.is_empty() {
@@ -137,11 +159,11 @@ fn document(
             exact: machine.exact,
             kv_cache: !machine.no_kv_cache,
             pooling: !machine.no_pooling,
-            temperature: f64::from(choice.temperature),
+            temperature: as_typed(choice.temperature),
             top_k: choice.top_k as u64,
-            top_p: f64::from(choice.top_p),
-            min_p: f64::from(choice.min_p),
-            repetition_penalty: f64::from(choice.repetition_penalty),
+            top_p: as_typed(choice.top_p),
+            min_p: as_typed(choice.min_p),
+            repetition_penalty: as_typed(choice.repetition_penalty),
             seed: choice.seed,
         },
         sequences: sequences.into_texts(),
@@ -155,6 +177,11 @@ fn document(
             peak_rss: peak_rss(),
         },
     }
+}
+
+/// The number that is written as the f32 is: 0.8, not what its bits are in f64.
+fn as_typed(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }
 
 /// The most that this process had in memory.

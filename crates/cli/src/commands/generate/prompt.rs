@@ -1,6 +1,6 @@
 //! The text to go on from, as tokens.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use engine::{ChatTemplate, Encode, Message, Prompt, Tokenizer};
 
@@ -11,14 +11,13 @@ use crate::commands::Refusal;
 const LARGEST: u64 = 64 << 20;
 
 /// The tokens of what was asked for.
-pub fn tokens(options: &Generate, tokenizer: &Tokenizer) -> Result<Vec<u32>, Refusal> {
-    let text = text(options)?;
+pub fn tokens(options: &Generate, tokenizer: &Tokenizer, text: &str) -> Result<Vec<u32>, Refusal> {
     // A template writes the tokens that begin a text itself.
     let tokens = if options.chat {
-        let text = chat(options, tokenizer, &text)?;
+        let text = chat(options, tokenizer, text)?;
         tokenizer.encode(&text, Encode { add_special: false, parse_special: true })
     } else {
-        tokenizer.encode(&text, Encode { add_special: true, parse_special: false })
+        tokenizer.encode(text, Encode { add_special: true, parse_special: false })
     };
     if tokens.is_empty() {
         let hint = "give some with --prompt or --prompt-file";
@@ -27,17 +26,21 @@ pub fn tokens(options: &Generate, tokenizer: &Tokenizer) -> Result<Vec<u32>, Ref
     Ok(tokens)
 }
 
-fn text(options: &Generate) -> Result<String, Refusal> {
+/// What was asked for, as text: read before a model is, since it may be refused.
+pub fn text(options: &Generate) -> Result<String, Refusal> {
     let Some(file) = &options.prompt_file else { return Ok(options.prompt.clone().unwrap_or_default()) };
     let refused = |error: String| Refusal {
         error: format!("{}: {error}", file.display()),
         hint: "--prompt-file takes a text file in UTF-8",
     };
-    let about = std::fs::metadata(file).map_err(|error| refused(error.to_string()))?;
-    if about.len() > LARGEST {
-        return Err(refused(format!("{} MiB are too much for a prompt", about.len() >> 20)));
+    // Devices and pipes tell no length beforehand.
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).map_err(|error| refused(error.to_string()))?;
+    opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| refused(error.to_string()))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(refused(format!("more than {} MiB are too much for a prompt", LARGEST >> 20)));
     }
-    std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))
+    String::from_utf8(bytes).map_err(|error| refused(format!("it is not UTF-8: {}", error.utf8_error())))
 }
 
 /// What the model was trained to see in a chat.

@@ -1,12 +1,12 @@
 //! The texts of a batch while they grow.
 
-use std::io::Write;
 use std::sync::atomic::Ordering;
 
 use engine::{Chosen, End, StopSequences, Stream, Tokenizer};
 use record::GeneratedText;
 
 use super::INTERRUPTED;
+use super::output::Output;
 use crate::args::Generate;
 
 /// All texts, by the number of their sequence.
@@ -52,7 +52,7 @@ impl<'a> Sequences<'a> {
     }
 
     /// Takes what a pass chose; a single text is written as it comes. Which sequences have ended.
-    pub fn take(&mut self, chosen: &[Chosen], out: &mut Option<&mut dyn Write>) -> Vec<usize> {
+    pub fn take(&mut self, chosen: &[Chosen], out: &mut Output<'_>) -> Vec<usize> {
         let single = self.all.len() == 1;
         let mut ended = Vec::new();
         for chosen in chosen {
@@ -70,15 +70,15 @@ impl<'a> Sequences<'a> {
     }
 
     /// Writes what is left: of several texts all, each under its number.
-    pub fn finish(&mut self, out: &mut Option<&mut dyn Write>) {
+    pub fn finish(&mut self, out: &mut Output<'_>) {
         let (single, interrupted) = (self.all.len() == 1, INTERRUPTED.load(Ordering::Relaxed));
         for (number, sequence) in self.all.iter_mut().enumerate() {
             sequence.end(if interrupted { "interrupted" } else { "limit" });
             if !single {
-                write(out, &format!("--- text {} ---\n", number + 1));
+                out.write(&format!("--- text {} ---\n", number + 1));
             }
             sequence.show(out);
-            write(out, "\n");
+            out.write("\n");
         }
     }
 
@@ -128,18 +128,8 @@ impl Sequence<'_> {
     }
 
     /// Writes what was not written yet.
-    fn show(&mut self, out: &mut Option<&mut dyn Write>) {
-        write(out, &self.text[self.written..]);
+    fn show(&mut self, out: &mut Output<'_>) {
+        out.write(&self.text[self.written..]);
         self.written = self.text.len();
-    }
-}
-
-/// Nobody reads what cannot be written; generating goes on for the figures.
-fn write(out: &mut Option<&mut dyn Write>, text: &str) {
-    if let Some(writer) = out
-        && !text.is_empty()
-        && writer.write_all(text.as_bytes()).and_then(|()| writer.flush()).is_err()
-    {
-        *out = None;
     }
 }
