@@ -14,7 +14,7 @@ use crate::{Kernels, Pool};
 /// What one thread does per nanosecond at best; for deciding whether other threads are worth waking.
 const FLOPS_PER_NS: f64 = 100.0;
 const PRODUCTS_PER_NS: f64 = 100.0;
-const BYTES_PER_NS: f64 = 45.0;
+const BYTES_PER_NS: f64 = 90.0;
 
 /// Rows of a file that stay in the cache while all activations meet them.
 const ROWS_TOGETHER: usize = GROUP;
