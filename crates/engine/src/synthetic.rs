@@ -114,7 +114,11 @@ impl Sizes {
             "vocab" => self.vocab = number(1 << 20)?,
             "ctx" => self.context = number(1 << 20)?,
             "tied" => self.tied = value.parse().map_err(|_| Error::refused(format!("tied={value}: true or false")))?,
-            "seed" => self.seed = Some(value.parse().map_err(|_| Error::refused(format!("seed={value}: no number")))?),
+            "seed" => {
+                self.seed = Some(
+                    value.parse().map_err(|_| Error::refused(format!("seed={value}: not a whole number from 0 on")))?,
+                )
+            }
             "type" => {
                 let names = || Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
                 let unknown = || Error::refused(format!("type={value}: unknown; these are known: {}", names()));
@@ -136,6 +140,9 @@ impl Sizes {
         let kv_heads = self.kv_heads.unwrap_or(heads);
         if !heads.is_multiple_of(kv_heads) {
             return Err(Error::refused(format!("heads={heads} cannot share kv_heads={kv_heads} evenly")));
+        }
+        if architecture.is_gpt2() && kv_heads != heads {
+            return Err(Error::refused(format!("kv_heads={kv_heads}: in gpt2 models every head has keys of its own")));
         }
         let usual = if architecture.is_gpt2() { 4 * width } else { (8 * width / 3).next_multiple_of(32) };
         Ok(Synthetic {

@@ -16,6 +16,8 @@ use super::{MAX_THREADS, whole_number};
         hotloop generate --synthetic d=768,layers=12,type=q4_0 --prompt x --tokens 64 --json\n\n\
         The text goes to standard output, the figures to standard error. Without --model and --synthetic it is the bundled\n\
         model: small, with random weights, so that its text means nothing.\n\n\
+        Sizes of --synthetic: small and medium (the models of SmallMind's profiler), or d=WIDTH,layers=N and of arch=llama|gpt2|qwen2,\n\
+        heads=N, kv_heads=N, ffn=N, vocab=N, ctx=N, tied=true, type=q4_0 (any type of `quantize`), seed=N.\n\n\
         Environment:\n  HOTLOOP_ISA=NAME   compute with these instructions: scalar, avx2, avx512, neon"
 )]
 pub struct Generate {

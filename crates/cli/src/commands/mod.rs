@@ -17,7 +17,7 @@ pub struct Refusal {
 impl From<engine::Error> for Refusal {
     fn from(error: engine::Error) -> Self {
         let hint = match error.kind() {
-            engine::ErrorKind::Io => "check the path and the rights to it",
+            engine::ErrorKind::Io => "check the path, the rights to it, and the space that is left",
             engine::ErrorKind::Malformed => "get or convert the file again; nothing was changed",
             engine::ErrorKind::Unsupported => "convert the model, or take another one",
             _ => "`--help` behind the command shows what can be asked for",

@@ -365,7 +365,10 @@ fn within_budget(shape: &CacheShape, budget: Option<usize>) -> Result<()> {
     }
     let fits = budget / (shape.bytes_per_position() * shape.sequences).max(1);
     Err(Error::refused(format!(
-        "a cache of {} tokens for each of {} sequences takes {bytes} bytes, more than the budget of {budget}: {fits} tokens would fit",
-        shape.context, shape.sequences
+        "a cache of {} tokens for {} takes {} KiB, more than the budget of {} KiB: {fits} tokens would fit",
+        shape.context,
+        if shape.sequences == 1 { "a sequence".to_owned() } else { format!("each of {} sequences", shape.sequences) },
+        bytes.div_ceil(1024),
+        budget / 1024
     )))
 }

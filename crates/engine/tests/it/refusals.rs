@@ -244,7 +244,7 @@ fn budgets() {
         let state = State::new(&model, &compute, &budget(100 * position)).unwrap();
         assert_eq!((state.memory().cache, state.cache_bytes_per_token()), (100 * position, position));
         let error = State::new(&model, &compute, &budget(100 * position - 1)).unwrap_err();
-        check(&error, Refused, &format!("takes {} bytes", 100 * position));
+        check(&error, Refused, &format!("takes {} KiB", (100 * position).div_ceil(1024)));
         check(&error, Refused, "49 tokens would fit");
     }
 }
@@ -332,7 +332,8 @@ fn recipes_that_cannot_be() {
         ("d=64,layers=1,heads=4,kv_heads=3", "heads=4 cannot share kv_heads=3"),
         ("d=64,layers=1,type=q3_x", "type=q3_x: unknown; these are known: f32"),
         ("d=64,layers=1,tied=perhaps", "tied=perhaps: true or false"),
-        ("d=64,layers=1,seed=x", "seed=x: no number"),
+        ("d=64,layers=1,seed=x", "seed=x: not a whole number"),
+        ("arch=gpt2,d=64,layers=1,heads=4,kv_heads=2", "every head has keys of its own"),
     ] {
         check(&Synthetic::parse(recipe).unwrap_err(), Refused, says);
     }
