@@ -55,7 +55,7 @@ fn generate(options: &args::Generate) -> ExitCode {
             // Figures that nobody can be shown are no failure of the text.
             let _ = write!(std::io::stderr().lock(), "\n{}", report::generation_text(&generation));
             let interrupted = generation.sequences.iter().any(|sequence| sequence.ended == "interrupted");
-            if interrupted { ExitCode::from(commands::generate::EXIT_INTERRUPTED) } else { ExitCode::SUCCESS }
+            if interrupted { ExitCode::from(commands::interrupt::EXIT_CODE) } else { ExitCode::SUCCESS }
         }
         Err(refusal) => refuse(&refusal.error, refusal.hint),
     }

@@ -1,5 +1,7 @@
 //! Tensors by name, in the order of their file.
 
+use std::ops::Range;
+
 use crate::{Error, TensorInfo};
 
 /// What tensors there are, and with each of them where its bytes come from.
@@ -34,5 +36,18 @@ impl<T> Catalogue<T> {
 
     pub(crate) fn info(&self, name: &str) -> Option<TensorInfo> {
         self.get(name).map(|(info, _)| info.clone())
+    }
+}
+
+/// Refuses tensors that share bytes.
+pub(crate) fn apart(placed: &[(TensorInfo, Range<usize>)]) -> crate::Result<()> {
+    let mut order: Vec<_> = placed.iter().collect();
+    order.sort_unstable_by_key(|(_, range)| range.start);
+    match order.windows(2).find(|two| two[0].1.end > two[1].1.start) {
+        None => Ok(()),
+        Some(two) => {
+            let message = format!("it begins at byte {}, inside {}", two[1].1.start, two[0].0.shown());
+            Err(Error::malformed(message).about(two[1].0.shown()))
+        }
     }
 }

@@ -1,9 +1,8 @@
 //! `hotloop doctor`: examines the machine.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::machine::Chosen;
 
-use super::Refusal;
+use super::{Refusal, progress};
 use crate::args;
 
 /// The examination as text or JSON.
@@ -11,7 +10,7 @@ pub fn run(options: &args::Doctor) -> Result<String, Refusal> {
     let hint = "leave the variable out to use the best that this CPU has";
     let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
     let threads = options.threads.and_then(|threads| u32::try_from(threads).ok());
-    let progress = progress();
+    let progress = progress("{pos:>2} of {len}", "");
     let doctor = lab::examine(lab::Options { quick: options.quick, threads }, chosen, |step| {
         progress.set_length(u64::from(step.of));
         progress.set_position(u64::from(step.done));
@@ -21,11 +20,4 @@ pub fn run(options: &args::Doctor) -> Result<String, Refusal> {
     let hint = "leave --threads out to use as many as make sense here";
     let doctor = doctor.map_err(|error| Refusal { error, hint })?;
     Ok(if options.json { doctor.to_json() } else { report::doctor_text(&doctor) })
-}
-
-/// On standard error, where that is a terminal. It is drawn between measurements only: no thread of its own, no colour.
-fn progress() -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:24} {pos:>2} of {len}  {msg}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
-    ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style)
 }

@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod doctor;
 pub mod generate;
+pub mod interrupt;
 pub mod quantize;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -27,9 +28,18 @@ impl From<engine::Error> for Refusal {
 }
 
 /// On standard error, where that is a terminal. It is drawn when it is told to only: no thread of its own, no colour.
-pub fn progress(message: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:24} {percent:>3} %  {msg}");
+/// `figure` stands behind the bar, in the words of `indicatif`.
+pub fn progress(figure: &str, message: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template(&format!("{{bar:24}} {figure}  {{msg}}"));
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
     let target = ProgressDrawTarget::stderr();
     ProgressBar::with_draw_target(Some(0), target).with_style(style).with_message(message)
 }
+
+/// Who writes documents.
+pub fn tool() -> record::Tool {
+    record::Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
+
+/// The figure of work that is counted in bytes.
+pub const PERCENT: &str = "{percent:>3} %";

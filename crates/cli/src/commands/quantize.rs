@@ -1,32 +1,28 @@
 //! `hotloop quantize`: writes a model in another format.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use engine::{Converted, ErrorKind, QuantiseOptions, Summary};
 use kernels::Pool;
-use record::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor, Tool};
+use record::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 
-use super::{Refusal, progress};
+use super::{PERCENT, Refusal, interrupt, progress, tool};
 use crate::args::Quantize;
-
-/// Whether somebody pressed Ctrl-C.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Converts, and tells what was done.
 pub fn run(options: &Quantize) -> Result<Quantisation, Refusal> {
-    // Where no handler can be set, Ctrl-C ends the program as it ever did.
-    let _ = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
+    // Once is enough: ending at once would leave a part of a file behind.
+    interrupt::listen(|| {});
     let start = Instant::now();
     let source = engine::open(&options.source)?;
     let pool = options.threads.map_or_else(Pool::best, Pool::new);
     let settings = QuantiseOptions { format: options.format, pool: &pool, overwrite: options.force };
-    let bar = progress("writing tensors");
+    let bar = progress(PERCENT, "writing tensors");
     let summary = engine::quantise(&*source, &options.target, &settings, &mut |done, total| {
         bar.set_length(total);
         bar.set_position(done);
-        if INTERRUPTED.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish_and_clear();
     let summary = summary.map_err(|error| refusal(options, error))?;
@@ -36,7 +32,7 @@ pub fn run(options: &Quantize) -> Result<Quantisation, Refusal> {
 /// The error with what helps here.
 fn refusal(options: &Quantize, error: engine::Error) -> Refusal {
     let is_there = error.kind() == ErrorKind::Refused && !options.force && options.target.is_file();
-    let hint = if INTERRUPTED.load(Ordering::Relaxed) {
+    let hint = if interrupt::asked() {
         Some("run it again to convert the model; the target was left as it was")
     } else {
         is_there.then_some("give another name, or --force to replace it")
@@ -56,7 +52,7 @@ fn document(options: &Quantize, threads: usize, duration_s: f64, summary: Summar
     Quantisation {
         schema: QUANTISATION_SCHEMA.to_owned(),
         version: QUANTISATION_VERSION,
-        tool: Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        tool: tool(),
         source: options.source.display().to_string(),
         target: options.target.display().to_string(),
         format: options.format.name().to_owned(),

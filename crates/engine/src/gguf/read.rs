@@ -5,6 +5,7 @@ use std::ops::Range;
 use kernels::quant::Format;
 
 use super::{ALIGNMENT_KEY, MAGIC, MAX_KEY, VERSION, alignment, kind};
+use crate::catalogue::apart;
 use crate::error::Shown;
 use crate::{Array, Error, Metadata, Result, TensorInfo, Value};
 
@@ -152,19 +153,6 @@ fn place(found: Vec<(TensorInfo, u64)>, data: usize, length: usize) -> Result<Ve
     }
     apart(&placed)?;
     Ok(placed)
-}
-
-/// Refuses tensors that share bytes.
-fn apart(placed: &[(TensorInfo, Range<usize>)]) -> Result<()> {
-    let mut order: Vec<_> = placed.iter().collect();
-    order.sort_unstable_by_key(|(_, range)| range.start);
-    match order.windows(2).find(|two| two[0].1.end > two[1].1.start) {
-        None => Ok(()),
-        Some(two) => {
-            let message = format!("it begins at byte {}, inside {}", two[1].1.start, two[0].0.shown());
-            Err(Error::malformed(message).about(two[1].0.shown()))
-        }
-    }
 }
 
 fn unknown_format(id: u32) -> Error {

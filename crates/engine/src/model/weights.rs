@@ -298,8 +298,8 @@ impl<'a> Loader<'a, '_> {
         let mut packed = PackedWeights::zeroed(tensor.format, outputs, inputs);
         let rows = tensor.data.chunks(GROUP * packed.row_bytes());
         let mut groups: Vec<_> = packed.groups_mut().zip(rows).map(Some).collect();
-        pool.run_rows(pool.threads(), &mut groups, 1, |_, groups| {
-            for (group, rows) in groups.iter_mut().filter_map(Option::take) {
+        pool.run_each(&mut groups, |group| {
+            if let Some((group, rows)) = group.take() {
                 group.pack(rows);
             }
         });

@@ -7,6 +7,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::format;
+use crate::catalogue::apart;
 use crate::error::Shown;
 use crate::{Error, Result, TensorInfo};
 
@@ -40,19 +41,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<(TensorInfo, Range<usize>)>> {
     }
     apart(&tensors)?;
     Ok(tensors)
-}
-
-/// Refuses tensors that share bytes.
-fn apart(tensors: &[(TensorInfo, Range<usize>)]) -> Result<()> {
-    let mut order: Vec<_> = tensors.iter().collect();
-    order.sort_unstable_by_key(|(_, range)| range.start);
-    match order.windows(2).find(|two| two[0].1.end > two[1].1.start) {
-        None => Ok(()),
-        Some(two) => {
-            let message = format!("it begins at byte {}, inside {}", two[1].1.start, two[0].0.shown());
-            Err(Error::malformed(message).about(two[1].0.shown()))
-        }
-    }
 }
 
 /// Tensors in the order of the file; a name may be there twice, which is found later.

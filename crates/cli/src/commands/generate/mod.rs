@@ -6,25 +6,18 @@ mod sequences;
 mod subject;
 
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use engine::{Batch, BatchSettings, Compute, Request, Sampling, StateOptions};
 use record::{
-    GENERATION_SCHEMA, GENERATION_VERSION, Generation, GenerationMemory, GenerationSettings, GenerationSpeed, Tool,
+    GENERATION_SCHEMA, GENERATION_VERSION, Generation, GenerationMemory, GenerationSettings, GenerationSpeed,
 };
 
-use super::Refusal;
+use super::{Refusal, interrupt, tool};
 use crate::args::Generate;
 use output::Output;
 use sequences::Sequences;
 use subject::Subject;
-
-/// Whether somebody pressed Ctrl-C.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// Exit code of what was interrupted, as shells have it.
-pub const EXIT_INTERRUPTED: u8 = 130;
 
 /// Generates: the text goes to `out` as it comes, unless JSON was asked for. The figures, or the JSON.
 pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusal> {
@@ -39,21 +32,13 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusa
         batch.join(&Request { prompt: &prompt, sampling: &sampling, limit: options.tokens })?;
     }
     let mut out = Output::new((!options.json).then_some(out));
-    // Until here Ctrl-C ends the program as ever. Where no handler can be set, it goes on to.
-    let _ = ctrlc::set_handler(interrupt);
+    interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
     let speed = generate(&mut batch, &mut sequences, &mut out, subject.load_s)?;
     if let Some(error) = out.lost() {
         let error = format!("cannot write to standard output: {error}");
         return Err(Refusal { error, hint: "the text is lost; send it somewhere else" });
     }
     Ok(document(options, &compute, &subject, &batch, (sequences, speed)))
-}
-
-/// The first time it ends the text, the second time the program.
-fn interrupt() {
-    if INTERRUPTED.swap(true, Ordering::Relaxed) {
-        std::process::exit(i32::from(EXIT_INTERRUPTED));
-    }
 }
 
 fn compute(options: &Generate) -> Result<Compute, Refusal> {
@@ -111,7 +96,7 @@ fn generate(
     // When every prompt was computed, and how many tokens had been chosen until then.
     let mut prompts_done: Option<(f64, usize)> = None;
     let mut chosen = 0;
-    while batch.is_busy() && !INTERRUPTED.load(Ordering::Relaxed) && !out.is_gone() {
+    while batch.is_busy() && !interrupt::asked() && !out.is_gone() {
         let tokens = batch.step()?;
         let seconds = start.elapsed().as_secs_f64();
         if !tokens.is_empty() {
@@ -148,7 +133,7 @@ fn document(
     Generation {
         schema: GENERATION_SCHEMA.to_owned(),
         version: GENERATION_VERSION,
-        tool: Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        tool: tool(),
         model: subject.describe(),
         settings: GenerationSettings {
             threads: compute.pool.threads() as u64,

@@ -1,13 +1,11 @@
 //! The texts of a batch while they grow.
 
-use std::sync::atomic::Ordering;
-
 use engine::{Chosen, End, StopSequences, Stream, Tokenizer};
 use record::GeneratedText;
 
-use super::INTERRUPTED;
 use super::output::Output;
 use crate::args::Generate;
+use crate::commands::interrupt;
 
 /// All texts, by the number of their sequence.
 pub struct Sequences<'a> {
@@ -71,7 +69,7 @@ impl<'a> Sequences<'a> {
 
     /// Writes what is left: of several texts all, each under its number.
     pub fn finish(&mut self, out: &mut Output<'_>) {
-        let (single, interrupted) = (self.all.len() == 1, INTERRUPTED.load(Ordering::Relaxed));
+        let (single, interrupted) = (self.all.len() == 1, interrupt::asked());
         for (number, sequence) in self.all.iter_mut().enumerate() {
             sequence.end(if interrupted { "interrupted" } else { "limit" });
             if !single {

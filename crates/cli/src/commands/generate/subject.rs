@@ -6,7 +6,7 @@ use engine::{Compute, LoadOptions, Model, Synthetic, SyntheticSource, TensorSour
 use record::GeneratingModel;
 
 use crate::args::Generate;
-use crate::commands::{Refusal, progress};
+use crate::commands::{PERCENT, Refusal, progress};
 
 /// A model that was loaded.
 pub struct Subject {
@@ -30,7 +30,7 @@ impl Subject {
             }
         };
         let in_place = options.machine.in_place;
-        let bar = progress("reading weights");
+        let bar = progress(PERCENT, "reading weights");
         let mut show = |done: usize, total: usize| {
             bar.set_length(total as u64);
             bar.set_position(done as u64);

@@ -1,0 +1,23 @@
+//! Ctrl-C, and other requests to end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What shells have for a program that was interrupted.
+pub const EXIT_CODE: u8 = 130;
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// From now on a request is noted; those that follow it are answered by `again`. Until here, and where no handler can be set,
+/// it ends the program as ever.
+pub fn listen(again: fn()) {
+    let _ = ctrlc::set_handler(move || {
+        if ASKED.swap(true, Ordering::Relaxed) {
+            again();
+        }
+    });
+}
+
+/// Whether somebody asked.
+pub fn asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
