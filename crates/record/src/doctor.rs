@@ -36,7 +36,8 @@ pub struct Doctor {
 }
 
 /// The program that wrote a document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// Its name.
     pub name: String,
@@ -57,13 +58,7 @@ impl Doctor {
     /// # Errors
     /// What is wrong, where it is no such document.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let doctor: Doctor = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        if doctor.schema != DOCTOR_SCHEMA {
-            return Err(format!("the schema is `{}`, not `{DOCTOR_SCHEMA}`", doctor.schema));
-        }
-        if doctor.version > DOCTOR_VERSION {
-            return Err(format!("version {} is newer than {DOCTOR_VERSION}, the newest known", doctor.version));
-        }
-        Ok(doctor)
+        crate::check_version(text, DOCTOR_SCHEMA, DOCTOR_VERSION)?;
+        serde_json::from_str(text).map_err(|error| error.to_string())
     }
 }

@@ -10,6 +10,7 @@ mod limits;
 mod machine;
 mod noise;
 mod quantisation;
+mod run;
 
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
@@ -24,3 +25,29 @@ pub use machine::{
 };
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
+pub use run::{
+    Allocations, Better, Build, Correctness, Environment, Git, Losses, Memory, MemoryPart, Metric, Model, OwnCost,
+    Phase, ProcessUse, Profile, ProfileClock, RUN_SCHEMA, RUN_VERSION, Row, Run, Sample, Scope, Subject, Thread,
+    Timeline, Unknown, Workload,
+};
+
+/// The fields that every document begins with.
+#[derive(serde::Deserialize)]
+struct Head {
+    schema: Option<String>,
+    version: Option<u32>,
+}
+
+/// Whether a text is a document of this schema, in a version that is known: asked first, because a later version may have
+/// any shape.
+fn check_version(text: &str, schema: &str, newest: u32) -> Result<(), String> {
+    let head: Head = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    match (head.schema, head.version) {
+        (Some(found), Some(version)) if found == schema && version <= newest => Ok(()),
+        (Some(found), Some(version)) if found == schema => {
+            Err(format!("version {version} of `{schema}` is newer than {newest}, the newest that is known here"))
+        }
+        (Some(found), _) if found != schema => Err(format!("the schema is `{found}`, not `{schema}`")),
+        _ => Err(format!("it does not say that it is `{schema}`, nor which version")),
+    }
+}

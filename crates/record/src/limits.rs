@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The limits of a machine. What could not be measured is absent, and a note says why.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// How many threads `all` stands for.
     pub threads: u32,
@@ -22,6 +23,7 @@ pub struct Limits {
 
 /// A limit of arithmetic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compute {
     /// Of one thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,6 +35,7 @@ pub struct Compute {
 
 /// A limit of reading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// `L1`, `L2`, `L3` or `DRAM`.
     pub name: String,
@@ -52,6 +55,7 @@ pub struct Level {
 
 /// A rate over many short windows of time. The limit is the best one; the others show what disturbed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// The fastest window, per second: operations or bytes.
     pub best: f64,

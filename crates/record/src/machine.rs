@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A machine, and what of it this program may use.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// The same for the same hardware: made of CPU, number of CPUs and memory, of nothing that changes from day to day.
     pub machine_key: String,
@@ -65,6 +66,7 @@ pub struct Machine {
 
 /// A CPU.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +81,7 @@ pub struct Cpu {
 
 /// What the instructions of a CPU are.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstructionSets {
     /// Those that our kernels use.
     pub chosen: String,
@@ -92,6 +95,7 @@ pub struct InstructionSets {
 
 /// Cores of one kind.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoreKind {
     /// CPUs of this kind, such as `0-15`.
     pub cpus: String,
@@ -104,6 +108,7 @@ pub struct CoreKind {
 
 /// What a cache keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CacheKind {
     /// Data.
@@ -116,6 +121,7 @@ pub enum CacheKind {
 
 /// A cache.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cache {
     /// 1 is nearest.
     pub level: u32,
@@ -136,6 +142,7 @@ pub struct Cache {
 
 /// A node of memory.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NumaNode {
     /// Its number.
     pub id: u32,
@@ -148,6 +155,7 @@ pub struct NumaNode {
 
 /// What the control group of this process allows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cgroup {
     /// 1 or 2; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,6 +173,7 @@ pub struct Cgroup {
 
 /// The clock of the CPU and who decides on it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frequency {
     /// The kernel's rule; of several, all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -182,6 +191,7 @@ pub struct Frequency {
 
 /// Huge pages.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HugePages {
     /// When the kernel gives them: `always`, `madvise`, `never`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,6 +209,7 @@ pub struct HugePages {
 
 /// The operating system's monotonic clock.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clock {
     /// What the kernel keeps time by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,6 +228,7 @@ pub struct Clock {
 
 /// The clock that times scopes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProfilerClock {
     /// `counter`: the CPU's own; `os`: the operating system's.
     pub source: String,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How busy the machine was with other things.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Noise {
     /// Programs that ran or wanted to, mean of the last minute, before the measurement began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,6 +30,7 @@ pub struct Noise {
 
 /// Share of the last ten seconds in which some program waited, from 0 to 1.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pressure {
     /// For a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +45,7 @@ pub struct Pressure {
 
 /// Gaps between readings of the clock that lay more than 10 µs apart: the thread did not run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Jitter {
     /// How long the clock was looked at.
     pub window_s: f64,

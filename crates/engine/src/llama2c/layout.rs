@@ -170,7 +170,8 @@ impl Header {
     fn part_bytes(&self, part: &Part) -> Option<u64> {
         let weights = (part.shape.0 as u64).checked_mul(part.shape.1 as u64)?;
         if self.is_grouped(part) {
-            weights.is_multiple_of(self.group as u64).then(|| weights + weights / self.group as u64 * 4)
+            let groups = weights.is_multiple_of(self.group as u64).then(|| weights / self.group as u64)?;
+            weights.checked_add(groups.checked_mul(4)?)
         } else {
             weights.checked_mul(4)
         }

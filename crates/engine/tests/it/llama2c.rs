@@ -231,3 +231,20 @@ fn a_real_model_is_the_same_in_both_formats() {
         assert!(theirs.is_none() || theirs == Some(value), "{key}: {value:?}, {theirs:?}");
     }
 }
+
+#[test]
+fn sizes_beyond_any_file_are_refused_in_every_version() {
+    for version in 0..=2 {
+        let (mut bytes, _) = checkpoint(version, true);
+        let start = if version == 0 { 0 } else { 8 };
+        // A dimension and groups of one: with their scales the bytes of a matrix are beyond 64 bits.
+        for (at, value) in [(start, 0x7e00_0002), (start + 12, 1), (start + 16, 1)] {
+            bytes[at..at + 4].copy_from_slice(&i32::to_le_bytes(value));
+        }
+        if version == 2 {
+            bytes[37..41].copy_from_slice(&1i32.to_le_bytes());
+        }
+        let error = File::from_bytes(bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed, "version {version}: {error}");
+    }
+}
