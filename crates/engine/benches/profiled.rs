@@ -61,6 +61,7 @@ fn measure(model: &Model, compute: &Compute, ways: &[Way], rounds: usize) -> Vec
         start.elapsed().as_secs_f64()
     };
     decode();
+    hotloop::reset();
     let mut times = vec![Vec::new(); ways.len()];
     for round in 0..rounds {
         for turn in 0..ways.len() {
@@ -72,7 +73,6 @@ fn measure(model: &Model, compute: &Compute, ways: &[Way], rounds: usize) -> Vec
             }
             times[way].push(decode());
             hotloop::stop();
-            hotloop::reset();
         }
     }
     times

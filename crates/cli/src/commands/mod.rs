@@ -29,6 +29,12 @@ impl From<engine::Error> for Refusal {
     }
 }
 
+impl From<store::Error> for Refusal {
+    fn from(error: store::Error) -> Self {
+        Self { hint: error.hint(), error: error.to_string() }
+    }
+}
+
 /// On standard error, where that is a terminal. It is drawn when it is told to only: no thread of its own, no colour.
 /// `figure` stands behind the bar, in the words of `indicatif`.
 pub fn progress(figure: &str, message: &'static str) -> ProgressBar {
