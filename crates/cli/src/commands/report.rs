@@ -9,5 +9,5 @@ pub fn run(options: &Report) -> Result<String, Refusal> {
     if options.json {
         return Ok(loaded.text);
     }
-    Ok(shown::text(&loaded.run, &options.shown, loaded.id.as_ref()))
+    Ok(shown::text(&loaded.run, &options.shown, Some(&loaded.id)))
 }
