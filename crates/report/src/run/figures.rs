@@ -6,7 +6,7 @@ use super::document::{Block, Section, Table, not_measured};
 use super::limits::{Arithmetic, Roof, Work};
 use super::rows::between;
 use super::view::{CONFIDENCE, Timing, View};
-use crate::units::{count, mean_bytes, mean_count, rate, seconds, whole_percent};
+use crate::units::{count, mean_bytes, mean_count, seconds, tokens_per_s, whole_percent};
 
 /// The rows of one model, by what they are.
 #[derive(Default, Clone, Copy)]
@@ -138,7 +138,11 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
         |metric: &str| group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, metric)));
     time_row(&mut table, "time to first token", &generation("ttft_s"));
     token_rows(&mut table, &group.generation.map_or(Vec::new(), |row| view.series(&row.name, "token_s")));
-    speed_row(&mut table, "prefill", group.prefill(view));
+    match group.prefill(view) {
+        // Without the number of tokens there is no speed, but a time.
+        None => time_row(&mut table, "prefill", &generation("prefill_s")),
+        prefill => speed_row(&mut table, "prefill", prefill),
+    }
     speed_row(&mut table, "decode", group.decode(view));
     time_row(&mut table, "whole generation", &generation("wall_s"));
     for (name, metric, written) in [
@@ -153,8 +157,9 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
         time_row(&mut table, "creating the model", &view.per_call(row, "wall_s"));
     }
     let of = group.name.map_or(String::new(), |name| format!("of {}; ", super::document::quoted(name)));
-    let explanation =
-        format!("{of}medians, unless said otherwise; n: how many were measured; intervals hold for any distribution");
+    let explanation = format!(
+        "{of}medians, unless said otherwise; n: how many were measured; intervals hold for any distribution, fewer than 6 give none"
+    );
     Section::new("FIGURES", &explanation).with(Block::Table(table))
 }
 
@@ -191,7 +196,7 @@ fn token_rows(table: &mut Table, sorted: &[f64]) {
 
 fn speed_row(table: &mut Table, name: &str, speed: Option<Speed>) {
     let Some(speed) = speed else { return table.row([name.to_owned(), not_measured()]) };
-    let written = |value: f64| rate(value, "tok/s");
+    let written = tokens_per_s;
     let interval = compare::quantile_interval(&speed.per_second, 0.5, CONFIDENCE);
     let interval =
         interval.map_or_else(|| "too few".to_owned(), |found| between(&written(found.low), &written(found.high)));

@@ -7,8 +7,8 @@ use record::{Allocations, Profile, Scope};
 /// A profile and its sums.
 pub(super) struct Tree<'a> {
     pub(super) profile: &'a Profile,
-    /// What all names begin with; it is left out.
-    pub(super) module: String,
+    /// The end of each name that tells it from the others.
+    short: HashMap<&'a str, &'a str>,
     /// By name, over the whole tree; longest total first.
     pub(super) names: Vec<Sum<'a>>,
     /// Paths without their indices, parents before children.
@@ -69,22 +69,19 @@ pub(super) struct Member<'a> {
 impl<'a> Tree<'a> {
     pub(super) fn new(profile: &'a Profile) -> Self {
         let nested = nested(&profile.scopes);
+        let names = by_name(&profile.scopes, &nested);
         Tree {
             profile,
-            module: common_module(&profile.scopes),
-            names: by_name(&profile.scopes, &nested),
+            short: short_names(&names),
+            names,
             paths: without_indices(&profile.scopes),
             families: families(&profile.scopes, &nested),
         }
     }
 
-    /// A name without the module that all have.
+    /// A name without the modules that it does without.
     pub(super) fn short(&self, name: &'a str) -> &'a str {
-        match name.strip_prefix(self.module.as_str()) {
-            Some("") | None if !name.is_empty() => name,
-            None | Some("") => "(no name)",
-            Some(rest) => rest,
-        }
+        if name.is_empty() { "(no name)" } else { self.short.get(name).copied().unwrap_or(name) }
     }
 
     /// The time of all threads, as far as it is known what it was spent on.
@@ -114,9 +111,9 @@ impl<'a> Tree<'a> {
 impl<'a> Sum<'a> {
     fn add(&mut self, scope: &'a Scope, is_nested: bool) {
         self.name = &scope.name;
-        self.self_ns += scope.self_ns;
-        self.in_calls_ns += scope.total_ns;
-        self.calls += scope.calls;
+        self.self_ns = self.self_ns.saturating_add(scope.self_ns);
+        self.in_calls_ns = self.in_calls_ns.saturating_add(scope.total_ns);
+        self.calls = self.calls.saturating_add(scope.calls);
         self.is_sampled |= scope.is_sampled;
         self.peak_live_bytes = self.peak_live_bytes.max(scope.peak_live_bytes);
         self.flops += scope.flops;
@@ -333,26 +330,27 @@ fn families<'a>(scopes: &'a [Scope], nested: &[bool]) -> Vec<Family<'a>> {
     families
 }
 
-/// `a::b::` where all names begin with it.
-fn common_module(scopes: &[Scope]) -> String {
-    // `<A as B>::c` begins with no module.
-    let mut names = scopes.iter().map(|scope| scope.name.as_str()).filter(|name| !name.starts_with('<'));
-    let first = module_of(names.next().unwrap_or_default());
-    let common = names.fold(first, |mut common, name| {
-        while !name.starts_with(common) {
-            common = module_of(common.trim_end_matches("::"));
-        }
-        common
-    });
-    common.to_owned()
+/// More modules than this are not tried.
+const MODULES: usize = 8;
+
+/// For each name its shortest end, in whole modules, that no other name has.
+fn short_names<'a>(names: &[Sum<'a>]) -> HashMap<&'a str, &'a str> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for end in names.iter().flat_map(|sum| ends(sum.name)) {
+        *counts.entry(end).or_default() += 1;
+    }
+    let short = |name: &'a str| {
+        // `<A as B>::c` is not only made of modules.
+        let is_plain = !name.contains(['<', ' ', '(']);
+        ends(name).find(|end| is_plain && counts[end] == 1).unwrap_or(name)
+    };
+    names.iter().map(|sum| (sum.name, short(sum.name))).collect()
 }
 
-/// `a::b::` of `a::b::c`; nothing of a name that has no module, or is not only made of names.
-fn module_of(name: &str) -> &str {
-    match name.rfind("::") {
-        Some(end) if !name.contains(['<', ' ', '(']) => &name[..end + 2],
-        _ => "",
-    }
+/// `c`, `b::c` and `a::b::c` of `a::b::c`.
+fn ends(name: &str) -> impl Iterator<Item = &str> {
+    let inner = name.rmatch_indices("::").map(|(at, _)| &name[at + 2..]).filter(|end| !end.is_empty());
+    inner.take(MODULES).chain([name])
 }
 
 #[cfg(test)]

@@ -1,0 +1,6 @@
+//! Reports of runs that were made by hand.
+
+mod originals;
+mod properties;
+mod runs;
+mod snapshots;
