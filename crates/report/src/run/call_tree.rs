@@ -88,7 +88,7 @@ fn cells(tree: &Tree<'_>, row: &Row, wall: u64) -> Vec<String> {
             let allocs =
                 |cell: fn(&record::Allocations) -> String| sum.allocs_total.as_ref().map_or_else(String::new, cell);
             vec![
-                tree.short(sum.name).to_owned(),
+                sum.name.to_owned(),
                 estimate(sum, nanos(sum.total_ns)),
                 part(sum.total_ns, wall),
                 of_parent(sum.total_ns, path.parent),
@@ -104,20 +104,20 @@ fn cells(tree: &Tree<'_>, row: &Row, wall: u64) -> Vec<String> {
 
 /// Index by step, such as the layers of a model by the steps of each.
 pub(super) fn by_index(view: &View<'_>, tree: &Tree<'_>, family: &Family<'_>) -> Section {
-    let mut sums: HashMap<&str, u64> = HashMap::new();
+    let mut sums: HashMap<usize, u64> = HashMap::new();
     for (name, ns) in family.members.values().flat_map(|member| &member.steps) {
-        *sums.entry(name).or_default() += ns;
+        *sums.entry(*name).or_default() += ns;
     }
-    let mut steps: Vec<(&str, u64)> = sums.into_iter().collect();
-    steps.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let mut steps: Vec<(usize, u64)> = sums.into_iter().collect();
+    steps.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| tree.name(a.0).cmp(tree.name(b.0))));
     let hidden = steps.len().saturating_sub(STEPS);
     steps.truncate(STEPS);
-    let mut headings = vec![tree.short(family.name), "calls", "total"];
-    headings.extend(steps.iter().map(|(name, _)| tree.short(name)));
+    let mut headings = vec![family.name, "calls", "total"];
+    headings.extend(steps.iter().map(|(name, _)| tree.name(*name)));
     headings.extend((hidden > 0).then_some("others"));
     headings.extend((!steps.is_empty()).then_some("self"));
     let mut table = Table::new(&headings);
-    let line = |name: String, member: &Member<'_>| {
+    let line = |name: String, member: &Member| {
         let mut cells = vec![name, count(member.calls), nanos(member.total_ns)];
         let shown: Vec<u64> = steps.iter().map(|(name, _)| member.steps.get(name).copied().unwrap_or(0)).collect();
         let all: u64 = member.steps.values().sum();

@@ -57,7 +57,7 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
     by_self.sort_by_key(|sum| Reverse(sum.self_ns));
     for sum in by_self.iter().take(view.top) {
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             estimate(sum, nanos(sum.self_ns)),
             part(sum.self_ns, wall),
             estimate(sum, nanos(sum.total_ns)),
@@ -142,7 +142,7 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
         let intensity = (sum.flops > 0 && sum.bytes > 0).then(|| digits(sum.flops as f64 / sum.bytes as f64));
         let limit = view.scope_share(sum);
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             estimate(sum, nanos(sum.total_ns)),
             cell(sum.flops, "FLOP/s"),
             cell(sum.bytes, "B/s"),
@@ -169,7 +169,7 @@ fn allocators(view: &View<'_>, tree: &Tree<'_>) -> Section {
     for sum in by_bytes.iter().take(view.top) {
         let (own, calls) = (sum.allocs.unwrap_or_default(), sum.calls.max(1) as f64);
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             bytes(own.alloc_bytes),
             count(own.allocs),
             count(own.frees),
@@ -211,7 +211,7 @@ fn most_called(view: &View<'_>, tree: &Tree<'_>) -> Section {
     let mut table = Table::new(&["scope", "calls", "timed", "mean", "fastest", "total"]);
     for sum in by_calls.iter().take(view.top) {
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             count(sum.calls),
             if sum.is_sampled { count(sum.timed_calls()) } else { "all".to_owned() },
             mean(sum),
@@ -228,7 +228,7 @@ fn futures(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     for sum in tree.names.iter().filter(|sum| sum.elapsed_ns() > 0).take(view.top) {
         let elapsed = sum.elapsed_ns();
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             count(sum.calls),
             count(sum.polls()),
             estimate(sum, nanos(sum.total_ns)),
