@@ -8,7 +8,8 @@ use super::limits::{Arithmetic, Roof, Work};
 use super::tree::{Sum, Tree};
 use super::view::View;
 use crate::units::{
-    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, rate, seconds, share, whole_percent,
+    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, rate, seconds, share, tokens_per_s,
+    whole_percent,
 };
 
 /// Below this share of the wall time nothing is worth a row of its own.
@@ -146,15 +147,22 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
             estimate(sum, nanos(sum.total_ns)),
             cell(sum.flops, "FLOP/s"),
             cell(sum.bytes, "B/s"),
-            cell(sum.tokens, "tok/s"),
+            if sum.tokens > 0 && time > 0.0 {
+                estimate(sum, tokens_per_s(sum.tokens as f64 / time))
+            } else {
+                String::new()
+            },
             intensity.unwrap_or_default(),
             limit.as_ref().map_or_else(String::new, |(share, _)| whole_percent(*share)),
             limit.map_or_else(String::new, |(_, roof)| roof.by),
         ]);
     }
-    let explanation = "declared work by the time of the scopes; limit: the share of what the machine can do, and by what that is \
-                       limited";
-    (!table.is_empty()).then(|| Section::new("RATES", explanation).with(Block::Table(table)))
+    let several = if tree.thread_count() > 1 { "; of scopes on several threads: for each" } else { "" };
+    let explanation = format!(
+        "declared work by the time of the scopes; limit: the share of what the machine can do, and by what that is limited\
+         {several}"
+    );
+    (!table.is_empty()).then(|| Section::new("RATES", &explanation).with(Block::Table(table)))
 }
 
 fn allocators(view: &View<'_>, tree: &Tree<'_>) -> Section {

@@ -206,9 +206,12 @@ impl Member {
     }
 }
 
+/// Times, each with the share of the calls below it: least, p50, p90, p99, most.
+type Curve = [(f64, f64); 5];
+
 /// Where the share `q` of the calls of all scopes lies below.
 fn mixed(scopes: &[&Scope], q: f64) -> Option<u64> {
-    let curves: Option<Vec<(f64, [(f64, f64); 5])>> = scopes.iter().map(|scope| curve(scope)).collect();
+    let curves: Option<Vec<(f64, Curve)>> = scopes.iter().map(|scope| curve(scope)).collect();
     let curves = curves?;
     let calls: f64 = curves.iter().map(|(calls, _)| calls).sum();
     let below = |ns: f64| curves.iter().map(|(calls, points)| calls * share_below(points, ns)).sum::<f64>() / calls;
@@ -222,7 +225,7 @@ fn mixed(scopes: &[&Scope], q: f64) -> Option<u64> {
 }
 
 /// A scope's calls, and its percentiles as points of a rising line.
-fn curve(scope: &Scope) -> Option<(f64, [(f64, f64); 5])> {
+fn curve(scope: &Scope) -> Option<(f64, Curve)> {
     let (min, max) = (scope.min_ns as f64, scope.max_ns as f64);
     let at = |ns: Option<u64>| Some((ns? as f64).clamp(min, max.max(min)));
     let points =
@@ -230,7 +233,7 @@ fn curve(scope: &Scope) -> Option<(f64, [(f64, f64); 5])> {
     Some((scope.timed_calls as f64, points))
 }
 
-fn share_below(points: &[(f64, f64); 5], ns: f64) -> f64 {
+fn share_below(points: &Curve, ns: f64) -> f64 {
     let Some(after) = points.iter().position(|(at, _)| *at > ns) else { return 1.0 };
     let Some(before) = after.checked_sub(1) else { return 0.0 };
     let ((x0, y0), (x1, y1)) = (points[before], points[after]);

@@ -8,8 +8,11 @@ use super::document::{Block, Section, Table};
 use super::view::View;
 use crate::units::{fine_digits, mean_bytes, mean_count, seconds};
 
+/// How a value is written.
+type Written = fn(f64) -> String;
+
 /// What is set side by side: the metric and how it is written.
-const METRICS: [(&str, fn(f64) -> String); 4] =
+const METRICS: [(&str, Written); 4] =
     [("allocs", mean_count), ("alloc_bytes", mean_bytes), ("peak_live_bytes", mean_bytes), ("wall_s", seconds)];
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {

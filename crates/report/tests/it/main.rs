@@ -1,5 +1,6 @@
 //! Reports of runs that were made by hand.
 
+mod machine;
 mod originals;
 mod properties;
 mod runs;

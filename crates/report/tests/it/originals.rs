@@ -71,6 +71,7 @@ fn skeleton(text: &str) -> Vec<String> {
 }
 
 /// The originals' own files of a kind; none where they are not at hand.
+#[allow(clippy::print_stdout, reason = "what is skipped should be seen")]
 fn real(kind: &str) -> Vec<String> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/smallmind").join(kind);
     let Ok(files) = std::fs::read_dir(folder) else {

@@ -48,7 +48,7 @@ fn total_allocations(methods: &Methods) -> String {
 }
 
 /// The `most` with the largest key, larger ones first, and their ranks.
-fn ranked<'a>(methods: &'a Methods, most: usize, key: impl Fn(&Method) -> u64) -> Vec<(usize, &'a Method)> {
+fn ranked(methods: &Methods, most: usize, key: impl Fn(&Method) -> u64) -> Vec<(usize, &Method)> {
     let mut ranked: Vec<&Method> = methods.all.iter().collect();
     ranked.sort_by_key(|method| Reverse(key(method)));
     (1..).zip(ranked.into_iter().take(most)).collect()
