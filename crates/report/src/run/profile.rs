@@ -126,8 +126,8 @@ impl View<'_> {
 
     /// The share of that limit which they reach, and the limit.
     pub(super) fn scope_share(&self, sum: &Sum<'_>) -> Option<(f64, Roof)> {
-        let (roof, mean) = (self.scope_roof(sum)?, sum.mean_s().filter(|mean| *mean > 0.0)?);
-        Some((roof.seconds / mean, roof))
+        let (roof, time) = (self.scope_roof(sum)?, sum.work_s()?);
+        Some((roof.seconds / time, roof))
     }
 }
 
@@ -135,7 +135,7 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     let mut table = Table::new(&["scope", "total", "FLOP/s", "bytes/s", "tokens/s", "FLOP/byte", "limit", "by"]);
     let declared = |sum: &&Sum<'_>| sum.flops | sum.bytes | sum.tokens != 0;
     for sum in tree.names.iter().filter(declared).take(view.top) {
-        let time = sum.mean_s().unwrap_or(0.0) * sum.calls as f64;
+        let time = sum.total_ns as f64 * 1e-9;
         let cell = |amount: u64, unit: &str| match amount as f64 / time {
             value if amount > 0 && value.is_finite() => estimate(sum, rate(value, unit)),
             _ => String::new(),

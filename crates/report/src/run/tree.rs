@@ -141,9 +141,14 @@ impl<'a> Sum<'a> {
         self.members.push(scope);
     }
 
-    /// The mean time of a call, in seconds.
+    /// The mean time of a call, in seconds. Where calls lie within calls of the same name, more than the total by the calls.
     pub(super) fn mean_s(&self) -> Option<f64> {
         (self.calls > 0).then(|| self.in_calls_ns as f64 * 1e-9 / self.calls as f64)
+    }
+
+    /// The time that its declared work took, in seconds for each call.
+    pub(super) fn work_s(&self) -> Option<f64> {
+        (self.calls > 0 && self.total_ns > 0).then(|| self.total_ns as f64 * 1e-9 / self.calls as f64)
     }
 
     pub(super) fn timed_calls(&self) -> u64 {
@@ -206,7 +211,7 @@ impl Member {
     }
 }
 
-/// Times, each with the share of the calls below it: least, p50, p90, p99, most.
+/// Logarithms of times, each with the share of the calls below it: least, p50, p90, p99, most.
 type Curve = [(f64, f64); 5];
 
 /// Where the share `q` of the calls of all scopes lies below.
@@ -214,30 +219,31 @@ fn mixed(scopes: &[&Scope], q: f64) -> Option<u64> {
     let curves: Option<Vec<(f64, Curve)>> = scopes.iter().map(|scope| curve(scope)).collect();
     let curves = curves?;
     let calls: f64 = curves.iter().map(|(calls, _)| calls).sum();
-    let below = |ns: f64| curves.iter().map(|(calls, points)| calls * share_below(points, ns)).sum::<f64>() / calls;
+    let below = |at: f64| curves.iter().map(|(calls, points)| calls * share_below(points, at)).sum::<f64>() / calls;
     let mut low = curves.iter().map(|(_, points)| points[0].0).fold(f64::INFINITY, f64::min);
     let mut high = curves.iter().map(|(_, points)| points[4].0).fold(0.0, f64::max);
-    while high - low > (low / 1e3).max(0.5) {
+    while high - low > 1e-3 {
         let middle = f64::midpoint(low, high);
         if below(middle) < q { low = middle } else { high = middle }
     }
-    Some(high.round() as u64)
+    Some(high.exp().round() as u64)
 }
 
-/// A scope's calls, and its percentiles as points of a rising line.
+/// A scope's calls, and its percentiles as points of a rising line. By logarithms, since the slowest calls lie far out.
 fn curve(scope: &Scope) -> Option<(f64, Curve)> {
-    let (min, max) = (scope.min_ns as f64, scope.max_ns as f64);
-    let at = |ns: Option<u64>| Some((ns? as f64).clamp(min, max.max(min)));
+    let log = |ns: u64| (ns.max(1) as f64).ln();
+    let (min, max) = (log(scope.min_ns), log(scope.max_ns.max(scope.min_ns)));
+    let at = |ns: Option<u64>| Some(log(ns?).clamp(min, max));
     let points =
         [(min, 0.0), (at(scope.p50_ns)?, 0.5), (at(scope.p90_ns)?, 0.9), (at(scope.p99_ns)?, 0.99), (max, 1.0)];
     Some((scope.timed_calls as f64, points))
 }
 
-fn share_below(points: &Curve, ns: f64) -> f64 {
-    let Some(after) = points.iter().position(|(at, _)| *at > ns) else { return 1.0 };
+fn share_below(points: &Curve, place: f64) -> f64 {
+    let Some(after) = points.iter().position(|(at, _)| *at > place) else { return 1.0 };
     let Some(before) = after.checked_sub(1) else { return 0.0 };
     let ((x0, y0), (x1, y1)) = (points[before], points[after]);
-    y0 + (y1 - y0) * (ns - x0) / (x1 - x0)
+    y0 + (y1 - y0) * (place - x0) / (x1 - x0)
 }
 
 fn add_allocations(sum: &mut Option<Allocations>, more: Option<Allocations>) {

@@ -89,9 +89,9 @@ pub(super) fn allocating(view: &View<'_>) -> Option<Insight> {
     let per_call = own.allocs as f64 / sum.calls as f64;
     let cost = own.allocs as f64 * tree.profile.own_cost.per_alloc_ns;
     let sentence = format!(
-        "{} allocates {} times per call, {} per call and {} in all.",
+        "{} makes {} per call, {} per call and {} in all.",
         name(sum),
-        mean_count(per_call),
+        if per_call == 1.0 { "1 allocation".to_owned() } else { format!("{} allocations", mean_count(per_call)) },
         mean_bytes(own.alloc_bytes as f64 / sum.calls as f64),
         bytes(own.alloc_bytes)
     );

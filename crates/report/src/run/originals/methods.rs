@@ -35,6 +35,8 @@ pub(super) struct Methods {
     pub(super) all: Vec<Method>,
     /// The time of the whole.
     pub(super) wall_ms: f64,
+    /// The time in all of them, each moment once; of several threads the sum.
+    pub(super) profiled_ms: f64,
     /// Bytes allocated in all of them, each once.
     pub(super) bytes: Option<u64>,
 }
@@ -75,7 +77,7 @@ fn of_scopes(profile: &Profile) -> Methods {
     });
     let own: Option<u64> =
         tree.names.iter().filter_map(|sum| sum.allocs).map(|own| own.alloc_bytes).reduce(|a, b| a + b);
-    Methods { all: methods.collect(), wall_ms: ms(profile.wall_ns), bytes: own }
+    Methods { all: methods.collect(), wall_ms: ms(profile.wall_ns), profiled_ms: ms(tree.in_scopes_ns()), bytes: own }
 }
 
 fn of_rows(run: &Run) -> Methods {
@@ -97,6 +99,7 @@ fn of_rows(run: &Run) -> Methods {
         };
         if depth == 0 {
             methods.wall_ms += method.total_ms;
+            methods.profiled_ms += method.total_ms;
             methods.bytes = method.bytes.map(|bytes| bytes + methods.bytes.unwrap_or(0)).or(methods.bytes);
         }
         methods.all.push(method);
