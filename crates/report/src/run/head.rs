@@ -12,10 +12,10 @@ const FAILURES_SHOWN: usize = 8;
 
 pub(super) fn title(run: &Run) -> String {
     if run.workload.name == "command" && !run.subject.command.is_empty() {
-        return format!("HOTLOOP RUN  {}", run.subject.command.join(" "));
+        return run.subject.command.join(" ");
     }
     let name = if run.workload.name.is_empty() { "a run" } else { &run.workload.name };
-    format!("HOTLOOP RUN  {name} on {}", subject(run))
+    format!("{name} on {}", subject(run))
 }
 
 fn subject(run: &Run) -> String {

@@ -52,7 +52,10 @@ fn cache(memory: &Memory) -> String {
 
 fn peak_live(memory: &Memory) -> String {
     let Some(peak) = memory.peak_live_bytes else { return not_measured() };
-    let during = memory.peak_during.as_ref().map_or(String::new(), |what| format!(", during {what}"));
+    let during = memory.peak_during.as_ref().map_or(String::new(), |what| match what.starts_with("while ") {
+        true => format!(", {what}"),
+        false => format!(", during {what}"),
+    });
     format!("{}{during}", bytes(peak))
 }
 

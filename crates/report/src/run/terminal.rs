@@ -3,6 +3,7 @@
 use super::document::{Block, Document, Section, Table, printable};
 use crate::layout::wrapped;
 
+const TITLE: &str = "HOTLOOP RUN";
 /// No line is longer.
 pub(super) const WIDTH: usize = 120;
 /// Names are cut to this before columns go into a second table.
@@ -17,8 +18,9 @@ const PLAIN: &str = "\x1b[0m";
 pub(super) fn write(document: &Document, color: bool) -> String {
     let ink = Ink { color };
     let mut text = String::new();
-    for (number, line) in wrapped(&printable(&document.title), WIDTH).iter().enumerate() {
-        text.push_str(&if number == 0 { ink.heading(line, "HOTLOOP RUN".len()) } else { line.clone() });
+    let title = format!("{TITLE}  {}", printable(&document.title));
+    for (number, line) in wrapped(&title, WIDTH).iter().enumerate() {
+        text.push_str(&if number == 0 { ink.heading(line, TITLE.len()) } else { line.clone() });
         text.push('\n');
     }
     for warning in &document.warnings {

@@ -236,7 +236,8 @@ fn curve(scope: &Scope) -> Option<(f64, Curve)> {
     let at = |ns: Option<u64>| Some(log(ns?).clamp(min, max));
     let points =
         [(min, 0.0), (at(scope.p50_ns)?, 0.5), (at(scope.p90_ns)?, 0.9), (at(scope.p99_ns)?, 0.99), (max, 1.0)];
-    Some((scope.timed_calls as f64, points))
+    // A path stands for all its calls, however many of them were timed.
+    Some((scope.calls as f64, points))
 }
 
 fn share_below(points: &Curve, place: f64) -> f64 {

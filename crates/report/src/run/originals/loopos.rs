@@ -15,7 +15,7 @@ const WIDTH: usize = 40 + 12 + 14 + 12 + 12 + 12 + 10;
 /// twice.
 #[must_use]
 pub fn text(run: &Run) -> String {
-    let methods = Methods::of(run, false);
+    let methods = Methods::of(run);
     let shown = methods.all.len().min(SHOWN);
     let mut text = "=== Profiling Report ===\n".to_owned();
     match methods.all.is_empty() {

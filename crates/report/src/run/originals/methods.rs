@@ -1,6 +1,6 @@
 //! What both layouts list: methods, with their calls and times.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use record::{Profile, Run};
 
@@ -42,12 +42,23 @@ pub(super) struct Methods {
 }
 
 impl Methods {
-    /// From the scopes of the profile, or from the rows where there is none; the other way round where rows matter more.
-    pub(super) fn of(run: &Run, rows_first: bool) -> Self {
-        let scopes = || run.profile.as_ref().filter(|profile| !profile.scopes.is_empty()).map(of_scopes);
-        let rows = || Some(of_rows(run)).filter(|methods| !methods.all.is_empty());
-        let found = if rows_first { rows().or_else(scopes) } else { scopes().or_else(rows) };
-        found.unwrap_or_default()
+    /// The scopes of the profile, or the rows where there is none.
+    pub(super) fn of(run: &Run) -> Self {
+        let scopes = run.profile.as_ref().map(of_scopes).filter(|methods| !methods.all.is_empty());
+        scopes.unwrap_or_else(|| of_rows(run))
+    }
+
+    /// The rows: as the one pass with scopes has them, where there is one, because readers of this layout count on the
+    /// calls of one pass; else as they were repeated.
+    pub(super) fn of_named_rows(run: &Run) -> Self {
+        let names: HashSet<String> = run.rows.iter().map(|row| cell_name(&row.name)).collect();
+        let mut methods = run.profile.as_ref().map(of_scopes).unwrap_or_default();
+        methods.all.retain(|method| names.contains(&method.name));
+        if methods.all.is_empty() {
+            Some(of_rows(run)).filter(|rows| !rows.all.is_empty()).unwrap_or_else(|| Self::of(run))
+        } else {
+            methods
+        }
     }
 }
 
