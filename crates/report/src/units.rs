@@ -85,6 +85,16 @@ pub(crate) fn nanos(ns: u64) -> String {
     if ns == 0 { "0 ns".to_owned() } else { seconds(ns as f64 * 1e-9) }
 }
 
+/// The sum of counts that a file claims: absurd ones end at the largest number there is.
+pub(crate) fn sum_of(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+/// Adds to such a sum.
+pub(crate) fn raise(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
+
 /// A part of a whole; nothing where there is no whole.
 pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)

@@ -8,7 +8,7 @@ use super::limits::{Arithmetic, Roof, Work};
 use super::tree::{Sum, Tree};
 use super::view::View;
 use crate::units::{
-    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, rate, seconds, share, tokens_per_s,
+    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, rate, seconds, share, sum_of, tokens_per_s,
     whole_percent,
 };
 
@@ -71,7 +71,7 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
         ]);
     }
     if by_self.len() > view.top {
-        let rest = by_self[view.top..].iter().map(|sum| sum.self_ns).sum();
+        let rest = sum_of(by_self[view.top..].iter().map(|sum| sum.self_ns));
         let name = format!("({})", plural((by_self.len() - view.top) as u64, "more scope"));
         table.row([name, nanos(rest), part(rest, wall)]);
     }
@@ -203,7 +203,7 @@ fn allocators(view: &View<'_>, tree: &Tree<'_>) -> Section {
 }
 
 fn summed(all: &[record::Allocations]) -> record::Allocations {
-    let sum = |of: fn(&record::Allocations) -> u64| all.iter().map(of).sum();
+    let sum = |of: fn(&record::Allocations) -> u64| sum_of(all.iter().map(of));
     record::Allocations {
         allocs: sum(|one| one.allocs),
         alloc_bytes: sum(|one| one.alloc_bytes),
@@ -274,7 +274,7 @@ fn threads(view: &View<'_>, tree: &Tree<'_>) -> Section {
     }
     let explanation = "wall: from the thread's first scope to its end, or to the end of the run";
     let mut section = Section::new("THREADS", explanation).with(Block::Table(table));
-    let hidden: u64 = by_time.iter().skip(view.top).map(|thread| thread.count).sum();
+    let hidden = sum_of(by_time.iter().skip(view.top).map(|thread| thread.count));
     if hidden > 0 {
         section.text(format!("({})", plural(hidden, "more thread")));
     }

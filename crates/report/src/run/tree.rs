@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::{Allocations, Profile, Scope};
 
+use crate::units::{raise, sum_of};
+
 /// A profile and its sums.
 pub(super) struct Tree<'a> {
     pub(super) profile: &'a Profile,
@@ -100,20 +102,20 @@ impl<'a> Tree<'a> {
 
     /// The time of all threads, as far as it is known what it was spent on.
     pub(super) fn accounted_ns(&self) -> u64 {
-        self.in_scopes_ns() + self.profile.outside_ns + self.profile.own_cost.total_ns
+        sum_of([self.in_scopes_ns(), self.profile.outside_ns, self.profile.own_cost.total_ns].into_iter())
     }
 
     /// The self times of all scopes.
     pub(super) fn in_scopes_ns(&self) -> u64 {
-        self.names.iter().map(|sum| sum.self_ns).sum()
+        sum_of(self.names.iter().map(|sum| sum.self_ns))
     }
 
     pub(super) fn thread_count(&self) -> u64 {
-        self.profile.threads.iter().map(|thread| thread.count).sum()
+        sum_of(self.profile.threads.iter().map(|thread| thread.count))
     }
 
     pub(super) fn threads_wall_ns(&self) -> u64 {
-        self.profile.threads.iter().map(|thread| thread.wall_ns).sum()
+        sum_of(self.profile.threads.iter().map(|thread| thread.wall_ns))
     }
 
     /// Whether anything counted allocations.
@@ -124,18 +126,18 @@ impl<'a> Tree<'a> {
 
 impl<'a> Sum<'a> {
     fn add(&mut self, scope: &'a Scope, is_nested: bool) {
-        self.self_ns = self.self_ns.saturating_add(scope.self_ns);
-        self.in_calls_ns = self.in_calls_ns.saturating_add(scope.total_ns);
-        self.calls = self.calls.saturating_add(scope.calls);
+        raise(&mut self.self_ns, scope.self_ns);
+        raise(&mut self.in_calls_ns, scope.total_ns);
+        raise(&mut self.calls, scope.calls);
         self.is_sampled |= scope.is_sampled;
         self.peak_live_bytes = self.peak_live_bytes.max(scope.peak_live_bytes);
-        self.flops += scope.flops;
-        self.bytes += scope.bytes;
-        self.tokens += scope.tokens;
+        raise(&mut self.flops, scope.flops);
+        raise(&mut self.bytes, scope.bytes);
+        raise(&mut self.tokens, scope.tokens);
         self.threads = self.threads.max(scope.threads);
         add_allocations(&mut self.allocs, scope.allocs);
         if !is_nested {
-            self.total_ns += scope.total_ns;
+            raise(&mut self.total_ns, scope.total_ns);
             add_allocations(&mut self.allocs_total, scope.allocs_total);
         }
         self.members.push(scope);
@@ -152,7 +154,7 @@ impl<'a> Sum<'a> {
     }
 
     pub(super) fn timed_calls(&self) -> u64 {
-        self.members.iter().map(|scope| scope.timed_calls).sum()
+        sum_of(self.members.iter().map(|scope| scope.timed_calls))
     }
 
     /// Entered more often than called: a future, of which only polls are timed.
@@ -161,12 +163,12 @@ impl<'a> Sum<'a> {
     }
 
     pub(super) fn polls(&self) -> u64 {
-        self.members.iter().map(|scope| scope.polls).sum()
+        sum_of(self.members.iter().map(|scope| scope.polls))
     }
 
     /// From first poll to last; 0 where it is no future.
     pub(super) fn elapsed_ns(&self) -> u64 {
-        self.members.iter().map(|scope| scope.elapsed_ns).sum()
+        sum_of(self.members.iter().map(|scope| scope.elapsed_ns))
     }
 
     pub(super) fn min_ns(&self) -> Option<u64> {
@@ -201,11 +203,11 @@ impl<'a> Sum<'a> {
 impl Member {
     /// Both together.
     pub(super) fn plus(mut self, other: &Member) -> Self {
-        self.total_ns += other.total_ns;
-        self.self_ns += other.self_ns;
-        self.calls += other.calls;
+        raise(&mut self.total_ns, other.total_ns);
+        raise(&mut self.self_ns, other.self_ns);
+        raise(&mut self.calls, other.calls);
         for (name, ns) in &other.steps {
-            *self.steps.entry(*name).or_default() += ns;
+            raise(self.steps.entry(*name).or_default(), *ns);
         }
         self
     }
@@ -250,11 +252,11 @@ fn share_below(points: &Curve, place: f64) -> f64 {
 fn add_allocations(sum: &mut Option<Allocations>, more: Option<Allocations>) {
     let Some(more) = more else { return };
     let sum = sum.get_or_insert_default();
-    sum.allocs += more.allocs;
-    sum.alloc_bytes += more.alloc_bytes;
-    sum.frees += more.frees;
-    sum.free_bytes += more.free_bytes;
-    sum.reallocs += more.reallocs;
+    raise(&mut sum.allocs, more.allocs);
+    raise(&mut sum.alloc_bytes, more.alloc_bytes);
+    raise(&mut sum.frees, more.frees);
+    raise(&mut sum.free_bytes, more.free_bytes);
+    raise(&mut sum.reallocs, more.reallocs);
 }
 
 fn children(scopes: &[Scope]) -> (Vec<usize>, Vec<Vec<usize>>) {
@@ -332,16 +334,16 @@ fn families<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool]) -
         if let Some(parent) = scope.parent.filter(|parent| *parent < at && counts[*parent]) {
             let members = &mut families[interned.of_scope[parent]].members;
             let member = members.entry(scopes[parent].index).or_default();
-            *member.steps.entry(number).or_default() += scope.total_ns;
+            raise(member.steps.entry(number).or_default(), scope.total_ns);
         }
         counts[at] = (scope.index.is_some() || scope.is_other_index) && !nested[at];
         if counts[at] {
             let family = &mut families[number];
-            family.total_ns += scope.total_ns;
+            raise(&mut family.total_ns, scope.total_ns);
             let member = family.members.entry(scope.index).or_default();
-            member.total_ns += scope.total_ns;
-            member.self_ns += scope.self_ns;
-            member.calls += scope.calls;
+            raise(&mut member.total_ns, scope.total_ns);
+            raise(&mut member.self_ns, scope.self_ns);
+            raise(&mut member.calls, scope.calls);
         }
     }
     families.retain(|family| !family.members.is_empty());

@@ -127,7 +127,7 @@ pub(super) fn uneven_index(view: &View<'_>) -> Option<Insight> {
 pub(super) fn uneven_threads(view: &View<'_>) -> Option<Insight> {
     let tree = view.tree.as_ref()?;
     // A thread that lived for a short time has its reasons to have done less.
-    let lasting = tree.profile.threads.iter().filter(|thread| thread.count == 1 && 2 * thread.wall_ns > view.wall_ns());
+    let lasting = tree.profile.threads.iter().filter(|thread| thread.count == 1 && thread.wall_ns > view.wall_ns() / 2);
     let most = lasting.clone().max_by_key(|thread| thread.in_scopes_ns)?;
     let least = lasting.min_by_key(|thread| thread.in_scopes_ns)?;
     let called =
@@ -140,7 +140,7 @@ pub(super) fn uneven_threads(view: &View<'_>) -> Option<Insight> {
         nanos(least.in_scopes_ns)
     );
     let apart = share(most.in_scopes_ns - least.in_scopes_ns, view.wall_ns())?;
-    (2 * least.in_scopes_ns < most.in_scopes_ns && apart >= 2.0 * NOTABLE)
+    (least.in_scopes_ns < most.in_scopes_ns / 2 && apart >= 2.0 * NOTABLE)
         .then_some(Insight { worth: apart.min(1.0) / 2.0, sentence })
 }
 

@@ -7,6 +7,7 @@ use record::{Profile, Run};
 use super::super::rows::in_order;
 use super::super::tree::Tree;
 use super::super::view::View;
+use crate::units::raise;
 
 /// One method.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -73,7 +74,7 @@ fn of_scopes(profile: &Profile) -> Methods {
     for (at, scope) in profile.scopes.iter().enumerate() {
         let Some(parent) = scope.parent.filter(|parent| *parent < at) else { continue };
         let callers = called_by.entry(tree.name(tree.name_of(at))).or_default();
-        *callers.entry(tree.name_of(parent)).or_default() += scope.calls;
+        raise(callers.entry(tree.name_of(parent)).or_default(), scope.calls);
     }
     let named = |(number, calls): (usize, u64)| (cell_name(tree.name(number)), calls);
     let ms = |ns: u64| ns as f64 / 1e6;
@@ -87,7 +88,7 @@ fn of_scopes(profile: &Profile) -> Methods {
         called_by: called_by.remove(sum.name).unwrap_or_default().into_iter().map(named).collect(),
     });
     let own: Option<u64> =
-        tree.names.iter().filter_map(|sum| sum.allocs).map(|own| own.alloc_bytes).reduce(|a, b| a + b);
+        tree.names.iter().filter_map(|sum| sum.allocs).map(|own| own.alloc_bytes).reduce(u64::saturating_add);
     Methods { all: methods.collect(), wall_ms: ms(profile.wall_ns), profiled_ms: ms(tree.in_scopes_ns()), bytes: own }
 }
 
@@ -97,7 +98,7 @@ fn of_rows(run: &Run) -> Methods {
     for (depth, row) in in_order(&run.rows) {
         let times = view.per_call(row, "wall_s");
         let (Some(least), Some(most)) = (times.first(), times.last()) else { continue };
-        let calls = row.calls.max(1) * times.len() as u64;
+        let calls = row.calls.max(1).saturating_mul(times.len() as u64);
         let bytes = view.values(&row.name, "alloc_bytes");
         let method = Method {
             name: cell_name(&row.name),
@@ -111,7 +112,8 @@ fn of_rows(run: &Run) -> Methods {
         if depth == 0 {
             methods.wall_ms += method.total_ms;
             methods.profiled_ms += method.total_ms;
-            methods.bytes = method.bytes.map(|bytes| bytes + methods.bytes.unwrap_or(0)).or(methods.bytes);
+            methods.bytes =
+                method.bytes.map(|bytes| methods.bytes.unwrap_or(0).saturating_add(bytes)).or(methods.bytes);
         }
         methods.all.push(method);
     }
