@@ -4,10 +4,13 @@ use std::time::Instant;
 
 use record::{Profile, Run, Scope, Thread};
 
+/// What a scope is called, by its place.
+type Name = fn(usize) -> String;
+
 /// Distinct paths.
 const SCOPES: usize = 100_000;
 
-fn run(name: fn(usize) -> String) -> Run {
+fn run(name: Name) -> Run {
     let mut scopes: Vec<Scope> = (0..SCOPES).map(|at| scope(name(at), at)).collect();
     for at in (1..SCOPES).rev() {
         let (total, parent) = (scopes[at].total_ns, scopes[at].parent.expect("all but the first have one"));
@@ -40,7 +43,7 @@ fn scope(name: String, at: usize) -> Scope {
 }
 
 fn main() {
-    let kinds: [(&str, fn(usize) -> String); 2] = [
+    let kinds: [(&str, Name); 2] = [
         ("as many names", |at| format!("module::part_{}::scope_{at}", at % 100)),
         ("ten names", |at| format!("scope_{}", at % 10)),
     ];

@@ -85,6 +85,16 @@ pub(crate) fn nanos(ns: u64) -> String {
     if ns == 0 { "0 ns".to_owned() } else { seconds(ns as f64 * 1e-9) }
 }
 
+/// The sum of counts that a file claims: absurd ones end at the largest number there is.
+pub(crate) fn sum_of(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+/// Adds to such a sum.
+pub(crate) fn raise(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
+
 /// A part of a whole; nothing where there is no whole.
 pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
@@ -96,8 +106,8 @@ pub(crate) fn hertz(hertz: u64) -> String {
 }
 
 /// A count and what is counted, in the singular or plural.
-pub(crate) fn plural(count: u64, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+pub(crate) fn plural(number: u64, word: &str) -> String {
+    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// Three digits, and never fewer than are whole.
@@ -140,6 +150,9 @@ mod tests {
         assert_eq!([fine_digits(0.001), fine_digits(0.0), fine_digits(0.25)], ["0.0010", "0.00", "0.25"]);
         assert_eq!([tokens_per_s(10_870.2), tokens_per_s(4.5)], ["10,870 tok/s", "4.50 tok/s"]);
         assert_eq!([share(1, 4), share(1, 0)], [Some(0.25), None]);
-        assert_eq!([hertz(3_640_000_000), plural(1, "core"), plural(2, "core")], ["3.64 GHz", "1 core", "2 cores"]);
+        assert_eq!(
+            [hertz(3_640_000_000), plural(1, "core"), plural(2000, "core")],
+            ["3.64 GHz", "1 core", "2,000 cores"]
+        );
     }
 }

@@ -7,7 +7,7 @@ use super::document::{Block, Section, Table};
 use super::profile::{SMALL, estimate, mean, part, remainder};
 use super::tree::{Family, Member, Tree};
 use super::view::View;
-use crate::units::{bytes, count, nanos, plural, share};
+use crate::units::{bytes, count, nanos, plural, raise, share, sum_of};
 
 /// Rows of the call tree, and of indices, for each row of a ranking.
 const TREE_ROWS: usize = 4;
@@ -62,8 +62,9 @@ fn entries(tree: &Tree<'_>, places: &[usize], shown: &[bool]) -> Vec<Row> {
     let mut rows: Vec<Row> = places.iter().filter(|place| shown[**place]).map(|place| Row::Path(*place)).collect();
     let hidden = || places.iter().filter(|place| !shown[**place]).map(|place| &tree.paths[*place]);
     if let Some(first) = hidden().next() {
-        let (total_ns, calls) =
-            hidden().fold((0, 0), |(ns, calls), path| (ns + path.sum.total_ns, calls + path.sum.calls));
+        let (total_ns, calls) = hidden().fold((0_u64, 0_u64), |(ns, calls), path| {
+            (path.sum.total_ns.saturating_add(ns), path.sum.calls.saturating_add(calls))
+        });
         rows.push(Row::Rest { parent: first.parent, count: hidden().count() as u64, total_ns, calls });
     }
     rows
@@ -106,7 +107,7 @@ fn cells(tree: &Tree<'_>, row: &Row, wall: u64) -> Vec<String> {
 pub(super) fn by_index(view: &View<'_>, tree: &Tree<'_>, family: &Family<'_>) -> Section {
     let mut sums: HashMap<usize, u64> = HashMap::new();
     for (name, ns) in family.members.values().flat_map(|member| &member.steps) {
-        *sums.entry(*name).or_default() += ns;
+        raise(sums.entry(*name).or_default(), *ns);
     }
     let mut steps: Vec<(usize, u64)> = sums.into_iter().collect();
     steps.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| tree.name(a.0).cmp(tree.name(b.0))));
@@ -120,9 +121,9 @@ pub(super) fn by_index(view: &View<'_>, tree: &Tree<'_>, family: &Family<'_>) ->
     let line = |name: String, member: &Member| {
         let mut cells = vec![name, count(member.calls), nanos(member.total_ns)];
         let shown: Vec<u64> = steps.iter().map(|(name, _)| member.steps.get(name).copied().unwrap_or(0)).collect();
-        let all: u64 = member.steps.values().sum();
+        let all = sum_of(member.steps.values().copied());
         cells.extend(shown.iter().map(|ns| nanos(*ns)));
-        cells.extend((hidden > 0).then(|| nanos(all - shown.iter().sum::<u64>())));
+        cells.extend((hidden > 0).then(|| nanos(all.saturating_sub(sum_of(shown.iter().copied())))));
         cells.extend((!steps.is_empty()).then(|| nanos(member.self_ns)));
         cells
     };

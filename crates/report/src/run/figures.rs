@@ -100,15 +100,20 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// The time of the prompt, from the smallest to the largest.
+    pub(super) fn prefill_times(&self, view: &View<'a>) -> Vec<f64> {
+        let own = self.prefill.map_or(Vec::new(), |row| view.per_call(row, "wall_s"));
+        let generation =
+            || self.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, "prefill_s")));
+        if own.is_empty() { generation() } else { own }
+    }
+
     /// Reading the prompt.
     pub(super) fn prefill(&self, view: &View<'a>) -> Option<Speed> {
         let asked =
             ["prompt_tokens", "prompt"].iter().find_map(|name| view.run.workload.parameters.get(*name)?.parse().ok());
         let tokens: f64 = self.prefill.and_then(|row| row.tokens).or(asked)?;
-        let times = match self.prefill.map(|row| view.per_call(row, "wall_s")).filter(|times| !times.is_empty()) {
-            Some(times) => times,
-            None => compare::sorted(&view.values(&self.generation?.name, "prefill_s")),
-        };
+        let times = self.prefill_times(view);
         speed(tokens, &times, self.roof(view, self.prefill, tokens))
     }
 
@@ -223,14 +228,28 @@ fn speed_row(table: &mut Table, name: &str, speed: Option<Speed>) {
     table.row([name.to_owned(), written(speed.median), interval, counted(speed.per_second.len()), limit]);
 }
 
-/// A value of whole generations, divided by the tokens of each.
+/// Allocations of whole generations, or their bytes, divided by the tokens of each.
 fn per_token(view: &View<'_>, group: &Group<'_>, metric: &str) -> Vec<f64> {
     let Some(row) = group.generation else { return Vec::new() };
     let values = view.samples(&row.name).iter().filter_map(|sample| {
         let listed = sample.series.get("token_s").map(|times| times.len() as f64 + 1.0);
-        let tokens =
-            row.tokens.map(|tokens| tokens * row.calls.max(1) as f64).or(listed).filter(|tokens| *tokens > 0.0)?;
+        let all = row.tokens.map(|tokens| tokens * row.calls.max(1) as f64).or(listed);
+        let tokens = all.filter(|tokens| *tokens > 0.0)?;
         sample.values.get(metric).map(|value| value / tokens).filter(|value| value.is_finite())
     });
-    compare::sorted(&values.collect::<Vec<_>>())
+    let values: Vec<f64> = values.collect();
+    let is_alone = view.run.models.len() <= 1;
+    if values.is_empty() && is_alone {
+        profiled_per_token(view, metric).into_iter().collect()
+    } else {
+        compare::sorted(&values)
+    }
+}
+
+/// The same from the profile: of the longest scope that declares tokens.
+fn profiled_per_token(view: &View<'_>, metric: &str) -> Option<f64> {
+    let sum = view.tree.as_ref()?.names.iter().find(|sum| sum.tokens > 0)?;
+    let all = sum.allocs_total?;
+    let number = if metric == "allocs" { all.allocs } else { all.alloc_bytes };
+    Some(number as f64 / sum.tokens as f64)
 }

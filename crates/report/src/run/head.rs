@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use record::{Model, Run, Workload};
 
-use super::document::{Section, quoted};
+use super::document::{Block, Section, quoted};
 use crate::units::{bytes, count, plural, seconds};
 
 /// Failures that are named one by one.
@@ -12,10 +12,10 @@ const FAILURES_SHOWN: usize = 8;
 
 pub(super) fn title(run: &Run) -> String {
     if run.workload.name == "command" && !run.subject.command.is_empty() {
-        return format!("HOTLOOP RUN  {}", run.subject.command.join(" "));
+        return run.subject.command.join(" ");
     }
     let name = if run.workload.name.is_empty() { "a run" } else { &run.workload.name };
-    format!("HOTLOOP RUN  {name} on {}", subject(run))
+    format!("{name} on {}", subject(run))
 }
 
 fn subject(run: &Run) -> String {
@@ -57,23 +57,22 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
 }
 
 pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
-    let models: Vec<String> = run.models.iter().map(model).collect();
     let command = (!run.subject.command.is_empty()).then(|| run.subject.command.join(" "));
-    let mut section = Section::new("RUN", "").with_facts([
+    let before = [
         ("run", id.map(str::to_owned)),
         ("when", Some(when(run)).filter(|when| !when.is_empty())),
         ("workload", Some(workload(&run.workload))),
         ("asked for", asked(&run.workload)),
+    ];
+    let models = run.models.iter().map(|known| ("model", Some(model(known))));
+    let after = [
         ("command", command),
         ("computed", computed(run)),
         ("written by", Some(format!("{} {}", run.tool.name, run.tool.version)).filter(|tool| tool.len() > 1)),
-    ]);
-    if let Some(super::document::Block::Facts(facts)) = section.blocks.last_mut() {
-        let at = facts.iter().position(|(label, _)| label == "command" || label == "computed" || label == "written by");
-        let at = at.unwrap_or(facts.len());
-        facts.splice(at..at, models.into_iter().map(|sentence| ("model".to_owned(), sentence)));
-    }
-    section
+    ];
+    let facts = before.into_iter().chain(models).chain(after);
+    let known = facts.filter_map(|(label, sentence)| Some((label.to_owned(), sentence?)));
+    Section::new("RUN", "").with(Block::Facts(known.collect()))
 }
 
 /// `2026-11-15 08:00:00 UTC` of `2026-11-15T08:00:00Z`.

@@ -3,7 +3,7 @@
 use super::document::{Block, Document, Section, Table, printable};
 
 pub(super) fn write(document: &Document) -> String {
-    let mut text = format!("# {}\n", escaped(&document.title));
+    let mut text = format!("# Hotloop run: {}\n", escaped(&document.title));
     for warning in &document.warnings {
         text.push_str(&format!("\n> **Warning:** {}\n", escaped(warning)));
     }

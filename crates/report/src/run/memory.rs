@@ -4,7 +4,7 @@ use record::{Memory, MemoryPart};
 
 use super::document::{Block, Section, Table, not_measured, quoted};
 use super::view::View;
-use crate::units::{bytes, mean_bytes, percent, share};
+use crate::units::{bytes, mean_bytes, percent, share, sum_of};
 
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     view.run.memory.iter().map(|memory| section(view, memory)).collect()
@@ -12,12 +12,13 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
 
 fn section(view: &View<'_>, memory: &Memory) -> Section {
     let mut table = Table::new(&["purpose", "bytes", "share", "live at the peak", "where"]).with_words_last();
-    let total: u64 = memory.parts.iter().map(|part| part.bytes).sum();
+    let total = sum_of(memory.parts.iter().map(|part| part.bytes));
     for part in &memory.parts {
         table.row(cells(part, total));
     }
-    let at_peak: Option<u64> = memory.parts.iter().map(|part| part.at_peak_bytes).sum();
-    let peak = at_peak.filter(|_| !memory.parts.is_empty()).map_or_else(String::new, bytes);
+    let at_peak: Option<Vec<u64>> = memory.parts.iter().map(|part| part.at_peak_bytes).collect();
+    let peak =
+        at_peak.filter(|parts| !parts.is_empty()).map_or_else(String::new, |parts| bytes(sum_of(parts.into_iter())));
     table.row(["= all".to_owned(), bytes(total), String::new(), peak]);
     let of = if memory.model.is_empty() { String::new() } else { format!("of {}, ", quoted(&memory.model)) };
     Section::new("MEMORY", &format!("{of}by purpose")).with(Block::Table(table)).with_facts([
@@ -52,7 +53,10 @@ fn cache(memory: &Memory) -> String {
 
 fn peak_live(memory: &Memory) -> String {
     let Some(peak) = memory.peak_live_bytes else { return not_measured() };
-    let during = memory.peak_during.as_ref().map_or(String::new(), |what| format!(", during {what}"));
+    let during = memory.peak_during.as_ref().map_or(String::new(), |what| match what.starts_with("while ") {
+        true => format!(", {what}"),
+        false => format!(", during {what}"),
+    });
     format!("{}{during}", bytes(peak))
 }
 

@@ -1,4 +1,4 @@
-//! What a run came to, for people. [`document`] says it once; the terminal and Markdown write it.
+//! What a run came to, for people. [`document()`] says it once; the terminal and Markdown write it.
 
 mod call_tree;
 mod document;

@@ -8,7 +8,7 @@ use super::limits::{Arithmetic, Roof, Work};
 use super::tree::{Sum, Tree};
 use super::view::View;
 use crate::units::{
-    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, rate, seconds, share, tokens_per_s,
+    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, rate, seconds, share, sum_of, tokens_per_s,
     whole_percent,
 };
 
@@ -71,7 +71,7 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
         ]);
     }
     if by_self.len() > view.top {
-        let rest = by_self[view.top..].iter().map(|sum| sum.self_ns).sum();
+        let rest = sum_of(by_self[view.top..].iter().map(|sum| sum.self_ns));
         let name = format!("({})", plural((by_self.len() - view.top) as u64, "more scope"));
         table.row([name, nanos(rest), part(rest, wall)]);
     }
@@ -126,8 +126,8 @@ impl View<'_> {
 
     /// The share of that limit which they reach, and the limit.
     pub(super) fn scope_share(&self, sum: &Sum<'_>) -> Option<(f64, Roof)> {
-        let (roof, mean) = (self.scope_roof(sum)?, sum.mean_s().filter(|mean| *mean > 0.0)?);
-        Some((roof.seconds / mean, roof))
+        let (roof, time) = (self.scope_roof(sum)?, sum.work_s()?);
+        Some((roof.seconds / time, roof))
     }
 }
 
@@ -135,7 +135,7 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     let mut table = Table::new(&["scope", "total", "FLOP/s", "bytes/s", "tokens/s", "FLOP/byte", "limit", "by"]);
     let declared = |sum: &&Sum<'_>| sum.flops | sum.bytes | sum.tokens != 0;
     for sum in tree.names.iter().filter(declared).take(view.top) {
-        let time = sum.mean_s().unwrap_or(0.0) * sum.calls as f64;
+        let time = sum.total_ns as f64 * 1e-9;
         let cell = |amount: u64, unit: &str| match amount as f64 / time {
             value if amount > 0 && value.is_finite() => estimate(sum, rate(value, unit)),
             _ => String::new(),
@@ -203,7 +203,7 @@ fn allocators(view: &View<'_>, tree: &Tree<'_>) -> Section {
 }
 
 fn summed(all: &[record::Allocations]) -> record::Allocations {
-    let sum = |of: fn(&record::Allocations) -> u64| all.iter().map(of).sum();
+    let sum = |of: fn(&record::Allocations) -> u64| sum_of(all.iter().map(of));
     record::Allocations {
         allocs: sum(|one| one.allocs),
         alloc_bytes: sum(|one| one.alloc_bytes),
@@ -274,7 +274,7 @@ fn threads(view: &View<'_>, tree: &Tree<'_>) -> Section {
     }
     let explanation = "wall: from the thread's first scope to its end, or to the end of the run";
     let mut section = Section::new("THREADS", explanation).with(Block::Table(table));
-    let hidden: u64 = by_time.iter().skip(view.top).map(|thread| thread.count).sum();
+    let hidden = sum_of(by_time.iter().skip(view.top).map(|thread| thread.count));
     if hidden > 0 {
         section.text(format!("({})", plural(hidden, "more thread")));
     }

@@ -3,12 +3,13 @@
 use super::document::{Block, Document, Section, Table, printable};
 use crate::layout::wrapped;
 
+const TITLE: &str = "HOTLOOP RUN";
 /// No line is longer.
 pub(super) const WIDTH: usize = 120;
 /// Names are cut to this before columns go into a second table.
 const NARROW_NAME: usize = 24;
 /// Deeper rows stand no further to the right.
-const DEEPEST: usize = 16;
+const DEEPEST: usize = 24;
 
 const BOLD: &str = "\x1b[1m";
 const YELLOW: &str = "\x1b[33m";
@@ -17,8 +18,9 @@ const PLAIN: &str = "\x1b[0m";
 pub(super) fn write(document: &Document, color: bool) -> String {
     let ink = Ink { color };
     let mut text = String::new();
-    for (number, line) in wrapped(&printable(&document.title), WIDTH).iter().enumerate() {
-        text.push_str(&if number == 0 { ink.heading(line, "HOTLOOP RUN".len()) } else { line.clone() });
+    let title = format!("{TITLE}  {}", printable(&document.title));
+    for (number, line) in wrapped(&title, WIDTH).iter().enumerate() {
+        text.push_str(&if number == 0 { ink.heading(line, TITLE.len()) } else { line.clone() });
         text.push('\n');
     }
     for warning in &document.warnings {
@@ -127,7 +129,9 @@ fn part(text: &mut String, table: &Table, columns: &[usize], widths: &[usize]) {
     let others: usize = columns.iter().map(|column| widths[*column] + 2).sum();
     let names = widths[0].min((WIDTH - 2).saturating_sub(others).max(1));
     let mut line = |depth: usize, cell: &dyn Fn(usize) -> String| {
-        let indent = " ".repeat((2 * depth.min(DEEPEST)).min(names / 2));
+        // Deep rows are indented as far as leaves room for a good part of the name.
+        let room = names.saturating_sub(cell(0).chars().count().min(names / 2));
+        let indent = " ".repeat((2 * depth.min(DEEPEST)).min(room));
         let name = format!("{indent}{}", shortened(&cell(0), names - indent.len()));
         let mut line = format!("  {name:<names$}");
         for column in columns {

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::{Allocations, Profile, Scope};
 
+use crate::units::{raise, sum_of};
+
 /// A profile and its sums.
 pub(super) struct Tree<'a> {
     pub(super) profile: &'a Profile,
@@ -100,20 +102,20 @@ impl<'a> Tree<'a> {
 
     /// The time of all threads, as far as it is known what it was spent on.
     pub(super) fn accounted_ns(&self) -> u64 {
-        self.in_scopes_ns() + self.profile.outside_ns + self.profile.own_cost.total_ns
+        sum_of([self.in_scopes_ns(), self.profile.outside_ns, self.profile.own_cost.total_ns].into_iter())
     }
 
     /// The self times of all scopes.
     pub(super) fn in_scopes_ns(&self) -> u64 {
-        self.names.iter().map(|sum| sum.self_ns).sum()
+        sum_of(self.names.iter().map(|sum| sum.self_ns))
     }
 
     pub(super) fn thread_count(&self) -> u64 {
-        self.profile.threads.iter().map(|thread| thread.count).sum()
+        sum_of(self.profile.threads.iter().map(|thread| thread.count))
     }
 
     pub(super) fn threads_wall_ns(&self) -> u64 {
-        self.profile.threads.iter().map(|thread| thread.wall_ns).sum()
+        sum_of(self.profile.threads.iter().map(|thread| thread.wall_ns))
     }
 
     /// Whether anything counted allocations.
@@ -124,30 +126,35 @@ impl<'a> Tree<'a> {
 
 impl<'a> Sum<'a> {
     fn add(&mut self, scope: &'a Scope, is_nested: bool) {
-        self.self_ns = self.self_ns.saturating_add(scope.self_ns);
-        self.in_calls_ns = self.in_calls_ns.saturating_add(scope.total_ns);
-        self.calls = self.calls.saturating_add(scope.calls);
+        raise(&mut self.self_ns, scope.self_ns);
+        raise(&mut self.in_calls_ns, scope.total_ns);
+        raise(&mut self.calls, scope.calls);
         self.is_sampled |= scope.is_sampled;
         self.peak_live_bytes = self.peak_live_bytes.max(scope.peak_live_bytes);
-        self.flops += scope.flops;
-        self.bytes += scope.bytes;
-        self.tokens += scope.tokens;
+        raise(&mut self.flops, scope.flops);
+        raise(&mut self.bytes, scope.bytes);
+        raise(&mut self.tokens, scope.tokens);
         self.threads = self.threads.max(scope.threads);
         add_allocations(&mut self.allocs, scope.allocs);
         if !is_nested {
-            self.total_ns += scope.total_ns;
+            raise(&mut self.total_ns, scope.total_ns);
             add_allocations(&mut self.allocs_total, scope.allocs_total);
         }
         self.members.push(scope);
     }
 
-    /// The mean time of a call, in seconds.
+    /// The mean time of a call, in seconds. Where calls lie within calls of the same name, more than the total by the calls.
     pub(super) fn mean_s(&self) -> Option<f64> {
         (self.calls > 0).then(|| self.in_calls_ns as f64 * 1e-9 / self.calls as f64)
     }
 
+    /// The time that its declared work took, in seconds for each call.
+    pub(super) fn work_s(&self) -> Option<f64> {
+        (self.calls > 0 && self.total_ns > 0).then(|| self.total_ns as f64 * 1e-9 / self.calls as f64)
+    }
+
     pub(super) fn timed_calls(&self) -> u64 {
-        self.members.iter().map(|scope| scope.timed_calls).sum()
+        sum_of(self.members.iter().map(|scope| scope.timed_calls))
     }
 
     /// Entered more often than called: a future, of which only polls are timed.
@@ -156,12 +163,12 @@ impl<'a> Sum<'a> {
     }
 
     pub(super) fn polls(&self) -> u64 {
-        self.members.iter().map(|scope| scope.polls).sum()
+        sum_of(self.members.iter().map(|scope| scope.polls))
     }
 
     /// From first poll to last; 0 where it is no future.
     pub(super) fn elapsed_ns(&self) -> u64 {
-        self.members.iter().map(|scope| scope.elapsed_ns).sum()
+        sum_of(self.members.iter().map(|scope| scope.elapsed_ns))
     }
 
     pub(super) fn min_ns(&self) -> Option<u64> {
@@ -196,17 +203,17 @@ impl<'a> Sum<'a> {
 impl Member {
     /// Both together.
     pub(super) fn plus(mut self, other: &Member) -> Self {
-        self.total_ns += other.total_ns;
-        self.self_ns += other.self_ns;
-        self.calls += other.calls;
+        raise(&mut self.total_ns, other.total_ns);
+        raise(&mut self.self_ns, other.self_ns);
+        raise(&mut self.calls, other.calls);
         for (name, ns) in &other.steps {
-            *self.steps.entry(*name).or_default() += ns;
+            raise(self.steps.entry(*name).or_default(), *ns);
         }
         self
     }
 }
 
-/// Times, each with the share of the calls below it: least, p50, p90, p99, most.
+/// Logarithms of times, each with the share of the calls below it: least, p50, p90, p99, most.
 type Curve = [(f64, f64); 5];
 
 /// Where the share `q` of the calls of all scopes lies below.
@@ -214,40 +221,42 @@ fn mixed(scopes: &[&Scope], q: f64) -> Option<u64> {
     let curves: Option<Vec<(f64, Curve)>> = scopes.iter().map(|scope| curve(scope)).collect();
     let curves = curves?;
     let calls: f64 = curves.iter().map(|(calls, _)| calls).sum();
-    let below = |ns: f64| curves.iter().map(|(calls, points)| calls * share_below(points, ns)).sum::<f64>() / calls;
+    let below = |at: f64| curves.iter().map(|(calls, points)| calls * share_below(points, at)).sum::<f64>() / calls;
     let mut low = curves.iter().map(|(_, points)| points[0].0).fold(f64::INFINITY, f64::min);
     let mut high = curves.iter().map(|(_, points)| points[4].0).fold(0.0, f64::max);
-    while high - low > (low / 1e3).max(0.5) {
+    while high - low > 1e-3 {
         let middle = f64::midpoint(low, high);
         if below(middle) < q { low = middle } else { high = middle }
     }
-    Some(high.round() as u64)
+    Some(high.exp().round() as u64)
 }
 
-/// A scope's calls, and its percentiles as points of a rising line.
+/// A scope's calls, and its percentiles as points of a rising line. By logarithms, since the slowest calls lie far out.
 fn curve(scope: &Scope) -> Option<(f64, Curve)> {
-    let (min, max) = (scope.min_ns as f64, scope.max_ns as f64);
-    let at = |ns: Option<u64>| Some((ns? as f64).clamp(min, max.max(min)));
+    let log = |ns: u64| (ns.max(1) as f64).ln();
+    let (min, max) = (log(scope.min_ns), log(scope.max_ns.max(scope.min_ns)));
+    let at = |ns: Option<u64>| Some(log(ns?).clamp(min, max));
     let points =
         [(min, 0.0), (at(scope.p50_ns)?, 0.5), (at(scope.p90_ns)?, 0.9), (at(scope.p99_ns)?, 0.99), (max, 1.0)];
-    Some((scope.timed_calls as f64, points))
+    // A path stands for all its calls, however many of them were timed.
+    Some((scope.calls as f64, points))
 }
 
-fn share_below(points: &Curve, ns: f64) -> f64 {
-    let Some(after) = points.iter().position(|(at, _)| *at > ns) else { return 1.0 };
+fn share_below(points: &Curve, place: f64) -> f64 {
+    let Some(after) = points.iter().position(|(at, _)| *at > place) else { return 1.0 };
     let Some(before) = after.checked_sub(1) else { return 0.0 };
     let ((x0, y0), (x1, y1)) = (points[before], points[after]);
-    y0 + (y1 - y0) * (ns - x0) / (x1 - x0)
+    y0 + (y1 - y0) * (place - x0) / (x1 - x0)
 }
 
 fn add_allocations(sum: &mut Option<Allocations>, more: Option<Allocations>) {
     let Some(more) = more else { return };
     let sum = sum.get_or_insert_default();
-    sum.allocs += more.allocs;
-    sum.alloc_bytes += more.alloc_bytes;
-    sum.frees += more.frees;
-    sum.free_bytes += more.free_bytes;
-    sum.reallocs += more.reallocs;
+    raise(&mut sum.allocs, more.allocs);
+    raise(&mut sum.alloc_bytes, more.alloc_bytes);
+    raise(&mut sum.frees, more.frees);
+    raise(&mut sum.free_bytes, more.free_bytes);
+    raise(&mut sum.reallocs, more.reallocs);
 }
 
 fn children(scopes: &[Scope]) -> (Vec<usize>, Vec<Vec<usize>>) {
@@ -325,16 +334,16 @@ fn families<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool]) -
         if let Some(parent) = scope.parent.filter(|parent| *parent < at && counts[*parent]) {
             let members = &mut families[interned.of_scope[parent]].members;
             let member = members.entry(scopes[parent].index).or_default();
-            *member.steps.entry(number).or_default() += scope.total_ns;
+            raise(member.steps.entry(number).or_default(), scope.total_ns);
         }
         counts[at] = (scope.index.is_some() || scope.is_other_index) && !nested[at];
         if counts[at] {
             let family = &mut families[number];
-            family.total_ns += scope.total_ns;
+            raise(&mut family.total_ns, scope.total_ns);
             let member = family.members.entry(scope.index).or_default();
-            member.total_ns += scope.total_ns;
-            member.self_ns += scope.self_ns;
-            member.calls += scope.calls;
+            raise(&mut member.total_ns, scope.total_ns);
+            raise(&mut member.self_ns, scope.self_ns);
+            raise(&mut member.calls, scope.calls);
         }
     }
     families.retain(|family| !family.members.is_empty());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{Row, Run, Sample};
+use record::{Allocations, Row, Run, Sample, Thread};
 use report::{RunOptions, run_loopos, run_markdown, run_smallmind, run_text};
 
 use super::runs;
@@ -53,8 +53,29 @@ fn random_run(seed: u64) -> Run {
     run
 }
 
+/// Everything as large as a file can claim.
+fn absurd_run() -> Run {
+    let mut run = runs::standard();
+    let profile = run.profile.as_mut().expect("it has one");
+    (profile.wall_ns, profile.outside_ns, profile.own_cost.total_ns) = (u64::MAX, u64::MAX, u64::MAX);
+    for scope in &mut profile.scopes {
+        (scope.calls, scope.timed_calls, scope.polls, scope.elapsed_ns) = (u64::MAX, u64::MAX, u64::MAX, u64::MAX);
+        (scope.self_ns, scope.total_ns, scope.max_ns, scope.flops) = (u64::MAX, u64::MAX, u64::MAX, u64::MAX);
+        let most = u64::MAX;
+        let all = Allocations { allocs: most, alloc_bytes: most, frees: most, free_bytes: most, reallocs: most };
+        (scope.allocs, scope.allocs_total, scope.tokens, scope.bytes) = (Some(all), Some(all), most, most);
+    }
+    let thread = profile.threads[0].clone();
+    profile.threads.push(Thread { count: u64::MAX, wall_ns: u64::MAX, in_scopes_ns: u64::MAX, ..thread });
+    for part in &mut run.memory[0].parts {
+        (part.bytes, part.at_peak_bytes) = (u64::MAX, Some(u64::MAX));
+    }
+    run.rows.iter_mut().for_each(|row| row.calls = u64::MAX);
+    run
+}
+
 fn every_run() -> Vec<Run> {
-    runs::all().into_iter().map(|(_, run)| run).chain((0..40).map(random_run)).collect()
+    runs::all().into_iter().map(|(_, run)| run).chain([absurd_run()]).chain((0..40).map(random_run)).collect()
 }
 
 #[test]
@@ -141,7 +162,7 @@ fn error(ns: f64) -> f64 {
 
 #[test]
 fn in_the_call_tree_parts_sum_to_wholes() {
-    for run in every_run().iter().filter(|run| run.profile.is_some()) {
+    for run in every_run().iter().filter(|run| run.profile.as_ref().is_some_and(|profile| profile.wall_ns < u64::MAX)) {
         let markdown = run_markdown(run, &RunOptions { top: 5, ..RunOptions::default() });
         let rows = table(&markdown, "Call tree");
         for (at, (depth, cells)) in rows.iter().enumerate() {
@@ -168,7 +189,7 @@ fn in_the_call_tree_parts_sum_to_wholes() {
 
 #[test]
 fn self_times_sum_to_the_run() {
-    for run in every_run().iter().filter(|run| run.profile.is_some()) {
+    for run in every_run().iter().filter(|run| run.profile.as_ref().is_some_and(|profile| profile.wall_ns < u64::MAX)) {
         let rows = table(&run_markdown(run, &RunOptions { top: 4, ..RunOptions::default() }), "Hot paths");
         let (parts, last) = rows.split_at(rows.len() - 1);
         let sum: f64 = parts.iter().map(|(_, cells)| nanoseconds(&cells[1])).sum();

@@ -89,9 +89,9 @@ pub(super) fn allocating(view: &View<'_>) -> Option<Insight> {
     let per_call = own.allocs as f64 / sum.calls as f64;
     let cost = own.allocs as f64 * tree.profile.own_cost.per_alloc_ns;
     let sentence = format!(
-        "{} allocates {} times per call, {} per call and {} in all.",
+        "{} makes {} per call, {} per call and {} in all.",
         name(sum),
-        mean_count(per_call),
+        if per_call == 1.0 { "1 allocation".to_owned() } else { format!("{} allocations", mean_count(per_call)) },
         mean_bytes(own.alloc_bytes as f64 / sum.calls as f64),
         bytes(own.alloc_bytes)
     );
@@ -127,7 +127,7 @@ pub(super) fn uneven_index(view: &View<'_>) -> Option<Insight> {
 pub(super) fn uneven_threads(view: &View<'_>) -> Option<Insight> {
     let tree = view.tree.as_ref()?;
     // A thread that lived for a short time has its reasons to have done less.
-    let lasting = tree.profile.threads.iter().filter(|thread| thread.count == 1 && 2 * thread.wall_ns > view.wall_ns());
+    let lasting = tree.profile.threads.iter().filter(|thread| thread.count == 1 && thread.wall_ns > view.wall_ns() / 2);
     let most = lasting.clone().max_by_key(|thread| thread.in_scopes_ns)?;
     let least = lasting.min_by_key(|thread| thread.in_scopes_ns)?;
     let called =
@@ -140,7 +140,7 @@ pub(super) fn uneven_threads(view: &View<'_>) -> Option<Insight> {
         nanos(least.in_scopes_ns)
     );
     let apart = share(most.in_scopes_ns - least.in_scopes_ns, view.wall_ns())?;
-    (2 * least.in_scopes_ns < most.in_scopes_ns && apart >= 2.0 * NOTABLE)
+    (least.in_scopes_ns < most.in_scopes_ns / 2 && apart >= 2.0 * NOTABLE)
         .then_some(Insight { worth: apart.min(1.0) / 2.0, sentence })
 }
 

@@ -95,7 +95,7 @@ fn allocations_in_every_call() {
         let own = Allocations { allocs, alloc_bytes: 1024 * allocs, ..Allocations::default() };
         profiled(vec![Scope { allocs: Some(own), ..scope("sampling", 100) }])
     };
-    says(scopes::allocating, &with(200), "`sampling` allocates 2 times per call, 2 KiB per call and 200 KiB in all.");
+    says(scopes::allocating, &with(200), "`sampling` makes 2 allocations per call, 2 KiB per call and 200 KiB in all.");
     is_silent(scopes::allocating, &with(20));
 }
 

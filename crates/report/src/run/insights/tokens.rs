@@ -16,10 +16,6 @@ const PROMPT: f64 = 0.2;
 /// How far apart the cache may lie from its formula.
 const CACHE: f64 = 0.02;
 
-fn median_of(view: &View<'_>, group: &Group<'_>, metric: &str) -> Option<f64> {
-    compare::median(&view.values(&group.generation?.name, metric))
-}
-
 fn of_model(view: &View<'_>, group: &Group<'_>) -> String {
     let several = view.run.models.len() > 1;
     group.model.filter(|_| several).map_or(String::new(), |model| format!(" of {}", quoted(&model.name)))
@@ -46,7 +42,8 @@ pub(super) fn decode_below_limit(view: &View<'_>) -> Option<Insight> {
 /// How much of a generation is its prompt.
 pub(super) fn prompt(view: &View<'_>) -> Option<Insight> {
     let found = groups(view).into_iter().filter_map(|group| {
-        let (prefill, wall) = (median_of(view, &group, "prefill_s")?, median_of(view, &group, "wall_s")?);
+        let wall = compare::median(&view.values(&group.generation?.name, "wall_s"))?;
+        let prefill = compare::quantile(&group.prefill_times(view), 0.5)?;
         let share = (wall > 0.0).then(|| prefill / wall)?;
         let sentence = format!(
             "Reading the prompt{} takes {} of a generation: {} of {}.",

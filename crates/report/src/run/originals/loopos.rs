@@ -11,16 +11,17 @@ const SHOWN: usize = 15;
 /// Name, calls, total, mean, least, most, share.
 const WIDTH: usize = 40 + 12 + 14 + 12 + 12 + 12 + 10;
 
-/// A run in LoopOS's layout. The total is the wall time and shares are shares of it: nothing is counted twice.
+/// A run in LoopOS's layout. The total is the time in scopes and shares are shares of it: nothing is counted
+/// twice.
 #[must_use]
 pub fn text(run: &Run) -> String {
-    let methods = Methods::of(run, false);
+    let methods = Methods::of(run);
     let shown = methods.all.len().min(SHOWN);
     let mut text = "=== Profiling Report ===\n".to_owned();
     match methods.all.is_empty() {
         true => text.push_str("Total profiled time: not measured\n"),
         false => {
-            let _ = writeln!(text, "Total profiled time: {:.2} ms", methods.wall_ms);
+            let _ = writeln!(text, "Total profiled time: {:.2} ms", methods.profiled_ms);
         }
     }
     let _ = writeln!(text, "Total entries: {}", methods.all.len());
@@ -34,7 +35,7 @@ pub fn text(run: &Run) -> String {
     let _ = writeln!(text, "{rule}");
     for method in &methods.all[..shown] {
         let Method { name, calls, total_ms, min_ms, max_ms, .. } = method;
-        let share = if methods.wall_ms > 0.0 { 100.0 * total_ms / methods.wall_ms } else { 0.0 };
+        let share = if methods.profiled_ms > 0.0 { 100.0 * total_ms / methods.profiled_ms } else { 0.0 };
         let mean = method.mean_ms();
         let _ = writeln!(
             text,

@@ -1,12 +1,13 @@
 //! What both layouts list: methods, with their calls and times.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use record::{Profile, Run};
 
 use super::super::rows::in_order;
 use super::super::tree::Tree;
 use super::super::view::View;
+use crate::units::raise;
 
 /// One method.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,17 +36,30 @@ pub(super) struct Methods {
     pub(super) all: Vec<Method>,
     /// The time of the whole.
     pub(super) wall_ms: f64,
+    /// The time in all of them, each moment once; of several threads the sum.
+    pub(super) profiled_ms: f64,
     /// Bytes allocated in all of them, each once.
     pub(super) bytes: Option<u64>,
 }
 
 impl Methods {
-    /// From the scopes of the profile, or from the rows where there is none; the other way round where rows matter more.
-    pub(super) fn of(run: &Run, rows_first: bool) -> Self {
-        let scopes = || run.profile.as_ref().filter(|profile| !profile.scopes.is_empty()).map(of_scopes);
-        let rows = || Some(of_rows(run)).filter(|methods| !methods.all.is_empty());
-        let found = if rows_first { rows().or_else(scopes) } else { scopes().or_else(rows) };
-        found.unwrap_or_default()
+    /// The scopes of the profile, or the rows where there is none.
+    pub(super) fn of(run: &Run) -> Self {
+        let scopes = run.profile.as_ref().map(of_scopes).filter(|methods| !methods.all.is_empty());
+        scopes.unwrap_or_else(|| of_rows(run))
+    }
+
+    /// The rows: as the one pass with scopes has them, where there is one, because readers of this layout count on the
+    /// calls of one pass; else as they were repeated.
+    pub(super) fn of_named_rows(run: &Run) -> Self {
+        let names: HashSet<String> = run.rows.iter().map(|row| cell_name(&row.name)).collect();
+        let mut methods = run.profile.as_ref().map(of_scopes).unwrap_or_default();
+        methods.all.retain(|method| names.contains(&method.name));
+        if methods.all.is_empty() {
+            Some(of_rows(run)).filter(|rows| !rows.all.is_empty()).unwrap_or_else(|| Self::of(run))
+        } else {
+            methods
+        }
     }
 }
 
@@ -60,7 +74,7 @@ fn of_scopes(profile: &Profile) -> Methods {
     for (at, scope) in profile.scopes.iter().enumerate() {
         let Some(parent) = scope.parent.filter(|parent| *parent < at) else { continue };
         let callers = called_by.entry(tree.name(tree.name_of(at))).or_default();
-        *callers.entry(tree.name_of(parent)).or_default() += scope.calls;
+        raise(callers.entry(tree.name_of(parent)).or_default(), scope.calls);
     }
     let named = |(number, calls): (usize, u64)| (cell_name(tree.name(number)), calls);
     let ms = |ns: u64| ns as f64 / 1e6;
@@ -74,8 +88,8 @@ fn of_scopes(profile: &Profile) -> Methods {
         called_by: called_by.remove(sum.name).unwrap_or_default().into_iter().map(named).collect(),
     });
     let own: Option<u64> =
-        tree.names.iter().filter_map(|sum| sum.allocs).map(|own| own.alloc_bytes).reduce(|a, b| a + b);
-    Methods { all: methods.collect(), wall_ms: ms(profile.wall_ns), bytes: own }
+        tree.names.iter().filter_map(|sum| sum.allocs).map(|own| own.alloc_bytes).reduce(u64::saturating_add);
+    Methods { all: methods.collect(), wall_ms: ms(profile.wall_ns), profiled_ms: ms(tree.in_scopes_ns()), bytes: own }
 }
 
 fn of_rows(run: &Run) -> Methods {
@@ -84,7 +98,7 @@ fn of_rows(run: &Run) -> Methods {
     for (depth, row) in in_order(&run.rows) {
         let times = view.per_call(row, "wall_s");
         let (Some(least), Some(most)) = (times.first(), times.last()) else { continue };
-        let calls = row.calls.max(1) * times.len() as u64;
+        let calls = row.calls.max(1).saturating_mul(times.len() as u64);
         let bytes = view.values(&row.name, "alloc_bytes");
         let method = Method {
             name: cell_name(&row.name),
@@ -97,7 +111,9 @@ fn of_rows(run: &Run) -> Methods {
         };
         if depth == 0 {
             methods.wall_ms += method.total_ms;
-            methods.bytes = method.bytes.map(|bytes| bytes + methods.bytes.unwrap_or(0)).or(methods.bytes);
+            methods.profiled_ms += method.total_ms;
+            methods.bytes =
+                method.bytes.map(|bytes| methods.bytes.unwrap_or(0).saturating_add(bytes)).or(methods.bytes);
         }
         methods.all.push(method);
     }

@@ -55,7 +55,7 @@ fn ranked(methods: &Methods, most: usize, key: impl Fn(&Method) -> u64) -> Vec<(
 }
 
 fn standard(run: &Run) -> String {
-    let methods = Methods::of(run, false);
+    let methods = Methods::of(run);
     let mut text = "# Performance Profile Report\n\n".to_owned();
     let _ = writeln!(text, "**Generated:** {}", generated(run));
     let _ = writeln!(text, "**Total Runtime:** {}", total_runtime(&methods));
@@ -183,7 +183,7 @@ fn insights(text: &mut String, methods: &Methods) {
 }
 
 fn enhanced(run: &Run) -> String {
-    let methods = Methods::of(run, true);
+    let methods = Methods::of_named_rows(run);
     let mut text = "# Enhanced Performance Profile Report\n\n".to_owned();
     let _ = writeln!(text, "**Generated:** {}\n\n## Summary\n", generated(run));
     let _ = writeln!(text, "- **Total Runtime:** {}", total_runtime(&methods));
