@@ -2,6 +2,7 @@
 
 mod generate;
 mod quantize;
+mod store;
 
 use std::error::Error as _;
 
