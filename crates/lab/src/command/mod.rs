@@ -8,6 +8,7 @@
 
 mod found;
 mod repeat;
+mod sitting;
 mod snapshots;
 mod usage;
 
@@ -19,6 +20,7 @@ use record::{ProcessUse, Profile};
 
 pub use found::{CannotRun, Why};
 pub use repeat::{Measured, Repeats};
+pub use sitting::{Settings, Watch, measure};
 
 use snapshots::Folder;
 

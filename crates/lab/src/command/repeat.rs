@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use record::{Better, Metric, Phase, ProcessUse, Profile, Row, Sample};
 
-use super::{Asked, CannotRun, Command, Ended};
+use super::{Asked, CannotRun, Command, Ended, Watch};
 
 /// The name of the row.
 const ROW: &str = "command";
@@ -42,17 +42,11 @@ pub struct Measured {
 
 impl Command {
     /// Runs it several times, one after the other, and ends early when one of them ends otherwise than the first or by a
-    /// signal, or when `is_asked_to_end` says so after a run. `started` hears the id of each process.
+    /// signal, or when somebody asked for an end meanwhile.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn repeat(
-        &self,
-        repeats: Repeats,
-        asked: &Asked,
-        mut started: impl FnMut(u32),
-        is_asked_to_end: impl Fn() -> bool,
-    ) -> Result<Measured, CannotRun> {
+    pub fn repeat(&self, repeats: Repeats, asked: &Asked, watch: &mut dyn Watch) -> Result<Measured, CannotRun> {
         let began = Instant::now();
         let what = format!("the command, from its start to its end: {}", self.words().join(" "));
         let row = Row { name: ROW.to_owned(), what, calls: 1, ..Row::default() };
@@ -61,7 +55,7 @@ impl Command {
         let count = repeats.warmup + repeats.timed.max(1);
         for launch in 0..count {
             let start_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let Ended { usage, profile, notes } = self.run(asked, &mut started)?;
+            let Ended { usage, profile, notes } = self.run(asked, |process| watch.started(process))?;
             let phase = if launch < repeats.warmup { Phase::Warmup } else { Phase::Timed };
             let failure = failure(&usage, *first_code.get_or_insert(usage.exit_code));
             if failure.is_none() {
@@ -69,7 +63,7 @@ impl Command {
                 measured.samples.push(Sample { row, phase, launch, start_ns, values, ..Sample::default() });
             }
             (measured.process, measured.profile, measured.notes) = (usage, profile, notes);
-            measured.interrupted = is_asked_to_end();
+            measured.interrupted = watch.is_stopped();
             if let Some(failure) = failure {
                 measured.failures.push(at_launch(&failure, launch, count));
                 return Ok(measured);
