@@ -4,8 +4,12 @@ mod doctor;
 mod generation;
 mod layout;
 mod quantisation;
+mod run;
 mod units;
 
 pub use doctor::text as doctor_text;
 pub use generation::text as generation_text;
 pub use quantisation::text as quantisation_text;
+pub use run::{
+    RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, text as run_text,
+};
