@@ -2,6 +2,7 @@
 
 mod generate;
 mod quantize;
+mod run;
 mod store;
 
 use std::error::Error as _;
@@ -11,6 +12,8 @@ use clap::{Args, Parser, Subcommand};
 
 pub use generate::Generate;
 pub use quantize::Quantize;
+pub use run::Run;
+pub use store::StoreOptions;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -25,6 +28,8 @@ pub enum Command {
     Generate(Box<Generate>),
     /// Write a model in another format.
     Quantize(Quantize),
+    /// Measure any program.
+    Run(Box<Run>),
 }
 
 /// How to profile the demonstration.
@@ -91,6 +96,7 @@ struct Line {
 enum Sub {
     Generate(Box<Generate>),
     Quantize(Quantize),
+    Run(Box<Run>),
     Doctor(Doctor),
 }
 
@@ -108,6 +114,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
+        Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
         Ok(Line { command: None, demo }) => Ok(Command::Demo(demo)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Ok(Command::Text(without_brackets(&error.render().to_string())))

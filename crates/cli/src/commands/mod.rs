@@ -5,6 +5,8 @@ pub mod doctor;
 pub mod generate;
 pub mod interrupt;
 pub mod quantize;
+pub mod run;
+pub mod shown;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -24,6 +26,12 @@ impl From<engine::Error> for Refusal {
             _ => "`--help` behind the command shows what can be asked for",
         };
         Self { error: error.to_string(), hint }
+    }
+}
+
+impl From<store::Error> for Refusal {
+    fn from(error: store::Error) -> Self {
+        Self { hint: error.hint(), error: error.to_string() }
     }
 }
 

@@ -21,6 +21,7 @@ use record::{ProcessUse, Profile};
 pub use found::{CannotRun, Why};
 pub use repeat::{Measured, Repeats};
 pub use sitting::{Settings, Watch, measure};
+pub use usage::terminate;
 
 use snapshots::Folder;
 

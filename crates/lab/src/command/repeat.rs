@@ -56,6 +56,7 @@ impl Command {
         for launch in 0..count {
             let start_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
             let Ended { usage, profile, notes } = self.run(asked, |process| watch.started(process))?;
+            watch.ended();
             let phase = if launch < repeats.warmup { Phase::Warmup } else { Phase::Timed };
             let failure = failure(&usage, *first_code.get_or_insert(usage.exit_code));
             if failure.is_none() {

@@ -30,6 +30,8 @@ pub struct Settings {
 pub trait Watch {
     /// A process of the command was made.
     fn started(&mut self, process: u32);
+    /// It has ended.
+    fn ended(&mut self);
     /// Whether somebody asked for an end.
     fn is_stopped(&self) -> bool;
     /// What of the machine is about to be measured.

@@ -100,6 +100,20 @@ fn own_peak() -> Option<u64> {
     None
 }
 
+/// Asks a process to end.
+#[cfg(unix)]
+pub fn terminate(process: u32) {
+    use nix::sys::signal::{Signal, kill};
+    if let Ok(process) = i32::try_from(process) {
+        // It may have ended meanwhile.
+        let _ = kill(nix::unistd::Pid::from_raw(process), Signal::SIGTERM);
+    }
+}
+
+/// Asks a process to end; there is no such way here.
+#[cfg(not(unix))]
+pub fn terminate(_: u32) {}
+
 #[cfg(unix)]
 fn signal(status: ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status)

@@ -147,6 +147,8 @@ impl Watch for Until {
         self.0 -= 1;
     }
 
+    fn ended(&mut self) {}
+
     fn is_stopped(&self) -> bool {
         self.0 == 0
     }

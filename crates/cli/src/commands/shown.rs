@@ -1,0 +1,26 @@
+//! What becomes of a run: kept, and shown.
+
+use std::io::IsTerminal;
+
+use record::Run;
+use report::RunOptions;
+use store::Id;
+
+use super::Refusal;
+use crate::args::StoreOptions;
+
+/// Keeps a run, under a name if one is given.
+pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> Result<Id, Refusal> {
+    let store = options.open()?;
+    let id = store.save(run)?;
+    if let Some(tag) = tag {
+        store.tag(tag, &id)?;
+    }
+    Ok(id)
+}
+
+/// How a run is written where it goes.
+pub fn on(stream: &impl IsTerminal, top: usize, id: Option<&Id>) -> RunOptions {
+    let color = stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    RunOptions { top, color, id: id.map(|id| id.short().to_owned()) }
+}
