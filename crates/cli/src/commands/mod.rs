@@ -1,10 +1,11 @@
 //! What each command does, from its options to the text that it prints.
 
-pub mod demo;
 pub mod doctor;
 pub mod generate;
 pub mod interrupt;
+pub mod profile;
 pub mod quantize;
+pub mod report;
 pub mod run;
 pub mod shown;
 

@@ -7,7 +7,7 @@ use report::RunOptions;
 use store::Id;
 
 use super::Refusal;
-use crate::args::StoreOptions;
+use crate::args::{Format, Layout, Shown, StoreOptions};
 
 /// Keeps a run, under a name if one is given.
 pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> Result<Id, Refusal> {
@@ -17,6 +17,17 @@ pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> Result<Id, 
         store.tag(tag, &id)?;
     }
     Ok(id)
+}
+
+/// A run in the format and layout that was asked for.
+pub fn text(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
+    let options = on(&std::io::stdout(), shown.top, id);
+    match (shown.layout, shown.format) {
+        (Layout::Hotloop, Format::Terminal) => report::run_text(run, &options),
+        (Layout::Hotloop, Format::Markdown) => report::run_markdown(run, &options),
+        (Layout::Smallmind, _) => report::run_smallmind(run),
+        (Layout::Loopos, _) => report::run_loopos(run),
+    }
 }
 
 /// How a run is written where it goes.
