@@ -154,7 +154,7 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
             let hint = if meant.is_empty() { String::new() } else { format!("; `{meant}` is a command") };
             format!("unknown argument `{}`{hint}", context(ContextKind::InvalidSubcommand))
         }
-        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>'])),
+        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>', '.'])),
         ErrorKind::InvalidValue => match (context(ContextKind::InvalidValue), error.get(ContextKind::ValidValue)) {
             ("", _) | (_, None) => format!("{option} needs a value"),
             (value, Some(ContextValue::Strings(values))) => {

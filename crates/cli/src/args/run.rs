@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn bad_ones_are_named() {
         for (line, part) in [
-            ("run", "COMMAND... is missing"),
-            ("run --", "COMMAND... is missing"),
+            ("run", "COMMAND is missing"),
+            ("run --", "COMMAND is missing"),
             ("run --repeat 0 -- x", "--repeat takes a whole number from 1 to 1000000, not `0`"),
             ("run --budget 200 -- x", "--budget takes a number of percent from 0 to 100, not `200`"),
             ("run --budget nan -- x", "not `nan`"),

@@ -85,7 +85,11 @@ fn measure_limits(chosen: Chosen, watch: &mut dyn Watch, notes: &mut Vec<String>
 
 /// The program is the subject; what it was told decides the work.
 fn describe(settings: &Settings) -> Workload {
-    let mut parameters = BTreeMap::from([("arguments".to_owned(), settings.command.words()[1..].join(" "))]);
+    let mut parameters = BTreeMap::new();
+    let arguments = settings.command.words()[1..].join(" ");
+    if !arguments.is_empty() {
+        parameters.insert("arguments".to_owned(), arguments);
+    }
     if let Some(events) = settings.asked.timeline {
         parameters.insert("timeline".to_owned(), events.to_string());
     }
