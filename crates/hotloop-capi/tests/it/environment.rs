@@ -51,6 +51,13 @@ fn a_c_program_writes_what_it_did() {
 }
 
 #[test]
+fn a_program_has_the_same_json_itself() {
+    let json = Program::new("json.cpp").check(&BOTH);
+    let profile = Profile::from_json(&json).unwrap_or_else(|error| panic!("{error}\n{json}"));
+    assert_eq!(scope(&profile, "say \"hi\" to C:\\ and\ttab").calls, 4);
+}
+
+#[test]
 fn functions_without_the_macros_are_enough() {
     for linkage in BOTH {
         assert_eq!(scope(&asked(&Program::new("asked_functions.c"), linkage), "by hand").calls, 5, "{linkage:?}");
