@@ -60,7 +60,19 @@ pub(crate) fn count(number: u64) -> String {
 /// A count that may be a fraction, such as one per call.
 pub(crate) fn mean_count(value: f64) -> String {
     let is_whole = value >= 100.0 || value.fract() == 0.0;
-    if is_whole && (0.0..1e15).contains(&value) { count(value.round() as u64) } else { digits(value) }
+    if is_whole && (0.0..1e15).contains(&value) { count(value.round() as u64) } else { fine_digits(value) }
+}
+
+/// Three digits, of a number that may be very small.
+pub(crate) fn fine_digits(value: f64) -> String {
+    let is_small = value > 0.0 && value < 0.01;
+    if is_small { format!("{value:.0$}", (1.0 - value.log10()).ceil().clamp(0.0, 9.0) as usize) } else { digits(value) }
+}
+
+/// A speed in tokens, without a prefix: people compare them.
+pub(crate) fn tokens_per_s(value: f64) -> String {
+    let number = if value >= 100.0 { mean_count(value) } else { fine_digits(value) };
+    format!("{number} tok/s")
 }
 
 /// A mean number of bytes.
@@ -125,6 +137,8 @@ mod tests {
             ["0.50 B", "2 KiB", "0 ns", "1.50 us"]
         );
         assert_eq!([digits(f64::INFINITY), digits(1e300)], ["not a number", "1.00e300"]);
+        assert_eq!([fine_digits(0.001), fine_digits(0.0), fine_digits(0.25)], ["0.0010", "0.00", "0.25"]);
+        assert_eq!([tokens_per_s(10_870.2), tokens_per_s(4.5)], ["10,870 tok/s", "4.50 tok/s"]);
         assert_eq!([share(1, 4), share(1, 0)], [Some(0.25), None]);
         assert_eq!([hertz(3_640_000_000), plural(1, "core"), plural(2, "core")], ["3.64 GHz", "1 core", "2 cores"]);
     }

@@ -76,7 +76,7 @@ impl Section {
 impl Table {
     /// The first column is a name to the left; numbers follow, to the right.
     pub(super) fn new(headings: &[&str]) -> Self {
-        let column = |(at, heading): (usize, &&str)| Column { heading: (*heading).to_owned(), is_text: at == 0 };
+        let column = |(at, heading): (usize, &&str)| Column { heading: printable(heading), is_text: at == 0 };
         Table { columns: headings.iter().enumerate().map(column).collect(), rows: Vec::new() }
     }
 

@@ -1,12 +1,14 @@
 //! The figures that a model's speed is told by: first token, time per token, prefill, decode, allocations.
 
+use std::collections::HashMap;
+
 use record::{Model, Row};
 
 use super::document::{Block, Section, Table, not_measured};
 use super::limits::{Arithmetic, Roof, Work};
 use super::rows::between;
 use super::view::{CONFIDENCE, Timing, View};
-use crate::units::{count, mean_bytes, mean_count, rate, seconds, whole_percent};
+use crate::units::{count, mean_bytes, mean_count, seconds, tokens_per_s, whole_percent};
 
 /// The rows of one model, by what they are.
 #[derive(Default, Clone, Copy)]
@@ -39,25 +41,47 @@ impl Speed {
 }
 
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
-    groups(view).iter().map(|group| section(view, group)).collect()
+    groups(view).iter().take(view.top).map(|group| section(view, group)).collect()
+}
+
+/// What a row of a model is.
+#[derive(Clone, Copy)]
+enum Role {
+    Generation,
+    Prefill,
+    Decode,
+    Creation,
+}
+
+/// By what was measured of it and by its name.
+fn role(view: &View<'_>, row: &Row) -> Option<Role> {
+    let is_generation =
+        |sample: &&record::Sample| sample.values.contains_key("ttft_s") || sample.series.contains_key("token_s");
+    if view.samples(&row.name).iter().any(is_generation) {
+        return Some(Role::Generation);
+    }
+    let name = row.name.to_lowercase();
+    let ends = [
+        ("inference", Role::Generation),
+        ("prefill", Role::Prefill),
+        ("decode", Role::Decode),
+        ("creation", Role::Creation),
+    ];
+    ends.iter().find(|(end, _)| name.ends_with(end)).map(|(_, role)| *role)
 }
 
 /// The models that text was generated with. A workload that should have some is shown without figures too.
 pub(super) fn groups<'a>(view: &View<'a>) -> Vec<Group<'a>> {
+    let mut places: HashMap<Option<&str>, usize> = HashMap::new();
     let mut groups: Vec<Group<'a>> = Vec::new();
     for row in &view.run.rows {
-        let Some(place) = Group::default().place(view, row).map(|_| ()).and_then(|()| {
-            let name = row.model.as_deref();
-            groups.iter().position(|group| group.name == name).or_else(|| {
-                groups.push(Group { name, model: view.model(row), ..Group::default() });
-                Some(groups.len() - 1)
-            })
-        }) else {
-            continue;
-        };
-        if let Some(slot) = groups[place].place(view, row) {
-            slot.get_or_insert(row);
+        let Some(role) = role(view, row) else { continue };
+        let name = row.model.as_deref();
+        let place = *places.entry(name).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Group { name, model: view.model(row), ..Group::default() });
         }
+        groups[place].slot(role).get_or_insert(row);
     }
     let is_of_models = ["standard", "deep", "enhanced"].contains(&view.run.workload.name.as_str());
     if groups.is_empty() && is_of_models {
@@ -67,20 +91,12 @@ pub(super) fn groups<'a>(view: &View<'a>) -> Vec<Group<'a>> {
 }
 
 impl<'a> Group<'a> {
-    /// Where a row belongs, by what was measured of it and by its name.
-    fn place(&mut self, view: &View<'a>, row: &Row) -> Option<&mut Option<&'a Row>> {
-        let name = row.name.to_lowercase();
-        let has = |value: &str, series: &str| {
-            view.samples(&row.name)
-                .iter()
-                .any(|sample| sample.values.contains_key(value) || sample.series.contains_key(series))
-        };
-        match () {
-            () if has("ttft_s", "token_s") || name.ends_with("inference") => Some(&mut self.generation),
-            () if name.ends_with("prefill") => Some(&mut self.prefill),
-            () if name.ends_with("decode") => Some(&mut self.decode),
-            () if name.ends_with("creation") => Some(&mut self.creation),
-            () => None,
+    fn slot(&mut self, role: Role) -> &mut Option<&'a Row> {
+        match role {
+            Role::Generation => &mut self.generation,
+            Role::Prefill => &mut self.prefill,
+            Role::Decode => &mut self.decode,
+            Role::Creation => &mut self.creation,
         }
     }
 
@@ -138,7 +154,11 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
         |metric: &str| group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, metric)));
     time_row(&mut table, "time to first token", &generation("ttft_s"));
     token_rows(&mut table, &group.generation.map_or(Vec::new(), |row| view.series(&row.name, "token_s")));
-    speed_row(&mut table, "prefill", group.prefill(view));
+    match group.prefill(view) {
+        // Without the number of tokens there is no speed, but a time.
+        None => time_row(&mut table, "prefill", &generation("prefill_s")),
+        prefill => speed_row(&mut table, "prefill", prefill),
+    }
     speed_row(&mut table, "decode", group.decode(view));
     time_row(&mut table, "whole generation", &generation("wall_s"));
     for (name, metric, written) in [
@@ -153,8 +173,9 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
         time_row(&mut table, "creating the model", &view.per_call(row, "wall_s"));
     }
     let of = group.name.map_or(String::new(), |name| format!("of {}; ", super::document::quoted(name)));
-    let explanation =
-        format!("{of}medians, unless said otherwise; n: how many were measured; intervals hold for any distribution");
+    let explanation = format!(
+        "{of}medians, unless said otherwise; n: how many were measured; intervals hold for any distribution, fewer than 6 give none"
+    );
     Section::new("FIGURES", &explanation).with(Block::Table(table))
 }
 
@@ -191,7 +212,7 @@ fn token_rows(table: &mut Table, sorted: &[f64]) {
 
 fn speed_row(table: &mut Table, name: &str, speed: Option<Speed>) {
     let Some(speed) = speed else { return table.row([name.to_owned(), not_measured()]) };
-    let written = |value: f64| rate(value, "tok/s");
+    let written = tokens_per_s;
     let interval = compare::quantile_interval(&speed.per_second, 0.5, CONFIDENCE);
     let interval =
         interval.map_or_else(|| "too few".to_owned(), |found| between(&written(found.low), &written(found.high)));

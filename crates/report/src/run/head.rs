@@ -11,6 +11,9 @@ use crate::units::{bytes, count, plural, seconds};
 const FAILURES_SHOWN: usize = 8;
 
 pub(super) fn title(run: &Run) -> String {
+    if run.workload.name == "command" && !run.subject.command.is_empty() {
+        return format!("HOTLOOP RUN  {}", run.subject.command.join(" "));
+    }
     let name = if run.workload.name.is_empty() { "a run" } else { &run.workload.name };
     format!("HOTLOOP RUN  {name} on {}", subject(run))
 }
@@ -26,6 +29,10 @@ fn subject(run: &Run) -> String {
 /// Loud, and before everything else.
 pub(super) fn warnings(run: &Run) -> Vec<String> {
     let mut warnings = Vec::new();
+    let is_empty = run.samples.is_empty() && run.profile.is_none() && run.process.is_none() && run.memory.is_empty();
+    if is_empty {
+        warnings.push("Nothing was measured.".to_owned());
+    }
     if run.interrupted {
         warnings.push("The run was interrupted: less was measured than asked for.".to_owned());
     }

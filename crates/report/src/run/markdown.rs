@@ -14,7 +14,7 @@ pub(super) fn write(document: &Document) -> String {
 fn section(text: &mut String, section: &Section) {
     text.push_str(&format!("\n## {}\n", sentence_case(section.title)));
     if !section.explanation.is_empty() {
-        text.push_str(&format!("\n{}\n", escaped(&section.explanation)));
+        text.push_str(&format!("\n{}\n", escaped(&as_sentence(&section.explanation))));
     }
     for block in &section.blocks {
         text.push('\n');
@@ -51,6 +51,13 @@ fn table(text: &mut String, table: &Table) {
 /// `HOT PATHS` shouts less as `Hot paths`.
 fn sentence_case(title: &str) -> String {
     title[..1].to_owned() + &title[1..].to_lowercase()
+}
+
+/// Behind a heading it is a half sentence, below one a whole one.
+fn as_sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map_or_else(String::new, |first| first.to_uppercase().to_string());
+    format!("{first}{}.", characters.as_str())
 }
 
 /// In a table a bar ends the cell, also within code.

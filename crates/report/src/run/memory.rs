@@ -4,7 +4,7 @@ use record::{Memory, MemoryPart};
 
 use super::document::{Block, Section, Table, not_measured, quoted};
 use super::view::View;
-use crate::units::{bytes, mean_bytes, share, whole_percent};
+use crate::units::{bytes, mean_bytes, percent, share};
 
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     view.run.memory.iter().map(|memory| section(view, memory)).collect()
@@ -37,7 +37,7 @@ fn cells(part: &MemoryPart, total: u64) -> Vec<String> {
     vec![
         purpose,
         bytes(part.bytes),
-        share(part.bytes, total).map_or_else(String::new, whole_percent),
+        share(part.bytes, total).map_or_else(String::new, percent),
         part.at_peak_bytes.map_or_else(String::new, bytes),
         if part.mapped { "mapped from a file: the system may take it back" } else { "" }.to_owned(),
     ]

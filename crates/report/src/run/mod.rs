@@ -1,5 +1,6 @@
 //! What a run came to, for people. [`document`] says it once; the terminal and Markdown write it.
 
+mod call_tree;
 mod document;
 mod figures;
 mod head;

@@ -2,20 +2,18 @@
 
 use std::cmp::Reverse;
 
+use super::call_tree;
 use super::document::{Block, Section, Table, not_measured};
 use super::limits::{Arithmetic, Roof, Work};
-use super::tree::{Family, Member, Sum, Tree};
+use super::tree::{Sum, Tree};
 use super::view::View;
 use crate::units::{
-    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, rate, seconds, share, whole_percent,
+    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, rate, seconds, share, tokens_per_s,
+    whole_percent,
 };
 
-/// Rows of the call tree, and of indices, for each row of a ranking.
-const TREE_ROWS: usize = 4;
-/// Below this share of the wall time a path is not worth a row of its own.
-const SMALL: f64 = 0.001;
-/// Steps that stand beside each other in the table by index.
-const STEPS: usize = 7;
+/// Below this share of the wall time nothing is worth a row of its own.
+pub(super) const SMALL: f64 = 0.001;
 /// Families that get a table by index.
 const FAMILIES: usize = 2;
 
@@ -25,19 +23,19 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     sections.extend(work(view, tree));
     sections.push(allocators(view, tree));
     sections.push(most_called(view, tree));
-    sections.push(call_tree(view, tree));
-    sections.extend(tree.families.iter().take(FAMILIES).map(|family| by_index(view, tree, family)));
+    sections.push(call_tree::section(view, tree));
+    sections.extend(tree.families.iter().take(FAMILIES).map(|family| call_tree::by_index(view, tree, family)));
     sections.extend(futures(view, tree));
     sections.push(threads(view, tree));
     sections
 }
 
-fn part(ns: u64, whole: u64) -> String {
+pub(super) fn part(ns: u64, whole: u64) -> String {
     share(ns, whole).map_or_else(String::new, percent)
 }
 
 /// Times of sampled scopes are estimates, and marked as such.
-fn estimate(sum: &Sum<'_>, value: String) -> String {
+pub(super) fn estimate(sum: &Sum<'_>, value: String) -> String {
     if sum.is_sampled { format!("~{value}") } else { value }
 }
 
@@ -49,7 +47,7 @@ fn percentile(sum: &Sum<'_>, q: f64) -> String {
     }
 }
 
-fn mean(sum: &Sum<'_>) -> String {
+pub(super) fn mean(sum: &Sum<'_>) -> String {
     sum.mean_s().map_or_else(|| "-".to_owned(), |mean| estimate(sum, seconds(mean)))
 }
 
@@ -60,7 +58,7 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
     by_self.sort_by_key(|sum| Reverse(sum.self_ns));
     for sum in by_self.iter().take(view.top) {
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             estimate(sum, nanos(sum.self_ns)),
             part(sum.self_ns, wall),
             estimate(sum, nanos(sum.total_ns)),
@@ -83,11 +81,8 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
 
 fn explanation(tree: &Tree<'_>) -> String {
     let mut text =
-        "by self time: where the time is spent. self: without the scopes that it calls; total: with them; ~: estimated"
+        "by self time: where the time is spent. self: without the scopes that it calls; total: with them; ~: estimated; names: without modules, where that is clear"
             .to_owned();
-    if !tree.module.is_empty() {
-        text.push_str(&format!(". All names begin with {}, which is left out", tree.module));
-    }
     if tree.thread_count() > 1 {
         text.push_str(
             ". Times are summed over threads, so that percentages of the wall time can add up to more than 100",
@@ -97,7 +92,7 @@ fn explanation(tree: &Tree<'_>) -> String {
 }
 
 /// What is in no scope, so that the parts sum to the whole.
-fn remainder(table: &mut Table, tree: &Tree<'_>, wall: u64) {
+pub(super) fn remainder(table: &mut Table, tree: &Tree<'_>, wall: u64) {
     let own = tree.profile.own_cost.total_ns;
     let mut row = |name: String, ns: u64| table.row([name, nanos(ns), part(ns, wall)]);
     row("(idle or in no scope)".to_owned(), tree.profile.outside_ns);
@@ -148,19 +143,26 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
         let intensity = (sum.flops > 0 && sum.bytes > 0).then(|| digits(sum.flops as f64 / sum.bytes as f64));
         let limit = view.scope_share(sum);
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             estimate(sum, nanos(sum.total_ns)),
             cell(sum.flops, "FLOP/s"),
             cell(sum.bytes, "B/s"),
-            cell(sum.tokens, "tok/s"),
+            if sum.tokens > 0 && time > 0.0 {
+                estimate(sum, tokens_per_s(sum.tokens as f64 / time))
+            } else {
+                String::new()
+            },
             intensity.unwrap_or_default(),
             limit.as_ref().map_or_else(String::new, |(share, _)| whole_percent(*share)),
             limit.map_or_else(String::new, |(_, roof)| roof.by),
         ]);
     }
-    let explanation = "declared work by the time of the scopes; limit: the share of what the machine can do, and by what that is \
-                       limited";
-    (!table.is_empty()).then(|| Section::new("RATES", explanation).with(Block::Table(table)))
+    let several = if tree.thread_count() > 1 { "; of scopes on several threads: for each" } else { "" };
+    let explanation = format!(
+        "declared work by the time of the scopes; limit: the share of what the machine can do, and by what that is limited\
+         {several}"
+    );
+    (!table.is_empty()).then(|| Section::new("RATES", &explanation).with(Block::Table(table)))
 }
 
 fn allocators(view: &View<'_>, tree: &Tree<'_>) -> Section {
@@ -175,7 +177,7 @@ fn allocators(view: &View<'_>, tree: &Tree<'_>) -> Section {
     for sum in by_bytes.iter().take(view.top) {
         let (own, calls) = (sum.allocs.unwrap_or_default(), sum.calls.max(1) as f64);
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             bytes(own.alloc_bytes),
             count(own.allocs),
             count(own.frees),
@@ -217,7 +219,7 @@ fn most_called(view: &View<'_>, tree: &Tree<'_>) -> Section {
     let mut table = Table::new(&["scope", "calls", "timed", "mean", "fastest", "total"]);
     for sum in by_calls.iter().take(view.top) {
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             count(sum.calls),
             if sum.is_sampled { count(sum.timed_calls()) } else { "all".to_owned() },
             mean(sum),
@@ -228,139 +230,13 @@ fn most_called(view: &View<'_>, tree: &Tree<'_>) -> Section {
     Section::new("MOST CALLED", "calls are exact, also where only some were timed").with(Block::Table(table))
 }
 
-fn call_tree(view: &View<'_>, tree: &Tree<'_>) -> Section {
-    let wall = view.wall_ns();
-    let shown = shown_paths(tree, wall, view.top.saturating_mul(TREE_ROWS));
-    let mut table = Table::new(&["scope", "total", "% wall", "% parent", "self", "calls", "mean", "allocs", "bytes"]);
-    let roots: Vec<usize> = (0..tree.paths.len()).filter(|place| tree.paths[*place].parent.is_none()).collect();
-    let mut pending: Vec<(usize, Row)> = entries(tree, &roots, &shown).into_iter().rev().map(|row| (0, row)).collect();
-    while let Some((depth, row)) = pending.pop() {
-        table.row_at(depth, cells(tree, &row, wall));
-        if let Row::Path(place) = row {
-            let below = entries(tree, &tree.paths[place].children, &shown).into_iter().rev();
-            pending.extend(below.map(|row| (depth + 1, row)));
-        }
-    }
-    remainder(&mut table, tree, wall);
-    let explanation =
-        "who calls whom; total = self + the rows one step to the right; scopes that differ only by index are one row";
-    Section::new("CALL TREE", explanation).with(Block::Table(table))
-}
-
-/// A row of the call tree.
-enum Row {
-    Path(usize),
-    /// Siblings that have no row of their own.
-    Rest {
-        parent: Option<usize>,
-        count: u64,
-        total_ns: u64,
-        calls: u64,
-    },
-}
-
-/// The longest paths, as many as have room; none without the one above it.
-fn shown_paths(tree: &Tree<'_>, wall: u64, most: usize) -> Vec<bool> {
-    let mut longest: Vec<usize> = (0..tree.paths.len()).collect();
-    longest.sort_by_key(|place| Reverse(tree.paths[*place].sum.total_ns));
-    let mut shown = vec![false; tree.paths.len()];
-    for place in longest.into_iter().take(most) {
-        let path = &tree.paths[place];
-        let is_small = share(path.sum.total_ns, wall).is_some_and(|part| part < SMALL);
-        shown[place] = path.parent.is_none_or(|parent| shown[parent] && !is_small);
-    }
-    shown
-}
-
-fn entries(tree: &Tree<'_>, places: &[usize], shown: &[bool]) -> Vec<Row> {
-    let mut rows: Vec<Row> = places.iter().filter(|place| shown[**place]).map(|place| Row::Path(*place)).collect();
-    let hidden = || places.iter().filter(|place| !shown[**place]).map(|place| &tree.paths[*place]);
-    if let Some(first) = hidden().next() {
-        let (total_ns, calls) =
-            hidden().fold((0, 0), |(ns, calls), path| (ns + path.sum.total_ns, calls + path.sum.calls));
-        rows.push(Row::Rest { parent: first.parent, count: hidden().count() as u64, total_ns, calls });
-    }
-    rows
-}
-
-fn cells(tree: &Tree<'_>, row: &Row, wall: u64) -> Vec<String> {
-    let of_parent = |ns: u64, parent: Option<usize>| {
-        parent.map_or_else(String::new, |parent| part(ns, tree.paths[parent].sum.total_ns))
-    };
-    match row {
-        Row::Rest { parent, count: number, total_ns, calls } => vec![
-            format!("({})", plural(*number, "more scope")),
-            nanos(*total_ns),
-            part(*total_ns, wall),
-            of_parent(*total_ns, *parent),
-            String::new(),
-            count(*calls),
-        ],
-        Row::Path(place) => {
-            let path = &tree.paths[*place];
-            let sum = &path.sum;
-            let allocs =
-                |cell: fn(&record::Allocations) -> String| sum.allocs_total.as_ref().map_or_else(String::new, cell);
-            vec![
-                tree.short(sum.name).to_owned(),
-                estimate(sum, nanos(sum.total_ns)),
-                part(sum.total_ns, wall),
-                of_parent(sum.total_ns, path.parent),
-                estimate(sum, nanos(sum.self_ns)),
-                count(sum.calls),
-                mean(sum),
-                allocs(|total| count(total.allocs)),
-                allocs(|total| bytes(total.alloc_bytes)),
-            ]
-        }
-    }
-}
-
-/// Index by step, such as the layers of a model by the steps of each.
-fn by_index(view: &View<'_>, tree: &Tree<'_>, family: &Family<'_>) -> Section {
-    let mut sums: std::collections::HashMap<&str, u64> = std::collections::HashMap::new();
-    for (name, ns) in family.members.values().flat_map(|member| &member.steps) {
-        *sums.entry(name).or_default() += ns;
-    }
-    let mut steps: Vec<(&str, u64)> = sums.into_iter().collect();
-    steps.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let hidden = steps.len().saturating_sub(STEPS);
-    steps.truncate(STEPS);
-    let mut headings = vec![tree.short(family.name), "calls", "total"];
-    headings.extend(steps.iter().map(|(name, _)| tree.short(name)));
-    headings.extend((hidden > 0).then_some("others"));
-    headings.extend((!steps.is_empty()).then_some("self"));
-    let mut table = Table::new(&headings);
-    let line = |name: String, member: &Member<'_>| {
-        let mut cells = vec![name, count(member.calls), nanos(member.total_ns)];
-        let shown: Vec<u64> = steps.iter().map(|(name, _)| member.steps.get(name).copied().unwrap_or(0)).collect();
-        let all: u64 = member.steps.values().sum();
-        cells.extend(shown.iter().map(|ns| nanos(*ns)));
-        cells.extend((hidden > 0).then(|| nanos(all - shown.iter().sum::<u64>())));
-        cells.extend((!steps.is_empty()).then(|| nanos(member.self_ns)));
-        cells
-    };
-    let most = view.top.saturating_mul(TREE_ROWS);
-    for (index, member) in family.members.iter().take(most) {
-        table.row(line(index.map_or_else(|| "(others)".to_owned(), |index| format!("[{index}]")), member));
-    }
-    if family.members.len() > most {
-        let rest = family.members.values().skip(most).fold(Member::default(), Member::plus);
-        table.row(line(format!("({} more)", count((family.members.len() - most) as u64)), &rest));
-    }
-    let all = family.members.values().fold(Member::default(), Member::plus);
-    table.row(line("= all".to_owned(), &all));
-    Section::new("BY INDEX", "scopes that carry an index, and the scopes below them; total = the steps + self")
-        .with(Block::Table(table))
-}
-
 /// Futures: busy while they are polled, and waiting between.
 fn futures(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     let mut table = Table::new(&["scope", "calls", "polls", "busy", "elapsed", "waiting"]);
     for sum in tree.names.iter().filter(|sum| sum.elapsed_ns() > 0).take(view.top) {
         let elapsed = sum.elapsed_ns();
         table.row([
-            tree.short(sum.name).to_owned(),
+            sum.name.to_owned(),
             count(sum.calls),
             count(sum.polls()),
             estimate(sum, nanos(sum.total_ns)),

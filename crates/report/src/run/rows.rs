@@ -7,7 +7,7 @@ use record::Row;
 use super::document::{Block, Section, Table};
 use super::limits::{Arithmetic, Roof, Work};
 use super::view::{Timing, View};
-use crate::units::{count, mean_bytes, mean_count, rate, seconds, whole_percent};
+use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
 /// One row and what was found about it.
 pub(super) struct Measured<'a> {
@@ -148,7 +148,7 @@ fn rate_of(row: &Row, seconds: f64) -> Option<String> {
         |amount: Option<f64>| Some(amount.filter(|amount| *amount > 0.0)? / seconds).filter(|rate| rate.is_finite());
     let flops = || per_second(row.flops).map(|value| rate(value, "FLOP/s"));
     let bytes = || per_second(row.bytes).map(|value| rate(value, "B/s"));
-    let tokens = || per_second(row.tokens).map(|value| rate(value, "tok/s"));
+    let tokens = || per_second(row.tokens).map(tokens_per_s);
     match row.limited_by.as_deref() {
         _ if row.tokens.is_some() => tokens(),
         Some("read") => bytes().or_else(flops),

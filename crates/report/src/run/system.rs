@@ -114,14 +114,17 @@ fn source(run: &Run) -> Option<String> {
 }
 
 fn build(build: &Build) -> String {
-    let cpu = build.target_cpu.as_deref().map_or_else(|| "no CPU named".to_owned(), |cpu| format!("for the CPU {cpu}"));
+    let cpu = build
+        .target_cpu
+        .as_deref()
+        .map_or_else(|| "no target CPU named".to_owned(), |cpu| format!("for the target CPU {cpu}"));
     let debug = if build.debug_assertions { ", with assertions for debugging" } else { "" };
     let features = match build.features.is_empty() {
         true => String::new(),
         false => format!(", features {}", build.features.join(" ")),
     };
     let (profile, level, compiler, target) = (&build.profile, &build.opt_level, &build.compiler, &build.target);
-    format!("{profile}, optimised {level}{debug}, by {compiler} for {target}, {cpu}{features}")
+    format!("{profile}, opt-level {level}{debug}, by {compiler} for {target}, {cpu}{features}")
 }
 
 fn flags(build: &Build) -> Option<String> {

@@ -60,7 +60,10 @@ fn section(text: &mut String, section: &Section, ink: &Ink) {
         text.push_str(&line);
         text.push('\n');
     }
-    for block in &section.blocks {
+    for (number, block) in section.blocks.iter().enumerate() {
+        if number > 0 {
+            text.push('\n');
+        }
         match block {
             Block::Text(sentence) => paragraph(text, "  ", sentence),
             Block::Facts(facts) => self::facts(text, facts),

@@ -7,8 +7,7 @@ use record::{Allocations, Profile, Scope};
 /// A profile and its sums.
 pub(super) struct Tree<'a> {
     pub(super) profile: &'a Profile,
-    /// What all names begin with; it is left out.
-    pub(super) module: String,
+    interned: Interned<'a>,
     /// By name, over the whole tree; longest total first.
     pub(super) names: Vec<Sum<'a>>,
     /// Paths without their indices, parents before children.
@@ -17,9 +16,19 @@ pub(super) struct Tree<'a> {
     pub(super) families: Vec<Family<'a>>,
 }
 
+/// Names by number: they are compared often, and hashed once.
+struct Interned<'a> {
+    /// Of each scope the number of its name.
+    of_scope: Vec<usize>,
+    /// The names by number, and what is shown of them.
+    names: Vec<&'a str>,
+    shown: Vec<&'a str>,
+}
+
 /// Scopes that belong together, summed.
 #[derive(Debug, Default)]
 pub(super) struct Sum<'a> {
+    /// As much of the name as tells it from others.
     pub(super) name: &'a str,
     /// Without calls that lie within calls of the same name.
     pub(super) total_ns: u64,
@@ -53,38 +62,40 @@ pub(super) struct Family<'a> {
     pub(super) name: &'a str,
     pub(super) total_ns: u64,
     /// By index; `None` for those beyond what was kept apart.
-    pub(super) members: BTreeMap<Option<u64>, Member<'a>>,
+    pub(super) members: BTreeMap<Option<u64>, Member>,
 }
 
 /// One index of a family.
 #[derive(Debug, Default)]
-pub(super) struct Member<'a> {
+pub(super) struct Member {
     pub(super) total_ns: u64,
     pub(super) self_ns: u64,
     pub(super) calls: u64,
-    /// The time of what it calls, by name.
-    pub(super) steps: HashMap<&'a str, u64>,
+    /// The time of what it calls, by the number of the name.
+    pub(super) steps: BTreeMap<usize, u64>,
 }
 
 impl<'a> Tree<'a> {
     pub(super) fn new(profile: &'a Profile) -> Self {
-        let nested = nested(&profile.scopes);
+        let interned = Interned::new(&profile.scopes);
+        let nested = nested(&profile.scopes, &interned);
         Tree {
             profile,
-            module: common_module(&profile.scopes),
-            names: by_name(&profile.scopes, &nested),
-            paths: without_indices(&profile.scopes),
-            families: families(&profile.scopes, &nested),
+            names: by_name(&profile.scopes, &interned, &nested),
+            paths: without_indices(&profile.scopes, &interned),
+            families: families(&profile.scopes, &interned, &nested),
+            interned,
         }
     }
 
-    /// A name without the module that all have.
-    pub(super) fn short(&self, name: &'a str) -> &'a str {
-        match name.strip_prefix(self.module.as_str()) {
-            Some("") | None if !name.is_empty() => name,
-            None | Some("") => "(no name)",
-            Some(rest) => rest,
-        }
+    /// A name by its number, as it is shown.
+    pub(super) fn name(&self, number: usize) -> &'a str {
+        self.interned.shown[number]
+    }
+
+    /// The number of a scope's name.
+    pub(super) fn name_of(&self, scope: usize) -> usize {
+        self.interned.of_scope[scope]
     }
 
     /// The time of all threads, as far as it is known what it was spent on.
@@ -113,10 +124,9 @@ impl<'a> Tree<'a> {
 
 impl<'a> Sum<'a> {
     fn add(&mut self, scope: &'a Scope, is_nested: bool) {
-        self.name = &scope.name;
-        self.self_ns += scope.self_ns;
-        self.in_calls_ns += scope.total_ns;
-        self.calls += scope.calls;
+        self.self_ns = self.self_ns.saturating_add(scope.self_ns);
+        self.in_calls_ns = self.in_calls_ns.saturating_add(scope.total_ns);
+        self.calls = self.calls.saturating_add(scope.calls);
         self.is_sampled |= scope.is_sampled;
         self.peak_live_bytes = self.peak_live_bytes.max(scope.peak_live_bytes);
         self.flops += scope.flops;
@@ -183,22 +193,25 @@ impl<'a> Sum<'a> {
     }
 }
 
-impl<'a> Member<'a> {
+impl Member {
     /// Both together.
-    pub(super) fn plus(mut self, other: &Member<'a>) -> Self {
+    pub(super) fn plus(mut self, other: &Member) -> Self {
         self.total_ns += other.total_ns;
         self.self_ns += other.self_ns;
         self.calls += other.calls;
         for (name, ns) in &other.steps {
-            *self.steps.entry(name).or_default() += ns;
+            *self.steps.entry(*name).or_default() += ns;
         }
         self
     }
 }
 
+/// Times, each with the share of the calls below it: least, p50, p90, p99, most.
+type Curve = [(f64, f64); 5];
+
 /// Where the share `q` of the calls of all scopes lies below.
 fn mixed(scopes: &[&Scope], q: f64) -> Option<u64> {
-    let curves: Option<Vec<(f64, [(f64, f64); 5])>> = scopes.iter().map(|scope| curve(scope)).collect();
+    let curves: Option<Vec<(f64, Curve)>> = scopes.iter().map(|scope| curve(scope)).collect();
     let curves = curves?;
     let calls: f64 = curves.iter().map(|(calls, _)| calls).sum();
     let below = |ns: f64| curves.iter().map(|(calls, points)| calls * share_below(points, ns)).sum::<f64>() / calls;
@@ -212,7 +225,7 @@ fn mixed(scopes: &[&Scope], q: f64) -> Option<u64> {
 }
 
 /// A scope's calls, and its percentiles as points of a rising line.
-fn curve(scope: &Scope) -> Option<(f64, [(f64, f64); 5])> {
+fn curve(scope: &Scope) -> Option<(f64, Curve)> {
     let (min, max) = (scope.min_ns as f64, scope.max_ns as f64);
     let at = |ns: Option<u64>| Some((ns? as f64).clamp(min, max.max(min)));
     let points =
@@ -220,7 +233,7 @@ fn curve(scope: &Scope) -> Option<(f64, [(f64, f64); 5])> {
     Some((scope.timed_calls as f64, points))
 }
 
-fn share_below(points: &[(f64, f64); 5], ns: f64) -> f64 {
+fn share_below(points: &Curve, ns: f64) -> f64 {
     let Some(after) = points.iter().position(|(at, _)| *at > ns) else { return 1.0 };
     let Some(before) = after.checked_sub(1) else { return 0.0 };
     let ((x0, y0), (x1, y1)) = (points[before], points[after]);
@@ -250,13 +263,13 @@ fn children(scopes: &[Scope]) -> (Vec<usize>, Vec<Vec<usize>>) {
 }
 
 /// For each scope whether one of the same name lies above it. In one walk: a tree may be as deep as it has scopes.
-fn nested(scopes: &[Scope]) -> Vec<bool> {
+fn nested(scopes: &[Scope], interned: &Interned<'_>) -> Vec<bool> {
     let (roots, below) = children(scopes);
     let mut nested = vec![false; scopes.len()];
-    let mut open: HashMap<&str, usize> = HashMap::new();
+    let mut open = vec![0_usize; interned.names.len()];
     let mut steps: Vec<(usize, bool)> = roots.into_iter().map(|root| (root, true)).collect();
     while let Some((place, enters)) = steps.pop() {
-        let count = open.entry(&scopes[place].name).or_default();
+        let count = &mut open[interned.of_scope[place]];
         if !enters {
             *count -= 1;
             continue;
@@ -269,29 +282,26 @@ fn nested(scopes: &[Scope]) -> Vec<bool> {
     nested
 }
 
-fn by_name<'a>(scopes: &'a [Scope], nested: &[bool]) -> Vec<Sum<'a>> {
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut sums: Vec<Sum<'a>> = Vec::new();
-    for (scope, is_nested) in scopes.iter().zip(nested) {
-        let place = *places.entry(&scope.name).or_insert(sums.len());
-        if place == sums.len() {
-            sums.push(Sum::default());
-        }
-        sums[place].add(scope, *is_nested);
+fn by_name<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool]) -> Vec<Sum<'a>> {
+    let mut sums: Vec<Sum<'a>> = interned.shown.iter().map(|name| Sum { name, ..Sum::default() }).collect();
+    for (at, scope) in scopes.iter().enumerate() {
+        sums[interned.of_scope[at]].add(scope, nested[at]);
     }
     sums.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(b.name)));
     sums
 }
 
-fn without_indices(scopes: &[Scope]) -> Vec<Path<'_>> {
-    let mut places: HashMap<(Option<usize>, &str), usize> = HashMap::new();
-    let mut paths: Vec<Path<'_>> = Vec::new();
+fn without_indices<'a>(scopes: &'a [Scope], interned: &Interned<'a>) -> Vec<Path<'a>> {
+    let mut places: HashMap<(Option<usize>, usize), usize> = HashMap::new();
+    let mut paths: Vec<Path<'a>> = Vec::new();
     let mut place_of: Vec<usize> = Vec::with_capacity(scopes.len());
     for (at, scope) in scopes.iter().enumerate() {
         let parent = scope.parent.filter(|parent| *parent < at).map(|parent| place_of[parent]);
-        let place = *places.entry((parent, &scope.name)).or_insert(paths.len());
+        let number = interned.of_scope[at];
+        let place = *places.entry((parent, number)).or_insert(paths.len());
         if place == paths.len() {
-            paths.push(Path { sum: Sum::default(), parent, children: Vec::new() });
+            let sum = Sum { name: interned.shown[number], ..Sum::default() };
+            paths.push(Path { sum, parent, children: Vec::new() });
             if let Some(parent) = parent {
                 paths[parent].children.push(place);
             }
@@ -306,21 +316,20 @@ fn without_indices(scopes: &[Scope]) -> Vec<Path<'_>> {
     paths
 }
 
-fn families<'a>(scopes: &'a [Scope], nested: &[bool]) -> Vec<Family<'a>> {
-    let mut families: HashMap<&str, Family<'a>> = HashMap::new();
-    let has_index = |scope: &Scope| scope.index.is_some() || scope.is_other_index;
+fn families<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool]) -> Vec<Family<'a>> {
+    let new = |name: &&'a str| Family { name, total_ns: 0, members: BTreeMap::new() };
+    let mut families: Vec<Family<'a>> = interned.shown.iter().map(new).collect();
     let mut counts = vec![false; scopes.len()];
     for (at, scope) in scopes.iter().enumerate() {
+        let number = interned.of_scope[at];
         if let Some(parent) = scope.parent.filter(|parent| *parent < at && counts[*parent]) {
-            let above = &scopes[parent];
-            let family = families.get_mut(above.name.as_str()).expect("parents come first");
-            let member = family.members.get_mut(&above.index).expect("parents come first");
-            *member.steps.entry(&scope.name).or_default() += scope.total_ns;
+            let members = &mut families[interned.of_scope[parent]].members;
+            let member = members.entry(scopes[parent].index).or_default();
+            *member.steps.entry(number).or_default() += scope.total_ns;
         }
-        counts[at] = has_index(scope) && !nested[at];
+        counts[at] = (scope.index.is_some() || scope.is_other_index) && !nested[at];
         if counts[at] {
-            let new = || Family { name: &scope.name, total_ns: 0, members: BTreeMap::new() };
-            let family = families.entry(&scope.name).or_insert_with(new);
+            let family = &mut families[number];
             family.total_ns += scope.total_ns;
             let member = family.members.entry(scope.index).or_default();
             member.total_ns += scope.total_ns;
@@ -328,31 +337,56 @@ fn families<'a>(scopes: &'a [Scope], nested: &[bool]) -> Vec<Family<'a>> {
             member.calls += scope.calls;
         }
     }
-    let mut families: Vec<Family<'a>> = families.into_values().collect();
+    families.retain(|family| !family.members.is_empty());
     families.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(b.name)));
     families
 }
 
-/// `a::b::` where all names begin with it.
-fn common_module(scopes: &[Scope]) -> String {
-    // `<A as B>::c` begins with no module.
-    let mut names = scopes.iter().map(|scope| scope.name.as_str()).filter(|name| !name.starts_with('<'));
-    let first = module_of(names.next().unwrap_or_default());
-    let common = names.fold(first, |mut common, name| {
-        while !name.starts_with(common) {
-            common = module_of(common.trim_end_matches("::"));
+impl<'a> Interned<'a> {
+    fn new(scopes: &'a [Scope]) -> Self {
+        let mut numbers: HashMap<&str, usize> = HashMap::new();
+        let mut names: Vec<&'a str> = Vec::new();
+        let mut of_scope = Vec::with_capacity(scopes.len());
+        for scope in scopes {
+            let number = *numbers.entry(&scope.name).or_insert(names.len());
+            if number == names.len() {
+                names.push(&scope.name);
+            }
+            of_scope.push(number);
         }
-        common
-    });
-    common.to_owned()
+        let shown = short_names(&names);
+        Interned { of_scope, names, shown }
+    }
 }
 
-/// `a::b::` of `a::b::c`; nothing of a name that has no module, or is not only made of names.
-fn module_of(name: &str) -> &str {
-    match name.rfind("::") {
-        Some(end) if !name.contains(['<', ' ', '(']) => &name[..end + 2],
-        _ => "",
+/// More modules than this are not tried.
+const MODULES: usize = 8;
+
+/// For each name its shortest end, in whole modules, that no other name has.
+fn short_names<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    let mut shown: Vec<&'a str> = names.to_vec();
+    let mut open: Vec<usize> = (0..names.len()).collect();
+    for modules in 0..MODULES {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for place in &open {
+            *counts.entry(end(names[*place], modules)).or_default() += 1;
+        }
+        open.retain(|place| {
+            let (name, end) = (names[*place], end(names[*place], modules));
+            // `<A as B>::c` is not only made of modules.
+            let is_found = counts[end] == 1 && !name.contains(['<', ' ', '(']);
+            if is_found {
+                shown[*place] = end;
+            }
+            !is_found && end.len() < name.len()
+        });
     }
+    shown.iter().map(|name| if name.is_empty() { "(no name)" } else { name }).collect()
+}
+
+/// The last part of a name, with so many modules before it.
+fn end(name: &str, modules: usize) -> &str {
+    name.rmatch_indices("::").nth(modules).map_or(name, |(at, _)| &name[at + 2..])
 }
 
 #[cfg(test)]

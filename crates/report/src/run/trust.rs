@@ -59,9 +59,8 @@ fn budget(profile: &Profile) -> String {
 fn sampled(tree: &Tree<'_>) -> Option<String> {
     let sampled: Vec<_> = tree.names.iter().filter(|sum| sum.is_sampled).collect();
     let named = sampled.iter().take(SAMPLED_SHOWN);
-    let mut parts: Vec<String> = named
-        .map(|sum| format!("{} (timed {} of {})", tree.short(sum.name), count(sum.timed_calls()), count(sum.calls)))
-        .collect();
+    let mut parts: Vec<String> =
+        named.map(|sum| format!("{} (timed {} of {})", sum.name, count(sum.timed_calls()), count(sum.calls))).collect();
     if sampled.len() > SAMPLED_SHOWN {
         parts.push(format!("{} more", sampled.len() - SAMPLED_SHOWN));
     }

@@ -6,10 +6,13 @@ use record::Row;
 
 use super::document::{Block, Section, Table};
 use super::view::View;
-use crate::units::{digits, mean_bytes, mean_count, seconds};
+use crate::units::{fine_digits, mean_bytes, mean_count, seconds};
+
+/// How a value is written.
+type Written = fn(f64) -> String;
 
 /// What is set side by side: the metric and how it is written.
-const METRICS: [(&str, fn(f64) -> String); 4] =
+const METRICS: [(&str, Written); 4] =
     [("allocs", mean_count), ("alloc_bytes", mean_bytes), ("peak_live_bytes", mean_bytes), ("wall_s", seconds)];
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
@@ -58,7 +61,7 @@ fn cells(first: &[Option<f64>; 4], values: &[Option<f64>; 4]) -> Vec<String> {
     for (((_, written), first), value) in METRICS.iter().zip(first).zip(values) {
         cells.push(value.map_or_else(super::document::not_measured, written));
         let ratio = first.zip(*value).filter(|(first, _)| *first > 0.0).map(|(first, value)| value / first);
-        cells.push(ratio.map_or_else(|| "-".to_owned(), digits));
+        cells.push(ratio.map_or_else(|| "-".to_owned(), fine_digits));
     }
     cells
 }

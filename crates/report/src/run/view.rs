@@ -15,6 +15,7 @@ pub(super) struct View<'a> {
     pub(super) bounds: Option<Bounds<'a>>,
     pub(super) tree: Option<Tree<'a>>,
     timed: HashMap<&'a str, Vec<&'a Sample>>,
+    models: HashMap<&'a str, &'a Model>,
 }
 
 impl<'a> View<'a> {
@@ -24,7 +25,8 @@ impl<'a> View<'a> {
             timed.entry(&sample.row).or_default().push(sample);
         }
         let tree = run.profile.as_ref().map(Tree::new);
-        View { run, top, bounds: Bounds::of(run), tree, timed }
+        let models = run.models.iter().map(|model| (model.name.as_str(), model)).collect();
+        View { run, top, bounds: Bounds::of(run), tree, timed, models }
     }
 
     /// The samples of a row that count.
@@ -60,7 +62,7 @@ impl<'a> View<'a> {
     /// The model of a row; the only one, where the row does not say.
     pub(super) fn model(&self, row: &Row) -> Option<&'a Model> {
         match (&row.model, &self.run.models[..]) {
-            (Some(name), models) => models.iter().find(|model| model.name == *name),
+            (Some(name), _) => self.models.get(name.as_str()).copied(),
             (None, [only]) => Some(only),
             _ => None,
         }

@@ -43,12 +43,8 @@ pub(super) fn disturbed(view: &View<'_>) -> Option<Insight> {
 /// Pages that had to be read.
 pub(super) fn disk(view: &View<'_>) -> Option<Insight> {
     let faults = view.run.process.as_ref()?.major_faults.filter(|faults| *faults > 0)?;
-    let sentence = format!(
-        "{} came from a disk while it ran: a second run may find them in memory.",
-        match faults {
-            1 => "1 page".to_owned(),
-            _ => format!("{} pages", count(faults)),
-        }
-    );
+    let (pages, them) = if faults == 1 { ("page", "it") } else { ("pages", "them") };
+    let sentence =
+        format!("{} {pages} came from a disk while it ran: a second run may find {them} in memory.", count(faults));
     Some(Insight { worth: 0.0, sentence })
 }

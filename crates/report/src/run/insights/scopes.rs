@@ -1,7 +1,7 @@
 //! What the profile says.
 
 use super::super::document::quoted;
-use super::super::tree::{Sum, Tree};
+use super::super::tree::Sum;
 use super::super::view::View;
 use super::Insight;
 use crate::units::{
@@ -32,7 +32,7 @@ pub(super) fn below_limit(view: &View<'_>) -> Option<Insight> {
     let (saved, part, reached, roof, sum) = savings.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let sentence = format!(
         "{} takes {} of the wall time at {} of the limit, {}: at the limit the run would be {} shorter.",
-        name(tree, sum),
+        name(sum),
         whole_percent(part),
         whole_percent(reached),
         roof.in_words(),
@@ -41,8 +41,8 @@ pub(super) fn below_limit(view: &View<'_>) -> Option<Insight> {
     (saved >= NOTABLE).then_some(Insight { worth: saved, sentence })
 }
 
-fn name<'a>(tree: &Tree<'a>, sum: &Sum<'a>) -> String {
-    quoted(tree.short(sum.name))
+fn name(sum: &Sum<'_>) -> String {
+    quoted(sum.name)
 }
 
 /// The scope that spends most in its own code, where it declares no work that could be set beside a limit.
@@ -53,13 +53,13 @@ pub(super) fn hottest(view: &View<'_>) -> Option<Insight> {
     let sentence = match of_wall(view, sum.self_ns) {
         Some(part) => format!(
             "{} spends {} of the wall time in its own code: twice as fast there, the run would be {} shorter.",
-            name(tree, sum),
+            name(sum),
             whole_percent(part),
             whole_percent(part / 2.0)
         ),
         None => format!(
             "{} spends the most time in its own code: {} on {}.",
-            name(tree, sum),
+            name(sum),
             nanos(sum.self_ns),
             plural(sum.threads, "thread")
         ),
@@ -90,7 +90,7 @@ pub(super) fn allocating(view: &View<'_>) -> Option<Insight> {
     let cost = own.allocs as f64 * tree.profile.own_cost.per_alloc_ns;
     let sentence = format!(
         "{} allocates {} times per call, {} per call and {} in all.",
-        name(tree, sum),
+        name(sum),
         mean_count(per_call),
         mean_bytes(own.alloc_bytes as f64 / sum.calls as f64),
         bytes(own.alloc_bytes)
@@ -114,7 +114,7 @@ pub(super) fn uneven_index(view: &View<'_>) -> Option<Insight> {
     let more = member.total_ns as f64 * (1.0 - middle / slowest) / view.wall_ns().max(1) as f64;
     let sentence = format!(
         "{} takes {} per call, {} times the median of its {}, {}.",
-        quoted(&format!("{}[{index}]", tree.short(family.name))),
+        quoted(&format!("{}[{index}]", family.name)),
         seconds(slowest),
         digits(slowest / middle),
         plural(family.members.len() as u64, "index").replace("indexs", "indices"),
@@ -154,7 +154,7 @@ pub(super) fn own_cost(view: &View<'_>) -> Option<Insight> {
         percent(cost.share_of_wall),
         percent(limit),
         count(most.calls),
-        name(tree, most)
+        name(most)
     );
     (cost.share_of_wall > limit).then_some(Insight { worth: cost.share_of_wall, sentence })
 }

@@ -5,7 +5,7 @@ use super::super::figures::{Group, groups};
 use super::super::rows::Measured;
 use super::super::view::View;
 use super::Insight;
-use crate::units::{bytes, digits, mean_bytes, plural, rate, seconds, whole_percent};
+use crate::units::{bytes, digits, mean_bytes, plural, seconds, tokens_per_s, whole_percent};
 
 /// Below this share of the limit a sentence is worth it.
 const BELOW: f64 = 0.8;
@@ -33,10 +33,10 @@ pub(super) fn decode_below_limit(view: &View<'_>) -> Option<Insight> {
         let sentence = format!(
             "Decoding{} makes {} at {} of the limit, {}: at the limit it would be {}.",
             of_model(view, &group),
-            rate(speed.median, "tok/s"),
+            tokens_per_s(speed.median),
             whole_percent(share),
             roof.in_words(),
-            rate(speed.median / share, "tok/s")
+            tokens_per_s(speed.median / share)
         );
         (share < BELOW).then_some(Insight { worth: 1.0 - share, sentence })
     });
@@ -79,25 +79,28 @@ pub(super) fn slow_token(view: &View<'_>) -> Option<Insight> {
     found.max_by(|a, b| a.worth.total_cmp(&b.worth))
 }
 
-/// The row that is farthest from the machine's limit, of those that are no model's.
+/// The row by whose distance from the machine's limit most time could be saved, of those that are no model's.
 pub(super) fn row_below_limit(view: &View<'_>) -> Option<Insight> {
     let kernels =
         view.run.rows.iter().filter(|row| row.model.is_none() && row.tokens.is_none() && row.part_of.is_none());
     let measured: Vec<Measured<'_>> = kernels.filter_map(|row| view.measured(row)).collect();
-    let farthest = measured.iter().filter_map(|found| Some((found.share()?, found)));
-    let (share, found) = farthest.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let time = |found: &Measured<'_>| found.time.median * found.row.calls as f64;
+    let all: f64 = measured.iter().map(time).sum();
+    let farthest = measured.iter().filter_map(|found| {
+        let share = found.share().filter(|share| *share < BELOW)?;
+        Some((time(found) / all * (1.0 - share), share, found))
+    });
+    let (worth, share, found) = farthest.filter(|(worth, ..)| worth.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))?;
     let roof = found.roof.as_ref()?;
     let sentence = format!(
-        "Of the rows, {} is farthest from the limit: {} per call, {} of {}, where {} would do.",
+        "{} takes {} per call at {} of the limit, {}: at the limit it would take {}.",
         quoted(&found.row.name),
         seconds(found.time.median),
         whole_percent(share),
         roof.in_words(),
         seconds(roof.seconds)
     );
-    let all: f64 = measured.iter().map(|found| found.time.median * found.row.calls as f64).sum();
-    let part = found.time.median * found.row.calls as f64 / all;
-    (share < BELOW && part.is_finite()).then(|| Insight { worth: part * (1.0 - share), sentence })
+    Some(Insight { worth, sentence })
 }
 
 /// A cache that takes another size than it should.

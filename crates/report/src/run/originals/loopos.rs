@@ -17,7 +17,12 @@ pub fn text(run: &Run) -> String {
     let methods = Methods::of(run, false);
     let shown = methods.all.len().min(SHOWN);
     let mut text = "=== Profiling Report ===\n".to_owned();
-    let _ = writeln!(text, "Total profiled time: {:.2} ms", methods.wall_ms);
+    match methods.all.is_empty() {
+        true => text.push_str("Total profiled time: not measured\n"),
+        false => {
+            let _ = writeln!(text, "Total profiled time: {:.2} ms", methods.wall_ms);
+        }
+    }
     let _ = writeln!(text, "Total entries: {}", methods.all.len());
     let _ = writeln!(text, "Showing top {shown} by total time:\n");
     let _ = writeln!(

@@ -56,21 +56,22 @@ fn cell_name(name: &str) -> String {
 
 fn of_scopes(profile: &Profile) -> Methods {
     let tree = Tree::new(profile);
-    let mut called_by: HashMap<&str, BTreeMap<String, u64>> = HashMap::new();
-    for scope in &profile.scopes {
-        let Some(parent) = scope.parent.and_then(|parent| profile.scopes.get(parent)) else { continue };
-        let callers = called_by.entry(&scope.name).or_default();
-        *callers.entry(cell_name(tree.short(&parent.name))).or_default() += scope.calls;
+    let mut called_by: HashMap<&str, BTreeMap<usize, u64>> = HashMap::new();
+    for (at, scope) in profile.scopes.iter().enumerate() {
+        let Some(parent) = scope.parent.filter(|parent| *parent < at) else { continue };
+        let callers = called_by.entry(tree.name(tree.name_of(at))).or_default();
+        *callers.entry(tree.name_of(parent)).or_default() += scope.calls;
     }
+    let named = |(number, calls): (usize, u64)| (cell_name(tree.name(number)), calls);
     let ms = |ns: u64| ns as f64 / 1e6;
     let methods = tree.names.iter().map(|sum| Method {
-        name: cell_name(tree.short(sum.name)),
+        name: cell_name(sum.name),
         calls: sum.calls,
         total_ms: ms(sum.total_ns),
         min_ms: ms(sum.min_ns().unwrap_or(0)),
         max_ms: ms(sum.max_ns().unwrap_or(0)),
         bytes: sum.allocs_total.map(|total| total.alloc_bytes),
-        called_by: called_by.remove(sum.name).unwrap_or_default(),
+        called_by: called_by.remove(sum.name).unwrap_or_default().into_iter().map(named).collect(),
     });
     let own: Option<u64> =
         tree.names.iter().filter_map(|sum| sum.allocs).map(|own| own.alloc_bytes).reduce(|a, b| a + b);

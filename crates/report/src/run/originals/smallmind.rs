@@ -28,7 +28,15 @@ const NOT_COUNTED: &str = "\nAllocations were not measured: where this layout ne
 
 /// `2026-11-15 08:00:00` of `2026-11-15T08:00:00Z`.
 fn generated(run: &Run) -> String {
-    run.created.replacen('T', " ", 1).chars().take(19).collect()
+    known(run.created.replacen('T', " ", 1).chars().take(19).collect())
+}
+
+fn known(text: String) -> String {
+    if text.trim().is_empty() { "not known".to_owned() } else { text }
+}
+
+fn total_runtime(methods: &Methods) -> String {
+    if methods.all.is_empty() { "not measured".to_owned() } else { format!("{:.2} ms", methods.wall_ms) }
 }
 
 fn megabytes(bytes: Option<u64>) -> f64 {
@@ -40,7 +48,7 @@ fn total_allocations(methods: &Methods) -> String {
 }
 
 /// The `most` with the largest key, larger ones first, and their ranks.
-fn ranked<'a>(methods: &'a Methods, most: usize, key: impl Fn(&Method) -> u64) -> Vec<(usize, &'a Method)> {
+fn ranked(methods: &Methods, most: usize, key: impl Fn(&Method) -> u64) -> Vec<(usize, &Method)> {
     let mut ranked: Vec<&Method> = methods.all.iter().collect();
     ranked.sort_by_key(|method| Reverse(key(method)));
     (1..).zip(ranked.into_iter().take(most)).collect()
@@ -50,7 +58,7 @@ fn standard(run: &Run) -> String {
     let methods = Methods::of(run, false);
     let mut text = "# Performance Profile Report\n\n".to_owned();
     let _ = writeln!(text, "**Generated:** {}", generated(run));
-    let _ = writeln!(text, "**Total Runtime:** {:.2} ms", methods.wall_ms);
+    let _ = writeln!(text, "**Total Runtime:** {}", total_runtime(&methods));
     let _ = writeln!(text, "**Total Allocations:** {}", total_allocations(&methods));
     let _ = writeln!(text, "**Methods Profiled:** {}\n", methods.all.len());
     system(&mut text, run);
@@ -68,9 +76,10 @@ fn system(text: &mut String, run: &Run) {
     let kernel = machine.kernel.as_ref().map_or(String::new(), |kernel| format!(" {kernel}"));
     let compiler = run.subject.build.as_ref().map_or("not known", |build| &build.compiler);
     let _ = writeln!(text, "## System Information\n");
-    let _ = writeln!(text, "- **OS:** {}{kernel}", machine.os);
-    let _ = writeln!(text, "- **Architecture:** {}", machine.arch);
-    let _ = writeln!(text, "- **CPU Cores:** {}", machine.cpus);
+    let _ = writeln!(text, "- **OS:** {}", known(format!("{}{kernel}", machine.os)));
+    let _ = writeln!(text, "- **Architecture:** {}", known(machine.arch.clone()));
+    let cores = if machine.cpus == 0 { String::new() } else { machine.cpus.to_string() };
+    let _ = writeln!(text, "- **CPU Cores:** {}", known(cores));
     let _ = writeln!(text, "- **.NET Version:** none; {compiler}");
     let _ = writeln!(text, "- **GC Mode:** none\n");
 }
@@ -177,7 +186,7 @@ fn enhanced(run: &Run) -> String {
     let methods = Methods::of(run, true);
     let mut text = "# Enhanced Performance Profile Report\n\n".to_owned();
     let _ = writeln!(text, "**Generated:** {}\n\n## Summary\n", generated(run));
-    let _ = writeln!(text, "- **Total Runtime:** {:.2} ms", methods.wall_ms);
+    let _ = writeln!(text, "- **Total Runtime:** {}", total_runtime(&methods));
     let _ = writeln!(text, "- **Total Allocations:** {}", total_allocations(&methods));
     let _ = writeln!(text, "- **Methods Profiled:** {}\n", methods.all.len());
     text.push_str("## \u{1f525} Hot Paths (Top 30)\n\n");
