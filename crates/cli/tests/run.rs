@@ -7,7 +7,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use record::{Phase, Profile, Run};
 
@@ -192,8 +191,6 @@ fn without_a_terminal_a_request_to_end_is_passed_on() {
         return eprintln!("not tested: there is a terminal");
     }
     let child = sleeping(&["--no-save"]);
-    // The program tells that it has begun before we may know its number.
-    std::thread::sleep(Duration::from_millis(200));
     signal("-TERM", child.id().to_string());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));

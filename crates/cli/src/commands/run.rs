@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst, fence};
 
 use indicatif::ProgressBar;
 use lab::Step;
@@ -99,6 +99,8 @@ static RUNNING: AtomicU32 = AtomicU32::new(0);
 
 /// Ctrl-C in a terminal reaches the program without our help. Without a terminal somebody asked us alone.
 fn pass_on() {
+    // Either this sees the process, or who made it sees that somebody asked.
+    fence(SeqCst);
     let running = RUNNING.load(Relaxed);
     if running != 0 && File::open("/dev/tty").is_err() {
         terminate(running);
@@ -111,6 +113,10 @@ struct Follower(ProgressBar);
 impl Watch for Follower {
     fn started(&mut self, process: u32) {
         RUNNING.store(process, Relaxed);
+        fence(SeqCst);
+        if interrupt::asked() {
+            pass_on();
+        }
     }
 
     fn ended(&mut self) {

@@ -129,7 +129,6 @@ fn what_the_program_starts_stops_and_forgets_stays_so() {
     three_spins(&spin("stop").0);
     let (forgotten, _) = spin("reset");
     assert!(forgotten.scopes.iter().any(|scope| scope.name == "spin::spin" && scope.calls == 1), "{forgotten:?}");
-    assert!(forgotten.wall_ns < 150_000_000, "{}", forgotten.wall_ns);
     let (restarted, _) = spin("restart");
     three_spins(&restarted);
     assert!(!restarted.timeline.is_empty());
