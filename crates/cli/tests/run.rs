@@ -72,7 +72,7 @@ fn a_rust_program_is_reported_with_its_profile() {
     let output = output(&["--no-save", "--", spin()]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), ""), "standard output is the program's");
     let report = text(&output.stderr);
-    for part in ["HOTLOOP RUN  command on spin", "PROCESS", "with exit code 0", "CALL TREE", "THREADS"] {
+    for part in ["HOTLOOP RUN  spin", "PROCESS", "with exit code 0", "CALL TREE", "THREADS"] {
         assert!(report.contains(part), "{part} is missing:\n{report}");
     }
     let (run, _) = record(&["--timeline", "--budget", "0"], &[spin()]);
@@ -157,7 +157,7 @@ fn runs_are_kept_under_their_name() {
     assert_eq!(output(&["--store", folder, "--tag", "first", "--", "true"]).status.code(), Some(0));
     let mut report = Command::new(env!("CARGO_BIN_EXE_hotloop"));
     let report = report.args(["report", "first", "--store", folder]).output().expect("the program starts");
-    assert!(text(&report.stdout).contains("command on true"), "{report:?}");
+    assert!(text(&report.stdout).contains("HOTLOOP RUN  true"), "{report:?}");
 }
 
 /// A run of `sleep` in a group of its own, once the program has begun.
@@ -181,7 +181,7 @@ fn an_interrupted_program_is_still_reported() {
     let output = child.wait_with_output().expect("it ends");
     let report = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(130 | 143)), "{:?}\n{report}", output.status);
-    assert!(report.contains("HOTLOOP RUN  command on sh") && report.contains("by signal"), "{report}");
+    assert!(report.contains("HOTLOOP RUN  sh") && report.contains("by signal"), "{report}");
 }
 
 #[test]

@@ -11,6 +11,8 @@ use std::time::Instant;
 use record::ProcessUse;
 use wait4::Wait4;
 
+use crate::machine::{Files, System};
+
 /// Runs a command to its end: its id, its figures, and what has to be known of them.
 pub(super) fn measure(command: &mut Command, started: impl FnOnce(u32)) -> io::Result<(u32, ProcessUse, Vec<String>)> {
     let before = Counters::of_children();
@@ -87,17 +89,16 @@ impl Counters {
     }
 }
 
-/// The peak of this process, where a child begins with it.
-#[cfg(target_os = "linux")]
+/// The peak of this process, where a child begins with it. That of `getrusage` would not do: it begins with the peak of our
+/// own parent, which our children do not inherit.
 fn own_peak() -> Option<u64> {
-    use nix::sys::resource::{UsageWho, getrusage};
-    let kilobytes = getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss();
-    Some(u64::try_from(kilobytes).ok()? * 1024)
+    peak_of(&System.read("/proc/self/status")?)
 }
 
-#[cfg(not(target_os = "linux"))]
-fn own_peak() -> Option<u64> {
-    None
+/// `VmHWM:     5120 kB`
+fn peak_of(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// Asks a process to end.
@@ -122,4 +123,16 @@ fn signal(status: ExitStatus) -> Option<i32> {
 #[cfg(not(unix))]
 fn signal(_: ExitStatus) -> Option<i32> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_are_read() {
+        assert_eq!(peak_of("Name:\tx\nVmPeak:\t 9 kB\nVmHWM:\t    5120 kB\nVmRSS:\t 1 kB\n"), Some(5_242_880));
+        assert_eq!(peak_of("Name:\tx\n"), None);
+        assert_eq!(peak_of("VmHWM:\t5120\n"), None);
+    }
 }

@@ -16,7 +16,12 @@ fn spin() -> &'static Path {
         let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hotloop");
         let mut cargo = process::Command::new(env!("CARGO"));
         cargo.args(["build", "--offline", "--release", "--features", "enabled", "--example", "spin"]);
-        let build = cargo.args(["--example", "attributed", "--target-dir"]).arg(target).current_dir(library).output().expect("cargo runs");
+        let build = cargo
+            .args(["--example", "attributed", "--target-dir"])
+            .arg(target)
+            .current_dir(library)
+            .output()
+            .expect("cargo runs");
         assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
         target.join("release/examples/spin")
     })
