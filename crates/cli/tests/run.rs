@@ -72,7 +72,7 @@ fn a_rust_program_is_reported_with_its_profile() {
     let output = output(&["--no-save", "--", spin()]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), ""), "standard output is the program's");
     let report = text(&output.stderr);
-    for part in ["HOTLOOP RUN  spin", "PROCESS", "with exit code 0", "CALL TREE", "THREADS"] {
+    for part in ["HOTLOOP RUN  ", "PROCESS", "with exit code 0", "CALL TREE", "THREADS"] {
         assert!(report.contains(part), "{part} is missing:\n{report}");
     }
     let (run, _) = record(&["--timeline", "--budget", "0"], &[spin()]);
