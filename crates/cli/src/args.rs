@@ -4,6 +4,7 @@ mod generate;
 mod profile;
 mod quantize;
 mod report;
+mod run;
 mod store;
 
 use std::error::Error as _;
@@ -15,6 +16,7 @@ pub use generate::Generate;
 pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;
+pub use run::Run;
 pub use store::StoreOptions;
 
 /// What was asked for.
@@ -32,6 +34,8 @@ pub enum Command {
     Generate(Box<Generate>),
     /// Write a model in another format.
     Quantize(Quantize),
+    /// Measure any program.
+    Run(Box<Run>),
 }
 
 /// How to examine the machine.
@@ -85,6 +89,7 @@ enum Sub {
     Report(Report),
     Generate(Box<Generate>),
     Quantize(Quantize),
+    Run(Box<Run>),
     Doctor(Doctor),
 }
 
@@ -98,6 +103,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
+        Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
         Ok(Line { command: Some(Sub::Profile(profile)), .. }) => Ok(Command::Profile(profile)),
         Ok(Line { command: Some(Sub::Report(report)), .. }) => Ok(Command::Report(report)),
         Ok(Line { command: None, what }) => {
@@ -148,7 +154,7 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
             let hint = if meant.is_empty() { String::new() } else { format!("; `{meant}` is a command") };
             format!("unknown argument `{}`{hint}", context(ContextKind::InvalidSubcommand))
         }
-        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>'])),
+        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>', '.'])),
         ErrorKind::InvalidValue => match (context(ContextKind::InvalidValue), error.get(ContextKind::ValidValue)) {
             ("", _) | (_, None) => format!("{option} needs a value"),
             (value, Some(ContextValue::Strings(values))) => {
@@ -182,7 +188,6 @@ fn whole_number(option: &'static str, least: usize, most: usize) -> impl Fn(&str
         value.parse().ok().filter(|number| (least..=most).contains(number)).ok_or_else(wrong)
     }
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
             Ok(quantisation) => write(&report::quantisation_text(&quantisation)),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Run(options)) => run(&options),
         Err(error) => refuse(&error, &hint(&arguments)),
     }
 }
@@ -70,6 +71,20 @@ fn generate(options: &args::Generate) -> ExitCode {
             if interrupted { ExitCode::from(commands::interrupt::EXIT_CODE) } else { ExitCode::SUCCESS }
         }
         Err(refusal) => refuse(&refusal.error, refusal.hint),
+    }
+}
+
+/// Ends with the code of the program that was run.
+fn run(options: &args::Run) -> ExitCode {
+    match commands::run::run(options) {
+        Ok(outcome) => match outcome.json.map(|json| write(&json)) {
+            Some(failed) if failed != ExitCode::SUCCESS => failed,
+            _ => outcome.code,
+        },
+        Err(failure) => {
+            let refused = refuse(&failure.refusal.error, failure.refusal.hint);
+            failure.code.map_or(refused, ExitCode::from)
+        }
     }
 }
 

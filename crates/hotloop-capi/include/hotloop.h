@@ -14,8 +14,15 @@
  *     }
  *
  * Nothing here fails, throws or aborts: null pointers, scopes closed twice and the like are ignored. All functions may
- * be called from every thread. Scopes and attachments belong to the thread that opened them. There is no timeline yet:
- * calls are summed by scope, and the order in which they came is kept for Rust programs only.
+ * be called from every thread. Scopes and attachments belong to the thread that opened them.
+ *
+ * A program can be measured without any call: `hotloop run -- PROGRAM` sets these variables, and so may you.
+ *     HOTLOOP_SNAPSHOT_DIR  a folder. The program records from before main on, with HOTLOOP_CONFIG_DEFAULT, and writes
+ *                           `<process id>.json`, as hotloop_snapshot_json gives it, when it returns from main or calls
+ *                           exit. Nothing is written by abort, _exit, a signal, or a child of fork.
+ *     HOTLOOP_TIMELINE      keep the last calls of each thread in their order too: so many. Kept by these means alone.
+ *     HOTLOOP_BUDGET        as in hotloop_config, in percent; 0: time every call
+ * hotloop_start, hotloop_stop and hotloop_reset mean what they always do.
  *
  * With HOTLOOP_OFF defined the macros vanish, the functions do nothing, and the library need not be linked.
  * C++ programs include <hotloop.hpp> instead.
@@ -124,6 +131,8 @@ hotloop_site *hotloop_named_site(const char *name);
 void hotloop_print_report(size_t n);
 /* The same as text; free it with hotloop_free_string. */
 char *hotloop_report(size_t n);
+/* All that was recorded, as JSON for other programs; free it with hotloop_free_string. */
+char *hotloop_snapshot_json(void);
 void hotloop_free_string(char *text);
 
 /* The call tree, parents before children. Returns the number of entries; free with hotloop_free_results. May be called

@@ -63,15 +63,21 @@ inline bool is_enabled() { return hotloop_is_enabled() != 0; }
 inline void name_thread(const std::string& name) { hotloop_name_thread(name.c_str()); }
 inline std::uint64_t wall_ns() { return hotloop_wall_ns(); }
 
+namespace detail {
+// A text of the library's, copied and given back.
+inline std::string owned(char* text) {
+    std::string copy = text ? text : "";
+    hotloop_free_string(text);
+    return copy;
+}
+}  // namespace detail
+
 // Prints the n hottest scopes to standard output.
 inline void print_report(std::size_t n = 20) { hotloop_print_report(n); }
 // The same as text.
-inline std::string report(std::size_t n = 20) {
-    char* text = hotloop_report(n);
-    std::string owned = text ? text : "";
-    hotloop_free_string(text);
-    return owned;
-}
+inline std::string report(std::size_t n = 20) { return detail::owned(hotloop_report(n)); }
+// All that was recorded, as JSON for other programs.
+inline std::string snapshot_json() { return detail::owned(hotloop_snapshot_json()); }
 
 // One scope of the results; the fields are those of hotloop_entry, with the texts owned.
 struct Entry {

@@ -33,6 +33,7 @@ static inline char *hotloop_report(size_t n) {
     (void)n;
     return NULL;
 }
+static inline char *hotloop_snapshot_json(void) { return NULL; }
 static inline void hotloop_free_string(char *text) { (void)text; }
 
 static inline size_t hotloop_results(hotloop_entry **entries, size_t *len) {

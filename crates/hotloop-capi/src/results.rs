@@ -166,6 +166,12 @@ pub extern "C" fn hotloop_report(n: usize) -> *mut c_char {
     quietly(|| keep_text(report(n)))
 }
 
+/// All that was recorded, as JSON.
+#[unsafe(no_mangle)]
+pub extern "C" fn hotloop_snapshot_json() -> *mut c_char {
+    quietly(|| keep_text(text::for_c(&profiler::snapshot().to_json())))
+}
+
 /// Prints the report, through C's own stdout: in the order of the program's other output, and a closed pipe is no error.
 #[unsafe(no_mangle)]
 pub extern "C" fn hotloop_print_report(n: usize) {

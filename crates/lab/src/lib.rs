@@ -2,6 +2,7 @@
 //!
 //! The lab knows no engine: it asks a [`Generator`] for tokens, and whoever knows an engine makes one of it.
 
+pub mod command;
 mod course;
 mod doctor;
 mod generator;

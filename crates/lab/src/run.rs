@@ -71,8 +71,7 @@ pub fn run(
     let mut course = Course::new(settings.effort, &mut part);
     let outcome = workload::run(&settings.task, models, with, &mut course)?;
     let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
-    let variables = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    let environment = Environment { machine, limits, noise: Some(noise), variables: variables.collect() };
+    let environment = Environment { machine, limits, noise: Some(noise), variables: variables() };
     let Course { rows, samples, interrupted, .. } = course;
     let Settings { task, effort, tool, subject, parameters, .. } = settings;
     let workload = describe(&task, effort, parameters, (&outcome, models.threads()));
@@ -98,6 +97,11 @@ pub fn run(
         failures: failures.into_iter().collect(),
         ..Run::default()
     })
+}
+
+/// Those of them that are set.
+pub(crate) fn variables() -> BTreeMap<String, String> {
+    VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
 }
 
 /// The limits that rates are measured by; `None` where somebody ended it before.

@@ -17,6 +17,14 @@ pub fn listen(again: fn()) {
     });
 }
 
+/// From now on each request is noted, and `answer` follows.
+pub fn listen_to_each(answer: fn()) {
+    let _ = ctrlc::set_handler(move || {
+        ASKED.store(true, Ordering::Relaxed);
+        answer();
+    });
+}
+
 /// Whether somebody asked.
 pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)

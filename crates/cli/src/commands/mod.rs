@@ -6,6 +6,7 @@ pub mod interrupt;
 pub mod profile;
 pub mod quantize;
 pub mod report;
+pub mod run;
 pub mod shown;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

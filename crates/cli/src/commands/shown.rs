@@ -21,12 +21,17 @@ pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> Result<Id, 
 
 /// A run in the format and layout that was asked for.
 pub fn text(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
-    let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let options = RunOptions { top: shown.top, color, id: id.map(|id| id.short().to_owned()) };
+    let options = on(&std::io::stdout(), shown.top, id);
     match (shown.layout, shown.format) {
         (Layout::Hotloop, Format::Terminal) => report::run_text(run, &options),
         (Layout::Hotloop, Format::Markdown) => report::run_markdown(run, &options),
         (Layout::Smallmind, _) => report::run_smallmind(run),
         (Layout::Loopos, _) => report::run_loopos(run),
     }
+}
+
+/// How a run is written where it goes.
+pub fn on(stream: &impl IsTerminal, top: usize, id: Option<&Id>) -> RunOptions {
+    let color = stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    RunOptions { top, color, id: id.map(|id| id.short().to_owned()) }
 }

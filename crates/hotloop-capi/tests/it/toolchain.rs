@@ -70,10 +70,11 @@ impl Program<'_> {
     }
 
     #[track_caller]
-    fn build(&self, linkage: Linkage) -> PathBuf {
+    pub(crate) fn build(&self, linkage: Linkage) -> PathBuf {
         let source = crate_dir().join("tests/programs").join(self.file);
         let variant: String = self.environment.iter().map(|(_, value)| *value).collect();
-        let binary = tmp().join(format!("{}-{linkage:?}{variant}", self.file));
+        let malloc = if self.counts_malloc { "-malloc" } else { "" };
+        let binary = tmp().join(format!("{}-{linkage:?}{malloc}{variant}", self.file));
         let mut compiler = if self.file.ends_with(".c") { compiler("CC", "gcc") } else { compiler("CXX", "g++") };
         compiler.arg(if self.file.ends_with(".c") { "-std=c99" } else { "-std=c++11" });
         compiler.args(["-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]).args(self.flags);

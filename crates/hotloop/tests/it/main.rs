@@ -5,6 +5,8 @@
 mod bounds;
 mod budget;
 mod control;
+#[cfg(not(miri))]
+mod environment;
 mod json;
 mod misuse;
 mod pool;

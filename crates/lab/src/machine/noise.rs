@@ -87,11 +87,12 @@ fn all_ticks(stat: &str) -> Option<(f64, f64, f64)> {
     Some((busy + idle + iowait + steal, busy, steal))
 }
 
-/// Of this process in its own code and in the kernel. Its name may hold anything, but no `)` comes after its last one.
+/// Of this process and of those that it waited for, in their own code and in the kernel. Its name may hold anything, but no `)` comes after its last one.
 fn own_ticks(stat: &str) -> Option<f64> {
     let (_, rest) = stat.rsplit_once(") ")?;
-    let numbers: Vec<&str> = rest.split(' ').collect();
-    Some(numbers.get(11)?.parse::<f64>().ok()? + numbers.get(12)?.parse::<f64>().ok()?)
+    let numbers = rest.split(' ').skip(11).map_while(|word| word.parse::<f64>().ok()).take(4);
+    let numbers: Vec<f64> = numbers.collect();
+    (numbers.len() == 4).then(|| numbers.iter().sum())
 }
 
 /// The share of all ticks that went to other programs, and that the hypervisor took. `None`: no time passed.
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(pressure("full avg10=0.00\n"), None);
         assert_eq!(all_ticks("cpu  10 1 2 30 3 4 5 6 0 0\ncpu0 1 1\n"), Some((61.0, 22.0, 6.0)));
         assert_eq!(all_ticks("cpu  10 1 2 30\n"), None);
-        assert_eq!(own_ticks("7 (a ) b) R 1 2 3 4 5 6 7 8 9 10 100 20 0 0"), Some(120.0));
+        assert_eq!(own_ticks("7 (a ) b) R 1 2 3 4 5 6 7 8 9 10 100 20 3 4 20 0"), Some(127.0));
         assert_eq!(own_ticks("7 (a) R 1"), None);
     }
 

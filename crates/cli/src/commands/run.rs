@@ -1,0 +1,137 @@
+//! `hotloop run`: runs any program, measures it, keeps the run and shows it.
+
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst, fence};
+
+use indicatif::ProgressBar;
+use lab::Step;
+use lab::command::{Asked, CannotRun, Command, Repeats, Settings, Watch, Why, measure, terminate};
+use lab::machine::Chosen;
+
+use super::{Refusal, interrupt, progress, shown, tool};
+use crate::args;
+
+/// Calls of each thread that a timeline keeps.
+const TIMELINE: usize = 1 << 16;
+/// What shells have for a program that is there and cannot be executed, and for one that is not there.
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+/// What shells add to the number of the signal that ended a program.
+const SIGNALLED: i32 = 128;
+
+/// What was measured, and with which code to end.
+pub struct Outcome {
+    /// For standard output.
+    pub json: Option<String>,
+    pub code: ExitCode,
+}
+
+/// What could not be done, and with which code to end, if not that of bad input.
+pub struct Failure {
+    pub refusal: Refusal,
+    pub code: Option<u8>,
+}
+
+impl<R: Into<Refusal>> From<R> for Failure {
+    fn from(refusal: R) -> Self {
+        Failure { refusal: refusal.into(), code: None }
+    }
+}
+
+impl From<CannotRun> for Failure {
+    fn from(error: CannotRun) -> Self {
+        let (hint, code) = match error.why {
+            Why::NotFound => ("check the name; a program in this folder is called `./NAME`", NOT_FOUND),
+            Why::NotExecutable(_) => {
+                ("`chmod +x` makes a script a program; `sh SCRIPT` runs it as it is", NOT_EXECUTABLE)
+            }
+        };
+        Failure { refusal: Refusal { error: error.to_string(), hint }, code: Some(code) }
+    }
+}
+
+/// Runs the program, and reports to standard error, so that standard output stays the program's.
+pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
+    let hint = "leave the variable out to use the best that this CPU has";
+    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let nothing = || Refusal { error: "COMMAND is missing".to_owned(), hint: "put it behind `--`" };
+    let settings = Settings {
+        command: Command::new(raw(options.command.len())).ok_or_else(nothing)?,
+        asked: Asked { timeline: options.timeline.then_some(TIMELINE), budget_percent: options.budget },
+        repeats: Repeats { timed: options.repeat as u64, warmup: options.warmup as u64 },
+        limits: options.limits,
+        chosen,
+        tool: tool(),
+    };
+    interrupt::listen_to_each(pass_on);
+    let mut follower = Follower(progress("{pos:>2} of {len}", ""));
+    let run = measure(&settings, &mut follower)?;
+    follower.0.finish_and_clear();
+    let id = if options.no_save { None } else { Some(shown::save(&run, &options.store, options.tag.as_deref())?) };
+    let code = run.process.as_ref().map_or(ExitCode::FAILURE, code);
+    let json = options.json.then(|| run.to_json());
+    if json.is_none() {
+        // Figures that nobody can be shown are no failure of the program.
+        let text = report::run_text(&run, &shown::on(&std::io::stderr(), options.top, id.as_ref()));
+        let _ = write!(std::io::stderr().lock(), "\n{text}");
+    }
+    Ok(Outcome { json, code })
+}
+
+/// The last words of our line as they were given: arguments of a program need not be Unicode.
+fn raw(count: usize) -> impl Iterator<Item = std::ffi::OsString> {
+    let words = std::env::args_os();
+    let before = words.len().saturating_sub(count);
+    words.skip(before)
+}
+
+/// Ends as the program did.
+fn code(process: &record::ProcessUse) -> ExitCode {
+    let code = process.exit_code.or_else(|| Some(SIGNALLED + process.signal?));
+    // What a system has beyond a byte cannot be handed on.
+    code.map_or(ExitCode::FAILURE, |code| u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// The process that runs; 0: none.
+static RUNNING: AtomicU32 = AtomicU32::new(0);
+
+/// Ctrl-C in a terminal reaches the program without our help. Without a terminal somebody asked us alone.
+fn pass_on() {
+    // Either this sees the process, or who made it sees that somebody asked.
+    fence(SeqCst);
+    let running = RUNNING.load(Relaxed);
+    if running != 0 && File::open("/dev/tty").is_err() {
+        terminate(running);
+    }
+}
+
+/// Knows which process runs, and shows what of the machine is measured.
+struct Follower(ProgressBar);
+
+impl Watch for Follower {
+    fn started(&mut self, process: u32) {
+        RUNNING.store(process, Relaxed);
+        fence(SeqCst);
+        if interrupt::asked() {
+            pass_on();
+        }
+    }
+
+    fn ended(&mut self) {
+        RUNNING.store(0, Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        interrupt::asked()
+    }
+
+    fn tell(&mut self, step: Step<'_>) {
+        if std::io::stderr().is_terminal() {
+            self.0.set_length(u64::from(step.of));
+            self.0.set_position(u64::from(step.done));
+            self.0.set_message(step.what.to_owned());
+        }
+    }
+}

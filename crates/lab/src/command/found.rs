@@ -1,0 +1,77 @@
+//! Where a program's file is, and why it cannot be started.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A program that cannot be started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CannotRun {
+    /// The program, as it was named.
+    pub program: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a program cannot be started.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Why {
+    /// There is no such file.
+    NotFound,
+    /// There is one, and it cannot be executed: what the system says.
+    NotExecutable(String),
+}
+
+impl CannotRun {
+    pub(super) fn new(program: &OsStr, error: io::Error) -> Self {
+        let is_there = file(program).is_some() || named_by_path(program).is_some_and(Path::exists);
+        let why = match error.kind() {
+            // Also said where the interpreter of a script is not there.
+            io::ErrorKind::NotFound if is_there => {
+                Why::NotExecutable("what it is run by, an interpreter or a loader, is not there".to_owned())
+            }
+            io::ErrorKind::NotFound => Why::NotFound,
+            _ => Why::NotExecutable(error.to_string()),
+        };
+        CannotRun { program: program.to_string_lossy().into_owned(), why }
+    }
+}
+
+impl fmt::Display for CannotRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            Why::NotFound => write!(f, "there is no program `{}`", self.program),
+            Why::NotExecutable(why) => write!(f, "`{}` cannot be executed: {why}", self.program),
+        }
+    }
+}
+
+impl std::error::Error for CannotRun {}
+
+/// A name with a separator in it is a path, and not looked for elsewhere.
+fn named_by_path(program: &OsStr) -> Option<&Path> {
+    let path = Path::new(program);
+    (path.components().count() > 1 || path.is_absolute()).then_some(path)
+}
+
+/// The file of a program, looked for as the system does.
+pub(super) fn file(program: &OsStr) -> Option<PathBuf> {
+    if let Some(path) = named_by_path(program) {
+        return path.is_file().then(|| path.to_owned());
+    }
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| is_executable(path))
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}

@@ -1,0 +1,115 @@
+//! Any program, measured from outside: what the system counts for it, and, where the library is in it, its profile.
+//!
+//! ```no_run
+//! let command = lab::command::Command::new(["make".into(), "test".into()]).expect("a name is there");
+//! let ended = command.run(&lab::command::Asked::default(), |_process| {}).expect("it can be started");
+//! println!("{} s", ended.usage.wall_s);
+//! ```
+
+mod found;
+mod repeat;
+mod sitting;
+mod snapshots;
+mod usage;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process;
+
+use record::{ProcessUse, Profile};
+
+pub use found::{CannotRun, Why};
+pub use repeat::{Measured, Repeats};
+pub use sitting::{Settings, Watch, measure};
+pub use usage::terminate;
+
+use snapshots::Folder;
+
+/// A command line.
+#[derive(Debug, Clone)]
+pub struct Command {
+    program: OsString,
+    arguments: Vec<OsString>,
+}
+
+/// What the library in the program is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Asked {
+    /// Calls that each thread's timeline keeps; `None`: no timeline.
+    pub timeline: Option<usize>,
+    /// The profiler's share of the run in percent, 0 to time every call; `None`: what the library takes by itself.
+    pub budget_percent: Option<f64>,
+}
+
+/// A program that ran and ended.
+#[derive(Debug, Clone, Default)]
+pub struct Ended {
+    /// What the system counted for it, and how it ended.
+    pub usage: ProcessUse,
+    /// What the library in it recorded, where it wrote that.
+    pub profile: Option<Profile>,
+    /// What has to be known to understand them.
+    pub notes: Vec<String>,
+}
+
+impl Command {
+    /// The program's name or path, then its arguments; `None` where there is no name.
+    pub fn new(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
+        let mut words = words.into_iter();
+        Some(Command { program: words.next()?, arguments: words.collect() })
+    }
+
+    /// The words, for people: what is not Unicode is replaced.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        words.map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The name of the program's file.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let name = std::path::Path::new(&self.program).file_name().unwrap_or(&self.program);
+        name.to_string_lossy().into_owned()
+    }
+
+    /// The program's file, if it is there.
+    #[must_use]
+    pub fn file(&self) -> Option<PathBuf> {
+        found::file(&self.program)
+    }
+
+    /// Runs it, with the streams and the environment of this process, and waits until it has ended. `started` hears its id.
+    ///
+    /// Figures are those of the process and of all that it waited for. The program is never ended from here: who interrupts
+    /// it from a terminal interrupts this process too, which has to see to it that it survives.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn run(&self, asked: &Asked, started: impl FnOnce(u32)) -> Result<Ended, CannotRun> {
+        let folder = Folder::new();
+        let mut command = process::Command::new(&self.program);
+        command.args(&self.arguments);
+        // Never the folder of who measures this process.
+        command.env_remove("HOTLOOP_SNAPSHOT_DIR");
+        if let Ok(folder) = &folder {
+            command.env("HOTLOOP_SNAPSHOT_DIR", folder.path());
+        }
+        if let Some(events) = asked.timeline {
+            command.env("HOTLOOP_TIMELINE", events.to_string());
+        }
+        if let Some(percent) = asked.budget_percent {
+            command.env("HOTLOOP_BUDGET", percent.to_string());
+        }
+        let (process, usage, mut notes) =
+            usage::measure(&mut command, started).map_err(|error| CannotRun::new(&self.program, error))?;
+        let profile = match folder {
+            Ok(folder) => folder.collect(process, &usage, &mut notes),
+            Err(error) => {
+                notes.push(format!("no profile: no folder can be made for it: {error}"));
+                None
+            }
+        };
+        Ok(Ended { usage, profile, notes })
+    }
+}

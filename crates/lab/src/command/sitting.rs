@@ -1,0 +1,106 @@
+//! The record of a command: the machine, how often it ran, and what came out.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use record::{Environment, Limits, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool, Workload};
+
+use super::{Asked, CannotRun, Command, Repeats};
+use crate::doctor::{self, Options, Step, now};
+use crate::machine::{self, Chosen, NoiseWatch, System};
+
+/// What to measure, and how.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The command.
+    pub command: Command,
+    /// What the library in it is asked for.
+    pub asked: Asked,
+    /// How often.
+    pub repeats: Repeats,
+    /// Whether to measure the limits of the machine too, in under three seconds.
+    pub limits: bool,
+    /// The kernels that the limits are measured with.
+    pub chosen: Chosen,
+    /// Who measures.
+    pub tool: Tool,
+}
+
+/// Who follows it.
+pub trait Watch {
+    /// A process of the command was made.
+    fn started(&mut self, process: u32);
+    /// It has ended.
+    fn ended(&mut self);
+    /// Whether somebody asked for an end.
+    fn is_stopped(&self) -> bool;
+    /// What of the machine is about to be measured.
+    fn tell(&mut self, step: Step<'_>);
+}
+
+/// Runs a command as often as it should be, and gives the record of it.
+///
+/// # Errors
+/// It cannot be started.
+pub fn measure(settings: &Settings, watch: &mut dyn Watch) -> Result<Run, CannotRun> {
+    let Settings { command, asked, repeats, .. } = settings;
+    let created = now();
+    let noise = NoiseWatch::start(&System);
+    let measured = command.repeat(*repeats, asked, watch)?;
+    let machine = machine::machine(&System, settings.chosen);
+    let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
+    let mut notes = measured.notes;
+    // Behind the command, because a process begins with the peak of memory of the one that starts it.
+    let limits =
+        if settings.limits && !watch.is_stopped() { measure_limits(settings.chosen, watch, &mut notes) } else { None };
+    Ok(Run {
+        schema: RUN_SCHEMA.to_owned(),
+        version: RUN_VERSION,
+        tool: settings.tool.clone(),
+        created,
+        subject: Subject { name: command.name(), command: command.words(), ..Subject::default() },
+        workload: describe(settings),
+        environment: Environment { machine, limits, noise: Some(noise), variables: crate::run::variables() },
+        metrics: measured.metrics,
+        rows: measured.rows,
+        samples: measured.samples,
+        profile: measured.profile,
+        process: Some(measured.process),
+        interrupted: measured.interrupted,
+        failures: measured.failures,
+        notes,
+        ..Run::default()
+    })
+}
+
+fn measure_limits(chosen: Chosen, watch: &mut dyn Watch, notes: &mut Vec<String>) -> Option<Limits> {
+    match doctor::examine(Options { quick: true, threads: None }, chosen, |step| watch.tell(step)) {
+        Ok(doctor) => Some(doctor.limits),
+        Err(error) => {
+            notes.push(format!("the limits of the machine are not measured: {error}"));
+            None
+        }
+    }
+}
+
+/// The program is the subject; what it was told decides the work.
+fn describe(settings: &Settings) -> Workload {
+    let mut parameters = BTreeMap::new();
+    let arguments = settings.command.words()[1..].join(" ");
+    if !arguments.is_empty() {
+        parameters.insert("arguments".to_owned(), arguments);
+    }
+    if let Some(events) = settings.asked.timeline {
+        parameters.insert("timeline".to_owned(), events.to_string());
+    }
+    if let Some(percent) = settings.asked.budget_percent {
+        parameters.insert("budget_percent".to_owned(), percent.to_string());
+    }
+    Workload {
+        name: "command".to_owned(),
+        parameters,
+        repeat: Some(settings.repeats.timed),
+        warmup: Some(settings.repeats.warmup),
+        ..Workload::default()
+    }
+}

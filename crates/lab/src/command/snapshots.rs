@@ -1,0 +1,120 @@
+//! The folder where processes leave what they recorded, and the choice of one of them.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::{env, process};
+
+use record::{ProcessUse, Profile};
+
+/// More than the longest timelines of dozens of threads take; a longer file is none of the library's.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// An empty folder for the files of one run; goes away with this.
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    pub(super) fn new() -> io::Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        // A folder that is there already is another's.
+        loop {
+            let name = format!("hotloop-{}-{}", process::id(), NEXT.fetch_add(1, Relaxed));
+            let path = env::temp_dir().join(name);
+            match builder.create(&path) {
+                Ok(()) => return Ok(Folder { path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The profile of this process, or, where it wrote none, that of the process that recorded for longest: of a script,
+    /// the program that it is there for.
+    pub(super) fn collect(&self, process: u32, usage: &ProcessUse, notes: &mut Vec<String>) -> Option<Profile> {
+        let mut others = self.processes();
+        let own = others.iter().position(|other| *other == process).map(|at| others.swap_remove(at));
+        let own = own.and_then(|own| self.read(own, notes));
+        if own.is_some() {
+            if !others.is_empty() {
+                notes.push(format!("{} left out, of processes that it started", profiles(others.len())));
+            }
+            return own;
+        }
+        let read = others.iter().filter_map(|other| Some((*other, self.read(*other, notes)?)));
+        let Some((chosen, profile)) = read.max_by_key(|(_, profile)| profile.wall_ns) else {
+            if others.is_empty() {
+                notes.push(absence(usage));
+            }
+            return None;
+        };
+        let rest = match others.len() - 1 {
+            0 => String::new(),
+            rest => format!("; {} of shorter ones left out", profiles(rest)),
+        };
+        notes.push(format!("the profile is that of process {chosen}, which the command started{rest}"));
+        Some(profile)
+    }
+
+    /// The processes that left a file, in order.
+    fn processes(&self) -> Vec<u32> {
+        let Ok(entries) = fs::read_dir(&self.path) else { return Vec::new() };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut processes: Vec<u32> = names.filter_map(|name| name.strip_suffix(".json")?.parse().ok()).collect();
+        processes.sort_unstable();
+        processes
+    }
+
+    fn read(&self, process: u32, notes: &mut Vec<String>) -> Option<Profile> {
+        let read = || {
+            let file = File::open(self.path.join(format!("{process}.json"))).map_err(|error| error.to_string())?;
+            let mut text = String::new();
+            let length = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+            if length as u64 > MAX_BYTES {
+                return Err(format!("it is longer than {MAX_BYTES} bytes"));
+            }
+            Profile::from_json(&text)
+        };
+        match read() {
+            Ok(profile) => Some(profile),
+            Err(error) => {
+                notes.push(format!("the profile that process {process} wrote cannot be read: {error}"));
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays is small, and in a place that the system empties.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+fn profiles(count: usize) -> String {
+    if count == 1 { "1 profile is".to_owned() } else { format!("{count} profiles are") }
+}
+
+/// Why nothing was written, as far as that can be told from outside.
+fn absence(usage: &ProcessUse) -> String {
+    match usage.signal {
+        Some(signal) => {
+            format!("no profile: it is written when a program ends by itself, and signal {signal} ended this one")
+        }
+        None => {
+            "no profile: the program has no hotloop in it, or one that is built without the feature `enabled`, or it \
+                 ended without `exit`"
+                .to_owned()
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Commands of all kinds: with the library in them and without, that fail, that are killed, that are not there.
+
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::OnceLock;
+
+use lab::command::{Asked, CannotRun, Command, Ended, Measured, Repeats, Settings, Watch, Why, measure};
+use lab::machine::Chosen;
+use record::{Phase, Profile, Run, Tool};
+
+/// `examples/spin.rs` of the library: three times 50 ms in the scope `spin`, with one allocation each.
+fn spin() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder is above its tmp");
+        let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hotloop");
+        let mut cargo = process::Command::new(env!("CARGO"));
+        cargo.args(["build", "--offline", "--release", "--features", "enabled", "--example", "spin"]);
+        let build = cargo
+            .args(["--example", "attributed", "--target-dir"])
+            .arg(target)
+            .current_dir(library)
+            .output()
+            .expect("cargo runs");
+        assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
+        target.join("release/examples/spin")
+    })
+}
+
+fn command(words: &[&str]) -> Command {
+    Command::new(words.iter().map(Into::into)).expect("a name")
+}
+
+fn with(asked: Asked, words: &[&str]) -> Ended {
+    command(words).run(&asked, |_| {}).unwrap_or_else(|error| panic!("{words:?}: {error}"))
+}
+
+fn run(words: &[&str]) -> Ended {
+    with(Asked::default(), words)
+}
+
+fn shown(path: &Path) -> &str {
+    path.to_str().expect("a UTF-8 path")
+}
+
+#[track_caller]
+fn three_spins(profile: Option<&Profile>) {
+    let profile = profile.expect("a profile");
+    let spin = profile.scopes.iter().find(|scope| scope.name == "spin::spin").expect("the scope");
+    assert_eq!((spin.calls, spin.allocs.map(|allocs| allocs.allocs)), (3, Some(3)));
+    assert!(spin.total_ns >= 150_000_000, "{spin:?}");
+}
+
+#[test]
+fn a_program_with_the_library_gives_its_profile() {
+    let ended = run(&[shown(spin())]);
+    three_spins(ended.profile.as_ref());
+    assert!(ended.usage.wall_s >= 0.15 && ended.usage.user_s.is_some_and(|s| s > 0.0), "{:?}", ended.usage);
+    assert!(ended.usage.minor_faults.is_some_and(|faults| faults > 0), "{:?}", ended.usage);
+    assert!(ended.usage.voluntary_switches.is_some() && ended.usage.involuntary_switches.is_some());
+    assert_eq!((ended.usage.exit_code, ended.usage.signal), (Some(0), None));
+    let profile = ended.profile.expect("a profile");
+    assert!(profile.wall_ns as f64 <= ended.usage.wall_s * 1e9, "the part is no longer than the whole");
+}
+
+#[test]
+fn timeline_and_budget_are_passed_on() {
+    let ended = with(Asked { timeline: Some(100), budget_percent: Some(0.0) }, &[shown(spin())]);
+    let profile = ended.profile.expect("a profile");
+    assert!(!profile.timeline.is_empty() && profile.own_cost.budget.is_none());
+    let ended = with(Asked { timeline: None, budget_percent: Some(2.5) }, &[shown(spin())]);
+    let profile = ended.profile.expect("a profile");
+    assert!(profile.timeline.is_empty() && profile.own_cost.budget == Some(0.025));
+}
+
+#[test]
+fn a_program_without_the_library_gives_the_outer_figures() {
+    let ended = run(&["sleep", "0.2"]);
+    assert!(ended.usage.wall_s >= 0.2, "{:?}", ended.usage);
+    assert!(ended.usage.user_s.is_some_and(|s| s < 0.1), "it slept: {:?}", ended.usage);
+    assert!(ended.profile.is_none());
+    assert!(ended.notes.iter().any(|note| note.contains("no hotloop in it")), "{:?}", ended.notes);
+}
+
+#[test]
+fn peaks_are_those_of_the_program_itself() {
+    // Each holds so many megabytes at a time; a later, smaller one must not have the peak of an earlier, larger one.
+    let peak = |megabytes: u32| {
+        let script = format!("x=$(head -c {megabytes}000000 /dev/zero | tr '\\0' x); : \"$x\"");
+        run(&["sh", "-c", &script]).usage.peak_rss_bytes.expect("far above that of this test")
+    };
+    let (large, small) = (peak(60), peak(30));
+    assert!(large >= 60_000_000, "{large}");
+    assert!((30_000_000..large).contains(&small), "{small} after {large}");
+}
+
+#[test]
+fn a_peak_below_our_own_is_not_known() {
+    let ended = run(&["true"]);
+    assert_eq!(ended.usage.peak_rss_bytes, None);
+    assert!(ended.notes.iter().any(|note| note.contains("peak memory is below")), "{:?}", ended.notes);
+}
+
+#[test]
+fn failures_are_told_as_they_were() {
+    let ended = run(&["sh", "-c", "exit 7"]);
+    assert_eq!((ended.usage.exit_code, ended.usage.signal), (Some(7), None));
+    let ended = run(&["sh", "-c", "kill -9 $$"]);
+    assert_eq!((ended.usage.exit_code, ended.usage.signal), (None, Some(9)));
+    assert!(ended.notes.iter().any(|note| note.contains("signal 9 ended this one")), "{:?}", ended.notes);
+    let ended = run(&[shown(spin()), "exit"]);
+    assert_eq!(ended.usage.exit_code, Some(3));
+    three_spins(ended.profile.as_ref());
+    let ended = run(&["sh", "-c", "exec \"$0\" abort 2>/dev/null", shown(spin())]);
+    assert!(ended.profile.is_none() && ended.usage.signal.is_some());
+}
+
+#[test]
+fn a_script_gives_the_profile_of_what_it_starts() {
+    let script = format!("'{0}' && true", shown(spin()));
+    let ended = run(&["sh", "-c", &script]);
+    three_spins(ended.profile.as_ref());
+    assert!(ended.notes.iter().any(|note| note.contains("which the command started")), "{:?}", ended.notes);
+    // The other has little to do.
+    let script = format!("'{}'; '{}'; true", shown(spin()), shown(&spin().with_file_name("attributed")));
+    let ended = run(&["sh", "-c", &script]);
+    three_spins(ended.profile.as_ref());
+    assert!(ended.notes.iter().any(|note| note.contains("1 profile is of shorter ones left out")), "{:?}", ended.notes);
+}
+
+#[test]
+fn what_cannot_be_started_is_told() {
+    let refused = |name: &str| command(&[name]).run(&Asked::default(), |_| {}).expect_err(name);
+    for name in ["no-such-program-anywhere", "./no/such/program"] {
+        assert_eq!(refused(name), CannotRun { program: name.to_owned(), why: Why::NotFound });
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let refusal = refused(shown(&file));
+    assert!(matches!(&refusal.why, Why::NotExecutable(why) if why.contains("denied")), "{refusal}");
+    let script = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-interpreter");
+    std::fs::write(&script, "#!/no/such/interpreter\n").expect("a script");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, executable).expect("its rights");
+    let refusal = refused(shown(&script));
+    assert!(matches!(&refusal.why, Why::NotExecutable(why) if why.contains("interpreter")), "{refusal}");
+}
+
+/// Asks for an end when so many runs have begun.
+struct Until(u32);
+
+impl Watch for Until {
+    fn started(&mut self, _process: u32) {
+        self.0 -= 1;
+    }
+
+    fn ended(&mut self) {}
+
+    fn is_stopped(&self) -> bool {
+        self.0 == 0
+    }
+
+    fn tell(&mut self, _step: lab::Step<'_>) {}
+}
+
+fn repeat(timed: u64, warmup: u64, words: &[&str]) -> Measured {
+    command(words).repeat(Repeats { timed, warmup }, &Asked::default(), &mut Until(1000)).expect("it runs")
+}
+
+#[test]
+fn repeats_are_samples() {
+    let measured = repeat(3, 2, &["sleep", "0.01"]);
+    let phases: Vec<Phase> = measured.samples.iter().map(|sample| sample.phase).collect();
+    assert_eq!(phases, [Phase::Warmup, Phase::Warmup, Phase::Timed, Phase::Timed, Phase::Timed]);
+    assert_eq!(measured.samples.iter().map(|sample| sample.launch).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert!(measured.samples.is_sorted_by(|a, b| a.start_ns < b.start_ns));
+    for sample in &measured.samples {
+        assert!(sample.row == "command" && sample.values["wall_s"] >= 0.01, "{sample:?}");
+        assert!(sample.values.keys().all(|name| measured.metrics.contains_key(name)));
+        assert!(!sample.values.contains_key("peak_rss_bytes"), "not known, hence absent");
+    }
+    assert_eq!(measured.rows.len(), 1);
+    assert!(measured.failures.is_empty() && !measured.interrupted);
+}
+
+#[test]
+fn a_run_that_ends_otherwise_than_the_first_is_no_sample_and_the_last() {
+    let flag = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ran-{}", process::id()));
+    let _ = std::fs::remove_file(&flag);
+    let measured = repeat(5, 0, &["sh", "-c", "test -e \"$0\" && exit 4; touch \"$0\"", shown(&flag)]);
+    std::fs::remove_file(&flag).expect("it was there");
+    assert_eq!(measured.samples.len(), 1);
+    assert_eq!(measured.process.exit_code, Some(4));
+    assert_eq!(measured.failures, ["run 2 of 5: the program ended with exit code 4, the first time with 0"]);
+}
+
+#[test]
+fn a_program_that_always_ends_alike_is_repeated() {
+    let measured = repeat(3, 0, &["sh", "-c", "exit 1"]);
+    assert_eq!(measured.samples.len(), 3);
+    assert_eq!(measured.failures, ["the program ended with exit code 1"]);
+}
+
+#[test]
+fn an_interruption_ends_the_repeats() {
+    let repeats = Repeats { timed: 100, warmup: 0 };
+    let measured = command(&["true"]).repeat(repeats, &Asked::default(), &mut Until(2)).expect("it runs");
+    assert_eq!((measured.samples.len(), measured.interrupted), (2, true));
+}
+
+#[test]
+fn the_record_says_what_was_run_and_how() {
+    let settings = Settings {
+        command: command(&["/bin/sh", "-c", "exit 0"]),
+        asked: Asked { timeline: None, budget_percent: Some(0.5) },
+        repeats: Repeats { timed: 2, warmup: 1 },
+        limits: false,
+        chosen: Chosen::from_environment().expect("a CPU"),
+        tool: Tool { name: "test".to_owned(), version: "1".to_owned() },
+    };
+    let run = measure(&settings, &mut Until(1000)).expect("it runs");
+    assert_eq!((run.subject.name.as_str(), run.subject.command.join(" ").as_str()), ("sh", "/bin/sh -c exit 0"));
+    assert_eq!((run.workload.name.as_str(), run.workload.repeat, run.workload.warmup), ("command", Some(2), Some(1)));
+    assert_eq!(run.workload.parameters["arguments"], "-c exit 0");
+    assert_eq!(run.workload.parameters["budget_percent"], "0.5");
+    assert_eq!((run.samples.len(), run.process.as_ref().and_then(|process| process.exit_code)), (3, Some(0)));
+    assert!(run.environment.limits.is_none() && run.environment.noise.is_some() && run.environment.machine.cpus > 0);
+    assert_eq!(Run::from_json(&run.to_json()), Ok(run));
+}
