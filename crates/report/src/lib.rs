@@ -1,11 +1,13 @@
 //! What was measured, as text for people. Pure: no file, clock or terminal is touched here.
 
 mod doctor;
+mod export;
 mod generation;
 mod layout;
 mod quantisation;
 mod units;
 
 pub use doctor::text as doctor_text;
+pub use export::{Format as ExportFormat, export};
 pub use generation::text as generation_text;
 pub use quantisation::text as quantisation_text;
