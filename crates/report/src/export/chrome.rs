@@ -3,13 +3,20 @@
 use record::Profile;
 use serde_json::{Value, json};
 
-use super::picture::Picture;
+use super::picture::{Edge, Picture};
 use super::{figures, names};
 
 /// The one process of a picture.
 const PROCESS: u64 = 1;
+const BEGIN: &str = r#""ph":"B""#;
+const END: &str = r#""ph":"E""#;
+/// Of its thread, not of the process.
+const INSTANT: &str = r#""ph":"i","s":"t""#;
 
-/// A line for each event. Slices are complete events (`X`), by their start and the longer first.
+/// A line for each event. A slice is two of them, its beginning (`B`) and its end (`E`), and what happens in one nanosecond
+/// stands in its order; one without length is an instant (`i`). A single event with a length (`X`) would be shorter, but then
+/// Perfetto draws a slice without length inside others that begin or end at the same time. As `B` and `E` it is speedscope
+/// that mistakes those.
 pub(super) fn write(picture: &Picture, profile: &Profile) -> String {
     let mut lines = vec![about("process_name", 0, json!({ "name": picture.title }))];
     for (track, tid) in picture.tracks.iter().zip(1_u64..) {
@@ -18,10 +25,17 @@ pub(super) fn write(picture: &Picture, profile: &Profile) -> String {
     }
     // What is the same for all slices of a scope is written once.
     let heads: Vec<String> = profile.scopes.iter().map(|scope| head(scope, picture.has_calls)).collect();
+    let tails: Vec<String> =
+        profile.scopes.iter().map(|scope| format!("\"name\":{}", Value::from(names::shown(scope)))).collect();
     for (track, tid) in picture.tracks.iter().zip(1_u64..) {
-        lines.extend(track.slices.iter().map(|slice| {
-            let (ts, dur) = (micros(slice.start_ns), micros(slice.end_ns - slice.start_ns));
-            format!("{{\"ph\":\"X\",\"pid\":{PROCESS},\"tid\":{tid},\"ts\":{ts},\"dur\":{dur},{}}}", heads[slice.scope])
+        let event = |kind, at_ns, head: &str| {
+            format!("{{{kind},\"pid\":{PROCESS},\"tid\":{tid},\"ts\":{},{head}}}", micros(at_ns))
+        };
+        lines.extend(track.edges().into_iter().filter_map(|edge| match edge {
+            Edge::Open(slice) if slice.is_instant() => Some(event(INSTANT, slice.start_ns, &heads[slice.scope])),
+            Edge::Open(slice) => Some(event(BEGIN, slice.start_ns, &heads[slice.scope])),
+            Edge::Close(slice) if slice.is_instant() => None,
+            Edge::Close(slice) => Some(event(END, slice.end_ns, &tails[slice.scope])),
         }));
     }
     let other = json!({ "note": picture.note, "title": picture.title });

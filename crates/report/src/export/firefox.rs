@@ -213,9 +213,10 @@ fn samples(track: &Track) -> Value {
             Edge::Close(_) => drop(open.pop()),
         }
     }
-    if !stretches.is_empty() {
-        // Otherwise the last stretch would be drawn to the end of the picture.
-        stretches.push((None, since, 0));
+    // Otherwise the last stretch would be drawn to the end of the picture; and a picture without time cannot be drawn.
+    stretches.push((None, since, 0));
+    if since == 0 {
+        stretches.push((None, 1_000, 0));
     }
     json!({
         "length": stretches.len(),

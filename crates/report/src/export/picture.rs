@@ -19,6 +19,13 @@ pub(super) struct Slice {
     pub(super) depth: usize,
 }
 
+impl Slice {
+    /// Whether it has no length.
+    pub(super) fn is_instant(self) -> bool {
+        self.start_ns == self.end_ns
+    }
+}
+
 /// One line of the picture. Slices stand before those inside them, and otherwise in the order of time; no two overlap in part.
 pub(super) struct Track {
     pub(super) name: String,

@@ -1,0 +1,3 @@
+//! Tests through the public face, a module for each room.
+
+mod export;
