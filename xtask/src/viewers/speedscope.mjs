@@ -2,7 +2,8 @@
 //
 // usage: node speedscope.mjs FOLDER FILE...
 // FOLDER is speedscope's dist/release, whose bundles are tables of modules. They are read without starting the page. For
-// each file one line of JSON is printed: its profiles, with their calls as speedscope draws them.
+// each file one line of JSON is printed: its profiles, how many calls speedscope draws and how deep, and the summed lengths
+// by name. It draws no call without length.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -47,12 +48,13 @@ for (const file of files) {
   const group = await importProfileGroupFromText(basename(file), readFileSync(file, "utf8"));
   if (!group) throw new Error(`${file}: speedscope does not know what it is`);
   const profiles = group.profiles.map((profile) => {
-    const open = [], calls = [];
+    const open = [], lengths = {};
+    let calls = 0, deepest = 0;
     profile.forEachCall(
-      (node, value) => open.push({ name: node.frame.name, at: value, depth: open.length }),
-      (_node, value) => { const call = open.pop(); calls.push({ ...call, length: value - call.at }); },
+      (_node, value) => { open.push(value); calls += 1; deepest = Math.max(deepest, open.length); },
+      ({ frame: { name } }, value) => { lengths[name] = (lengths[name] ?? 0) + value - open.pop(); },
     );
-    return { name: profile.getName(), unit: profile.getWeightUnit(), total: profile.getTotalWeight(), calls };
+    return { name: profile.getName(), total: profile.getTotalWeight(), calls, deepest, lengths };
   });
-  process.stdout.write(`${JSON.stringify({ name: group.name, profiles })}\n`);
+  process.stdout.write(`${JSON.stringify(profiles)}\n`);
 }
