@@ -2,10 +2,14 @@
 
 mod doctor;
 mod generation;
+mod history;
 mod layout;
 mod quantisation;
 mod units;
 
 pub use doctor::text as doctor_text;
 pub use generation::text as generation_text;
+pub use history::faults_text as history_faults_text;
+pub use history::stored_run_text;
+pub use history::text as history_text;
 pub use quantisation::text as quantisation_text;

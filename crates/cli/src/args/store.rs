@@ -8,8 +8,12 @@ use clap::Args;
 #[derive(Debug, Clone, PartialEq, Default, Args)]
 pub struct StoreOptions {
     /// The folder, unless it is the usual one.
-    #[arg(long, value_name = "DIR", global = true,
-        help = "the folder of the runs (default: $HOTLOOP_STORE, or `hotloop` where this system keeps your data)")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        help = "the folder of the runs (default: $HOTLOOP_STORE, or `hotloop` where this system keeps your data)"
+    )]
     pub store: Option<PathBuf>,
 }
 
