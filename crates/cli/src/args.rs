@@ -1,7 +1,9 @@
 //! The arguments of the command line.
 
 mod generate;
+mod history;
 mod quantize;
+mod store;
 
 use std::error::Error as _;
 
@@ -9,7 +11,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
 pub use generate::Generate;
+pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use quantize::Quantize;
+pub use store::StoreOptions;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -22,6 +26,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Let a model go on from a text.
     Generate(Box<Generate>),
+    /// List the runs that are kept, or change that.
+    History(Box<History>),
     /// Write a model in another format.
     Quantize(Quantize),
 }
@@ -90,6 +96,7 @@ struct Line {
 enum Sub {
     Generate(Box<Generate>),
     Quantize(Quantize),
+    History(Box<History>),
     Doctor(Doctor),
 }
 
@@ -106,6 +113,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     match Line::try_parse_from(words) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
+        Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: None, demo }) => Ok(Command::Demo(demo)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {

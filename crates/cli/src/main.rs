@@ -28,6 +28,14 @@ fn main() -> ExitCode {
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Generate(options)) => generate(&options),
+        Ok(Command::History(options)) => match commands::history::run(&options) {
+            Ok(output) => {
+                // What was found is worth more than complaints that nobody can be shown.
+                let _ = std::io::stderr().lock().write_all(output.warnings.as_bytes());
+                write(&output.text)
+            }
+            Err(error) => failed(&error),
+        },
         Ok(Command::Quantize(options)) => match commands::quantize::run(&options) {
             Ok(quantisation) if options.json => write(&quantisation.to_json()),
             Ok(quantisation) => write(&report::quantisation_text(&quantisation)),
@@ -65,6 +73,14 @@ fn generate(options: &args::Generate) -> ExitCode {
 fn refuse(error: &str, hint: &str) -> ExitCode {
     complain(&format!("{error}\n\nhint: {hint}"));
     ExitCode::from(BAD_INPUT)
+}
+
+/// Says why the store could not do it; what cannot be written is not the fault of the arguments.
+fn failed(error: &store::Error) -> ExitCode {
+    let code = refuse(&error.to_string(), error.hint());
+    let is_input =
+        !matches!(error.kind(), store::ErrorKind::ReadOnly | store::ErrorKind::NoSpace | store::ErrorKind::Io);
+    if is_input { code } else { ExitCode::from(NOT_WRITTEN) }
 }
 
 /// Writes to standard output; a reader that has gone away is no error.

@@ -6,6 +6,7 @@
 mod counters;
 mod doctor;
 mod generation;
+mod history;
 mod limits;
 mod machine;
 mod noise;
@@ -18,6 +19,7 @@ pub use generation::{
     GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory,
     GenerationSettings, GenerationSpeed,
 };
+pub use history::{HISTORY_SCHEMA, HISTORY_VERSION, History, StoreFault, StoredRun};
 pub use limits::{Compute, Level, Limits, Rate};
 pub use machine::{
     Cache, CacheKind, Cgroup, Clock, CoreKind, Cpu, Frequency, HugePages, InstructionSets, Machine, NumaNode,
@@ -26,9 +28,9 @@ pub use machine::{
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 pub use run::{
-    Allocations, Better, Build, Correctness, Environment, Git, Losses, Memory, MemoryPart, Metric, Model, OwnCost,
-    Phase, ProcessUse, Profile, ProfileClock, RUN_SCHEMA, RUN_VERSION, Row, Run, Sample, Scope, Subject, Thread,
-    Timeline, Unknown, Workload,
+    Allocations, Better, Build, Correctness, Environment, EnvironmentHead, Git, Losses, MachineHead, Memory,
+    MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, RUN_SCHEMA, RUN_VERSION, Row, Run,
+    RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Workload,
 };
 
 /// The fields that every document begins with.

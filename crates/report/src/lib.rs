@@ -3,6 +3,7 @@
 mod doctor;
 mod export;
 mod generation;
+mod history;
 mod layout;
 mod quantisation;
 mod units;
@@ -10,4 +11,7 @@ mod units;
 pub use doctor::text as doctor_text;
 pub use export::{Format as ExportFormat, export};
 pub use generation::text as generation_text;
+pub use history::faults_text as history_faults_text;
+pub use history::stored_run_text;
+pub use history::text as history_text;
 pub use quantisation::text as quantisation_text;

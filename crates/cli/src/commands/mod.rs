@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod doctor;
 pub mod generate;
+pub mod history;
 pub mod interrupt;
 pub mod quantize;
 
@@ -24,6 +25,12 @@ impl From<engine::Error> for Refusal {
             _ => "`--help` behind the command shows what can be asked for",
         };
         Self { error: error.to_string(), hint }
+    }
+}
+
+impl From<store::Error> for Refusal {
+    fn from(error: store::Error) -> Self {
+        Self { hint: error.hint(), error: error.to_string() }
     }
 }
 

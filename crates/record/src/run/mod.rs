@@ -1,5 +1,6 @@
 //! The run record: everything that is kept of one sitting. Reports are made from it, never the other way round.
 
+mod head;
 mod memory;
 mod profile;
 mod sample;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use head::{EnvironmentHead, MachineHead, RunHead};
 pub use memory::{Memory, MemoryPart, ProcessUse};
 pub use profile::{Allocations, Losses, OwnCost, Profile, ProfileClock, Scope, Thread, Timeline};
 pub use sample::{Better, Metric, Phase, Row, Sample};

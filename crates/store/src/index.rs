@@ -1,0 +1,368 @@
+//! The index: what lists show of every run, in SQLite. It holds nothing that the files do not say.
+//!
+//! Who uses the file holds `index.lock` together with others; who finds it broken waits until all others have let go,
+//! because a database must not be removed below a connection.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use record::StoredRun;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, params};
+
+use crate::files::Files;
+use crate::{Error, Filter, Id, Listing};
+
+/// Raised with every change of the tables; the file's name has it.
+pub const VERSION: i32 = 1;
+
+/// How long other processes are waited for. A part of the index is written within a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Between names of models.
+const SEPARATOR: &str = "\u{1f}";
+
+const TABLES: &str = "
+    CREATE TABLE run(
+        id TEXT PRIMARY KEY, created TEXT NOT NULL, created_ns INTEGER, stored_ns INTEGER NOT NULL,
+        subject TEXT NOT NULL, subject_version TEXT, git_commit TEXT, dirty INTEGER, profile TEXT,
+        machine_key TEXT NOT NULL, workload TEXT NOT NULL, models TEXT NOT NULL, threads INTEGER,
+        decode_tokens_per_s REAL, interrupted INTEGER NOT NULL, failures INTEGER NOT NULL, schema_version INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX run_by_time ON run(created_ns DESC, stored_ns DESC, id);
+    CREATE TABLE fault(name TEXT PRIMARY KEY, message TEXT NOT NULL, stamp TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE folder(name TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
+";
+
+const COLUMNS: &str = "id, created, subject, subject_version, git_commit, dirty, profile, machine_key, workload, models, \
+     threads, decode_tokens_per_s, interrupted, failures, schema_version";
+
+/// An index that can be asked.
+#[derive(Debug)]
+pub struct Index {
+    connection: Connection,
+    /// Held as long as the file is used; `None` in memory, and where the system knows no locks.
+    _lock: Option<File>,
+}
+
+/// How to come by an index.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Means {
+    /// The one that is open.
+    Open,
+    /// The one on the disk, or a new one there.
+    Disk,
+    /// A new one on the disk, unless the one there is sound.
+    Anew,
+    /// One in memory, from what can be read of the one on the disk.
+    Memory,
+}
+
+/// Why the index could not be worked with.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The index itself.
+    Sql(rusqlite::Error),
+    /// Its file, or the lock.
+    File(std::io::Error),
+    /// The tables are not ours.
+    Strange,
+    /// The files that it is made from: no other index would help.
+    Store(Error),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sql(error) => error.fmt(f),
+            Self::File(error) => error.fmt(f),
+            Self::Strange => f.write_str("its tables are of another version"),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Trouble {
+    /// Whether a new file would help: not against a full disk, missing rights or others who keep it.
+    pub fn is_broken_index(&self) -> bool {
+        match self {
+            Self::Strange => true,
+            Self::Sql(error) => !matches!(
+                error.sqlite_error_code(),
+                Some(
+                    ErrorCode::CannotOpen
+                        | ErrorCode::DatabaseBusy
+                        | ErrorCode::DatabaseLocked
+                        | ErrorCode::DiskFull
+                        | ErrorCode::FileLockingProtocolFailed
+                        | ErrorCode::OutOfMemory
+                        | ErrorCode::PermissionDenied
+                        | ErrorCode::ReadOnly
+                        | ErrorCode::SystemIoFailure
+                )
+            ),
+            Self::File(_) | Self::Store(_) => false,
+        }
+    }
+}
+
+type Outcome<T> = Result<T, Trouble>;
+
+impl Index {
+    /// Comes by an index.
+    pub fn open(files: &Files, means: Means) -> Outcome<Self> {
+        match means {
+            Means::Memory => Self::in_memory(files),
+            // What is not there needs no index on the disk, and is not made by looking at it.
+            _ if !files.runs().is_dir() => Self::in_memory(files),
+            Means::Anew => Self::anew(files),
+            Means::Open | Means::Disk => Self::on_disk(&files.index(), lock(&files.lock(), File::try_lock_shared)?),
+        }
+    }
+
+    fn on_disk(path: &Path, lock: Option<File>) -> Outcome<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(PATIENCE)?;
+        // Readers do not wait for writers. Where the file system cannot do it the answer is another mode, and that is fine.
+        connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))?;
+        connection.execute_batch("PRAGMA synchronous=NORMAL")?;
+        if version(&connection, "main")? != VERSION {
+            make_tables(&mut connection)?;
+        }
+        Ok(Self { connection, _lock: lock })
+    }
+
+    /// Removes a broken file when nobody uses it any more.
+    fn anew(files: &Files) -> Outcome<Self> {
+        let path = files.index();
+        let held = lock(&files.lock(), File::try_lock)?;
+        // Another process may have done it in the meantime.
+        let is_sound = |index: &Index| {
+            let verdict = index.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+            verdict.is_ok_and(|verdict| verdict == "ok")
+        };
+        let index = match Self::on_disk(&path, None) {
+            Ok(index) if is_sound(&index) => index,
+            broken => {
+                drop(broken);
+                for ending in ["", "-wal", "-shm", "-journal"] {
+                    let mut file = path.clone().into_os_string();
+                    file.push(ending);
+                    match fs::remove_file(&file) {
+                        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Trouble::File(error)),
+                        _ => {}
+                    }
+                }
+                Self::on_disk(&path, None)?
+            }
+        };
+        // From alone to together with others; who comes in between finds a sound file.
+        if let Some(held) = &held {
+            held.unlock().and_then(|()| held.lock_shared()).map_err(Trouble::File)?;
+        }
+        Ok(Self { _lock: held, ..index })
+    }
+
+    fn in_memory(files: &Files) -> Outcome<Self> {
+        let seeded = Self::empty().and_then(|index| {
+            index.copy_from(&files.index())?;
+            Ok(index)
+        });
+        seeded.or_else(|_| Self::empty())
+    }
+
+    fn empty() -> Outcome<Self> {
+        let mut connection =
+            Connection::open_in_memory_with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI)?;
+        connection.execute_batch("PRAGMA journal_mode=OFF")?;
+        make_tables(&mut connection)?;
+        Ok(Self { connection, _lock: None })
+    }
+
+    /// Takes over what the file says, so that not all runs have to be read again.
+    fn copy_from(&self, path: &Path) -> Outcome<()> {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        // Beside a log the file alone may be half of what it was; without one it is whole, and nobody need lock it.
+        let mode = if Path::new(&log).exists() { "mode=ro" } else { "mode=ro&immutable=1" };
+        self.connection.execute("ATTACH DATABASE ?1 AS disk", [uri(path, mode)])?;
+        if version(&self.connection, "disk")? != VERSION {
+            return Err(Trouble::Strange);
+        }
+        for table in ["run", "fault", "folder"] {
+            self.connection.execute_batch(&format!("INSERT INTO main.{table} SELECT * FROM disk.{table}"))?;
+        }
+        self.connection.execute_batch("DETACH DATABASE disk")?;
+        Ok(())
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) -> Outcome<()> {
+        let change = self.change()?;
+        change.0.execute_batch("DELETE FROM run; DELETE FROM fault; DELETE FROM folder")?;
+        change.keep()
+    }
+
+    /// The runs that a filter lets pass, without their tags and paths; `only` this one, where one is given.
+    pub fn list(&self, filter: &Filter, only: Option<&Id>) -> rusqlite::Result<Listing> {
+        let condition = "(?1 IS NULL OR id = ?1) AND (?2 IS NULL OR workload = ?2)
+            AND (?3 IS NULL OR instr(lower(models), lower(?3)) > 0)
+            AND (?4 IS NULL OR substr(git_commit, 1, length(?4)) = lower(?4))
+            AND (?5 IS NULL OR created_ns >= ?5)";
+        let bounds = params![only.map(Id::as_str), filter.workload, filter.model, filter.commit, filter.since];
+        let count = format!("SELECT count(*) FROM run WHERE {condition}");
+        let matching: i64 = self.connection.query_row(&count, bounds, |row| row.get(0))?;
+        let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        let newest = format!(
+            "SELECT {COLUMNS} FROM run WHERE {condition} ORDER BY created_ns DESC, stored_ns DESC, id LIMIT {limit}"
+        );
+        let runs = self.connection.prepare(&newest)?.query_map(bounds, stored_run)?.collect::<Result<_, _>>()?;
+        let mut faults = self.connection.prepare("SELECT name, message FROM fault ORDER BY name")?;
+        let faults = faults.query_map([], |row| Ok(record::StoreFault { path: row.get(0)?, message: row.get(1)? }))?;
+        Ok(Listing { runs, matching: matching.unsigned_abs(), faults: faults.collect::<Result<_, _>>()? })
+    }
+
+    /// Pairs of texts that a question gives.
+    pub fn pairs(&self, question: &str, bounds: &[&str]) -> Outcome<Vec<(String, String)>> {
+        let mut statement = self.connection.prepare(question)?;
+        let pairs = statement.query_map(rusqlite::params_from_iter(bounds), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(pairs.collect::<Result<_, _>>()?)
+    }
+
+    /// Begins to change it.
+    pub fn change(&mut self) -> Outcome<Change<'_>> {
+        Ok(Change(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?))
+    }
+}
+
+/// Changes that are seen by others all at once.
+pub struct Change<'a>(Transaction<'a>);
+
+impl Change<'_> {
+    /// Adds a run. `stored_ns` orders those that began at the same time.
+    pub fn add_run(&self, run: &StoredRun, stored_ns: i64) -> Outcome<()> {
+        let question = format!(
+            "INSERT OR REPLACE INTO run({COLUMNS}, created_ns, stored_ns) \
+             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"
+        );
+        self.0.execute(
+            &question,
+            params![
+                run.id,
+                run.created,
+                run.subject,
+                run.subject_version,
+                run.commit.as_ref().map(|commit| commit.to_ascii_lowercase()),
+                run.dirty,
+                run.profile,
+                run.machine_key,
+                run.workload,
+                run.models.join(SEPARATOR),
+                run.threads.and_then(|threads| i64::try_from(threads).ok()),
+                run.decode_tokens_per_s,
+                run.interrupted,
+                i64::try_from(run.failures).unwrap_or(i64::MAX),
+                run.schema_version,
+                crate::moment(&run.created),
+                stored_ns,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Changes what else there is, by a statement and its values.
+    pub fn execute(&self, statement: &str, values: &[&str]) -> Outcome<()> {
+        self.0.execute(statement, rusqlite::params_from_iter(values))?;
+        Ok(())
+    }
+
+    /// Shows the changes to all.
+    pub fn keep(self) -> Outcome<()> {
+        Ok(self.0.commit()?)
+    }
+}
+
+fn stored_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
+    let models: String = row.get(9)?;
+    Ok(StoredRun {
+        id: row.get(0)?,
+        created: row.get(1)?,
+        subject: row.get(2)?,
+        subject_version: row.get(3)?,
+        commit: row.get(4)?,
+        dirty: row.get(5)?,
+        profile: row.get(6)?,
+        machine_key: row.get(7)?,
+        workload: row.get(8)?,
+        models: models.split(SEPARATOR).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        threads: row.get::<_, Option<i64>>(10)?.and_then(|threads| u64::try_from(threads).ok()),
+        decode_tokens_per_s: row.get(11)?,
+        interrupted: row.get(12)?,
+        failures: u64::try_from(row.get::<_, i64>(13)?).unwrap_or_default(),
+        schema_version: row.get(14)?,
+        tags: Vec::new(),
+        path: String::new(),
+    })
+}
+
+fn version(connection: &Connection, database: &str) -> rusqlite::Result<i32> {
+    connection.query_row(&format!("PRAGMA {database}.user_version"), [], |row| row.get(0))
+}
+
+/// Makes the tables in a file that has none; another process may be doing the same.
+fn make_tables(connection: &mut Connection) -> Outcome<()> {
+    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    match version(&change, "main")? {
+        VERSION => {}
+        0 if change.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))? == 0 => {
+            change.execute_batch(TABLES)?;
+            change.pragma_update(None, "user_version", VERSION)?;
+        }
+        _ => return Err(Trouble::Strange),
+    }
+    Ok(change.commit()?)
+}
+
+/// A path as SQLite takes it, with what it is told.
+fn uri(path: &Path, mode: &str) -> String {
+    let absolute: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut uri = String::from("file:");
+    for byte in absolute.to_string_lossy().replace('\\', "/").bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b':' => uri.push(char::from(byte)),
+            _ => uri.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    format!("{uri}?{mode}")
+}
+
+/// Waits for a lock as long as others take to do their work. `None`: the system knows no locks.
+fn lock(path: &Path, take: fn(&File) -> Result<(), TryLockError>) -> Outcome<Option<File>> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(Trouble::File)?;
+    let begin = Instant::now();
+    loop {
+        match take(&file) {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(Trouble::File(error)),
+            Err(TryLockError::WouldBlock) if begin.elapsed() > PATIENCE => {
+                return Err(Trouble::File(std::io::ErrorKind::WouldBlock.into()));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}

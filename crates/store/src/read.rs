@@ -1,0 +1,88 @@
+//! Reading runs' files, within bounds whatever they claim.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use crate::{Error, ErrorKind, Id, Result};
+
+/// The longest text that is read. A call tree of 100,000 scopes has 60 MB.
+pub const MOST_BYTES: u64 = 1 << 30;
+/// The largest window of zstd that is allotted, 8 MiB: all that its levels up to 19 use.
+const WINDOW_LOG: u32 = 23;
+/// What zstd's files begin with.
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// The text of a file, compressed or not, and its id. `expected` is the id that the file is named by.
+pub fn text(path: &Path, expected: Option<&Id>) -> Result<(Id, String)> {
+    let corrupt = |what: String| Error::corrupt(path, what);
+    let (id, length) = survey(path)?;
+    if let Some(expected) = expected.filter(|expected| **expected != id) {
+        return Err(corrupt(format!("its text is not the one it is named for: {} and not {expected}", id.short())));
+    }
+    let mut bytes = Vec::with_capacity(length);
+    let read = open(path)?.take(MOST_BYTES).read_to_end(&mut bytes);
+    match read {
+        Ok(read) if read == length => {}
+        Ok(_) => return Err(corrupt("it changed while it was read".to_owned())),
+        Err(error) => return Err(unreadable(path, &error)),
+    }
+    let text = String::from_utf8(bytes).map_err(|error| corrupt(format!("no text: {}", error.utf8_error())))?;
+    Ok((id, text))
+}
+
+/// Reads it a first time in small pieces: memory is only taken for a text that is what the name says, and as much as it needs.
+fn survey(path: &Path) -> Result<(Id, usize)> {
+    let mut source = open(path)?;
+    let mut hasher = blake3::Hasher::new();
+    let mut piece = vec![0; 1 << 16];
+    let mut length = 0;
+    loop {
+        let read = match source.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(unreadable(path, &error)),
+        };
+        length += read;
+        if length as u64 > MOST_BYTES {
+            return Err(Error::corrupt(path, format!("its text is longer than {} MiB", MOST_BYTES >> 20)));
+        }
+        hasher.update(&piece[..read]);
+    }
+    Ok((Id::from_hash(hasher.finalize()), length))
+}
+
+/// What is wrong with the bytes is the file's fault; the rest is the system's.
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    match error.raw_os_error() {
+        None => Error::corrupt(path, format!("it cannot be unpacked: {error}")),
+        Some(_) => Error::io("cannot read", path, error),
+    }
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read>> {
+    let failed = |error: io::Error| Error::io("cannot read", path, &error);
+    // Opening a pipe would wait for somebody to write to it.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(Error::new(ErrorKind::BadName, format!("{} is no file", path.display())));
+    }
+    let mut beginning = Vec::new();
+    File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut beginning)).map_err(failed)?;
+    let file = BufReader::new(File::open(path).map_err(failed)?);
+    if beginning != MAGIC {
+        return Ok(Box::new(file));
+    }
+    let mut unpacked = zstd::stream::read::Decoder::with_buffer(file).map_err(failed)?;
+    unpacked.window_log_max(WINDOW_LOG).map_err(failed)?;
+    Ok(Box::new(unpacked))
+}
+
+/// Reads a text as a run, or whatever is read of one.
+pub fn parse<T>(path: &Path, text: &str, read: fn(&str) -> std::result::Result<T, String>) -> Result<T> {
+    read(text).map_err(|error| {
+        let is_newer = record::RunHead::version_in(text).is_some_and(|version| version > record::RUN_VERSION);
+        let kind = if is_newer { ErrorKind::Newer } else { ErrorKind::Corrupt };
+        Error::new(kind, format!("{}: {error}", path.display()))
+    })
+}

@@ -1,0 +1,333 @@
+//! The store: files, and the index over them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use record::{Run, StoreFault, StoredRun};
+
+use crate::files::{self, Files};
+use crate::index::{Index, Means, Trouble};
+use crate::{Error, ErrorKind, Id, Result, read, sync, tags, write};
+
+/// Levels above this take much longer and save little on JSON.
+const ZSTD_LEVEL: i32 = 3;
+
+/// A folder with runs. Nothing is made or changed before something is written.
+#[derive(Debug)]
+pub struct Store {
+    files: Files,
+    /// Opened when it is needed first.
+    index: Mutex<Option<Index>>,
+}
+
+/// Which runs to list. What is not set lets all pass.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Filter {
+    /// The whole name of the workload.
+    pub workload: Option<String>,
+    /// A part of a model's name, in letters of any size.
+    pub model: Option<String>,
+    /// The beginning of the commit.
+    pub commit: Option<String>,
+    /// Runs with this tag.
+    pub tag: Option<String>,
+    /// Runs that began then or later, as [`moment`](crate::moment) counts.
+    pub since: Option<i64>,
+    /// The most runs to list.
+    pub limit: Option<usize>,
+}
+
+/// Runs, newest first, and what could not be listed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Listing {
+    /// The runs.
+    pub runs: Vec<StoredRun>,
+    /// How many the filter lets pass, without its limit.
+    pub matching: u64,
+    /// Files that are no sound runs or tags.
+    pub faults: Vec<StoreFault>,
+}
+
+/// A run that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// BLAKE3 of its text.
+    pub id: Id,
+    /// Its file, in a store or not.
+    pub path: PathBuf,
+    /// Its text, byte for byte as it was saved.
+    pub text: String,
+    /// What it says.
+    pub run: Run,
+}
+
+/// What a selector means.
+enum Selected {
+    Stored(Id),
+    File(PathBuf),
+}
+
+impl Store {
+    /// The store in a folder, which need not be there yet.
+    pub fn open(path: impl Into<PathBuf>) -> Self {
+        Self { files: Files::new(path.into()), index: Mutex::new(None) }
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        self.files.root()
+    }
+
+    /// The file that a run has or would have.
+    pub fn run_path(&self, id: &Id) -> PathBuf {
+        self.files.run(id)
+    }
+
+    /// Keeps a run. The same run is kept once, however often it is saved.
+    ///
+    /// # Errors
+    /// If it could not be written; earlier runs are not touched then.
+    pub fn save(&self, run: &Run) -> Result<Id> {
+        self.save_text(&run.to_json())
+    }
+
+    /// Keeps the text of a run, byte for byte.
+    ///
+    /// # Errors
+    /// If it is no run that could be read again, or could not be written.
+    pub fn save_text(&self, text: &str) -> Result<Id> {
+        let id = Id::of(text.as_bytes());
+        let path = self.files.run(&id);
+        read::parse(&path, text, record::RunHead::from_json)?;
+        // A file of that name may be a broken one.
+        if read::text(&path, Some(&id)).is_err() {
+            let packed = zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL)
+                .map_err(|error| Error::io("cannot pack", &path, &error))?;
+            write::put(&self.files, &path, &packed)?;
+            write::sweep(&self.files);
+        }
+        self.note(id.folder());
+        Ok(id)
+    }
+
+    /// Tells the index of a change. Where that fails, the next list finds it.
+    fn note(&self, folder: &str) {
+        let mut slot = self.slot();
+        let index = match slot.take() {
+            Some(index) => Ok(index),
+            None => Index::open(&self.files, Means::Disk),
+        };
+        if let Ok(mut index) = index
+            && sync::folder(&mut index, &self.files, folder).is_ok()
+        {
+            *slot = Some(index);
+        }
+    }
+
+    /// The runs that a filter lets pass, newest first.
+    ///
+    /// # Errors
+    /// If the folders cannot be read. Runs that cannot be read are among the faults.
+    pub fn list(&self, filter: &Filter) -> Result<Listing> {
+        let (tags, mut faults) = tags::all(&self.files)?;
+        let only = match &filter.tag {
+            None => None,
+            Some(name) => match tags.get(name) {
+                Some(id) => Some(id.clone()),
+                None => return Err(Error::new(ErrorKind::NotFound, format!("no tag is called `{name}`"))),
+            },
+        };
+        let mut listing = self.with_index(|index| {
+            sync::all(index, &self.files)?;
+            Ok(index.list(filter, only.as_ref())?)
+        })?;
+        for run in &mut listing.runs {
+            run.tags = tags.iter().filter(|(_, id)| id.as_str() == run.id).map(|(name, _)| name.clone()).collect();
+            run.path = Id::parse(&run.id).map(|id| self.files.run(&id).display().to_string()).unwrap_or_default();
+        }
+        for fault in &mut listing.faults {
+            fault.path = self.path().join(&fault.path).display().to_string();
+        }
+        listing.faults.append(&mut faults);
+        Ok(listing)
+    }
+
+    /// What lists show of a run that was read, in this store or elsewhere.
+    ///
+    /// # Errors
+    /// If the tags cannot be read.
+    pub fn describe(&self, loaded: &Loaded) -> Result<StoredRun> {
+        let head = read::parse(&loaded.path, &loaded.text, record::RunHead::from_json)?;
+        let tags = self.tags_of(&loaded.id)?;
+        Ok(StoredRun { tags, path: loaded.path.display().to_string(), ..sync::stored_run(&loaded.id, head) })
+    }
+
+    /// The run that a word means: an id, four or more of its first digits, `@latest`, `@previous`, or a tag.
+    ///
+    /// # Errors
+    /// If it means none, or several.
+    pub fn resolve(&self, word: &str) -> Result<Id> {
+        let not_found = |what: &str| Error::new(ErrorKind::NotFound, format!("{what} in {}", self.path().display()));
+        if let Some(place) = word.strip_prefix('@') {
+            let back = match place {
+                "latest" => 0,
+                "previous" => 1,
+                _ => return Err(Error::new(ErrorKind::BadName, format!("`{word}` means no run"))),
+            };
+            let listing = self.list(&Filter { limit: Some(back + 1), ..Filter::default() })?;
+            let run = listing.runs.get(back).and_then(|run| Id::parse(&run.id));
+            return run.ok_or_else(|| not_found(&format!("there is no run that `{word}` could mean")));
+        }
+        if let Some(id) = tags::get(&self.files, word)? {
+            let gone = || not_found(&format!("the tag `{word}` names the run {}, which is not", id.short()));
+            return if self.files.run(&id).is_file() { Ok(id) } else { Err(gone()) };
+        }
+        let beginning = word.to_ascii_lowercase();
+        if !tags::is_beginning(&beginning) {
+            return Err(not_found(&format!("no run or tag is called `{word}`")));
+        }
+        let mut ids = self.beginning_with(&beginning)?;
+        match ids.len() {
+            0 => Err(not_found(&format!("no run has an id that begins with `{word}`"))),
+            1 => Ok(ids.remove(0)),
+            count => {
+                let names: Vec<&str> = ids.iter().take(8).map(|id| &id.as_str()[..16]).collect();
+                let more = if count > names.len() { ", …" } else { "" };
+                let message = format!("`{word}` begins the ids of {count} runs: {}{more}", names.join(", "));
+                Err(Error::new(ErrorKind::Ambiguous, message))
+            }
+        }
+    }
+
+    /// The ids of files that begin with these digits, in order. This needs no index.
+    fn beginning_with(&self, digits: &str) -> Result<Vec<Id>> {
+        let folder = self.files.folder(&digits[..2]);
+        let names = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            names => names.map_err(|error| Error::io("cannot read", &folder, &error))?,
+        };
+        let ids = names.flatten().filter_map(|file| files::id_of(file.file_name().to_str()?));
+        let mut ids: Vec<Id> = ids.filter(|id| id.as_str().starts_with(digits)).collect();
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// Reads the run that a word means: as in [`resolve`](Self::resolve), or a file, compressed or not.
+    ///
+    /// # Errors
+    /// If it means none, or one that is not sound.
+    pub fn load(&self, word: &str) -> Result<Loaded> {
+        let (path, expected) = match self.select(word)? {
+            Selected::Stored(id) => (self.files.run(&id), Some(id)),
+            Selected::File(path) => (path, None),
+        };
+        let (id, text) = read::text(&path, expected.as_ref())?;
+        let run = read::parse(&path, &text, Run::from_json)?;
+        Ok(Loaded { id, path, text, run })
+    }
+
+    /// What looks like a path is one; other words are files where they mean nothing in the store.
+    fn select(&self, word: &str) -> Result<Selected> {
+        let path = Path::new(word);
+        let is_path = path.components().count() > 1 || word.ends_with(".json") || word.ends_with(".zst");
+        if is_path {
+            return Ok(Selected::File(path.to_owned()));
+        }
+        match self.resolve(word) {
+            Err(error) if error.kind() == ErrorKind::NotFound && path.is_file() => Ok(Selected::File(path.to_owned())),
+            resolved => resolved.map(Selected::Stored),
+        }
+    }
+
+    /// Gives a run a name; the run that had it before, if there was one.
+    ///
+    /// # Errors
+    /// If that cannot be a name, the run is not there, or it could not be written.
+    pub fn tag(&self, name: &str, id: &Id) -> Result<Option<Id>> {
+        tags::check(name)?;
+        if !self.files.run(id).is_file() {
+            let message = format!("the run {} is not in {}", id.short(), self.path().display());
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+        // A broken tag is replaced like any other.
+        let before = tags::get(&self.files, name).unwrap_or_default();
+        tags::set(&self.files, name, id)?;
+        Ok(before)
+    }
+
+    /// Takes a name away; the run stays.
+    ///
+    /// # Errors
+    /// If nothing is called that, or it could not be removed.
+    pub fn untag(&self, name: &str) -> Result<()> {
+        tags::unset(&self.files, name)
+    }
+
+    /// The names of a run.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn tags_of(&self, id: &Id) -> Result<Vec<String>> {
+        let (tags, _) = tags::all(&self.files)?;
+        Ok(tags.into_iter().filter(|(_, named)| named == id).map(|(name, _)| name).collect())
+    }
+
+    /// Removes a run for good, sound or not.
+    ///
+    /// # Errors
+    /// If it is not there, has tags, or could not be removed.
+    pub fn remove(&self, id: &Id) -> Result<()> {
+        let tags = self.tags_of(id)?;
+        if !tags.is_empty() {
+            let message = format!("the run {} is tagged: {}", id.short(), tags.join(", "));
+            return Err(Error::new(ErrorKind::Tagged, message));
+        }
+        write::remove(&self.files.run(id))?;
+        self.note(id.folder());
+        Ok(())
+    }
+
+    /// Reads all files and makes the index again; what that found, without the runs.
+    ///
+    /// # Errors
+    /// If the folders cannot be read.
+    pub fn reindex(&self) -> Result<Listing> {
+        self.with_index(Index::clear)?;
+        self.list(&Filter { limit: Some(0), ..Filter::default() })
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Index>> {
+        // What a panic left there is a connection to a database that undoes what was not finished.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works with the index: the one on the disk, made again where it is broken, or one in memory where that cannot be
+    /// written to.
+    fn with_index<T>(&self, work: impl Fn(&mut Index) -> std::result::Result<T, Trouble>) -> Result<T> {
+        let mut slot = self.slot();
+        let mut last = None;
+        for means in [Means::Open, Means::Disk, Means::Anew, Means::Memory] {
+            let index = match (means, &last) {
+                (Means::Open, _) => match slot.take() {
+                    Some(index) => Ok(index),
+                    None => continue,
+                },
+                (Means::Anew, Some(trouble)) if !Trouble::is_broken_index(trouble) => continue,
+                _ => Index::open(&self.files, means),
+            };
+            let done = index.and_then(|mut index| work(&mut index).map(|done| (index, done)));
+            match done {
+                Ok((index, done)) => {
+                    *slot = Some(index);
+                    return Ok(done);
+                }
+                Err(Trouble::Store(error)) => return Err(error),
+                Err(trouble) => last = Some(trouble),
+            }
+        }
+        let why = last.map(|trouble| trouble.to_string()).unwrap_or_default();
+        Err(Error::new(ErrorKind::Io, format!("the index of {} cannot be made: {why}", self.path().display())))
+    }
+}

@@ -1,0 +1,283 @@
+//! The index catches up with the files.
+//!
+//! A folder that has changed since it was read last has another time stamp; only such folders are read, and of them only
+//! files that are new. So it costs 256 looks at folders, not one at every run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use record::{RunHead, StoredRun};
+
+use crate::files::{self, Files};
+use crate::index::{Index, Trouble};
+use crate::{Error, ErrorKind, Id, read};
+
+/// A stamp is trusted when it was this old as the folder was read: file systems count time in steps of up to 2 s, and a file
+/// that came within the same step would go unseen.
+const SETTLED: Duration = Duration::from_secs(3);
+
+type Outcome<T> = Result<T, Trouble>;
+
+/// Catches up with everything.
+pub fn all(index: &mut Index, files: &Files) -> Outcome<()> {
+    let known: BTreeMap<String, String> = index.pairs("SELECT name, stamp FROM folder", &[])?.into_iter().collect();
+    let mut changed = changed_faults(index, files)?;
+    let there = names(&files.runs())?;
+    for name in &there {
+        let stamp = fs::metadata(files.folder(name)).map(|about| Stamp::of(&about).text);
+        if stamp.ok().as_ref() != known.get(name) {
+            changed.insert(name.clone());
+        }
+    }
+    changed.extend(known.into_keys().filter(|name| !there.contains(name)));
+    changed.iter().try_for_each(|name| folder(index, files, name))
+}
+
+/// Folders with faults that are gone, or may be none any more: the file has changed, or this program knows more.
+fn changed_faults(index: &Index, files: &Files) -> Outcome<BTreeSet<String>> {
+    let faults = index.pairs("SELECT name, stamp FROM fault", &[])?;
+    let changed = faults.into_iter().filter(|(name, stamp)| fault_stamp(&files.root().join(name)) != *stamp);
+    Ok(changed.filter_map(|(name, _)| name.split('/').nth(1).map(str::to_owned)).collect())
+}
+
+/// Catches up with the runs whose ids begin with these two digits.
+pub fn folder(index: &mut Index, files: &Files, name: &str) -> Outcome<()> {
+    let begin = SystemTime::now();
+    // The stamp comes first: what changes behind it shows in the next one.
+    let stamp = fs::metadata(files.folder(name)).ok().map(|about| Stamp::of(&about));
+    let known = Known::of(index, name)?;
+    let mut news = News { stamp: stamp.as_ref().map(|stamp| stamp.trusted(begin)), ..News::default() };
+    let there = if stamp.is_none() { BTreeSet::new() } else { contents(files, name)? };
+    for file in &there {
+        examine(files, file, &known, &mut news);
+    }
+    let is_gone = |file: &String| !there.contains(file) && !files.root().join(file).exists();
+    news.gone_faults = known.faults.keys().filter(|file| is_gone(file)).cloned().collect();
+    news.gone_runs = known.runs.iter().filter(|(_, file)| is_gone(file)).map(|(id, _)| id.clone()).collect();
+    if news.are_none(&known) { Ok(()) } else { news.write(index, name) }
+}
+
+/// What the index knows of a folder.
+struct Known {
+    /// Ids and files.
+    runs: BTreeMap<String, String>,
+    /// Files and stamps.
+    faults: BTreeMap<String, String>,
+    /// The stamp of the folder.
+    stamp: Option<String>,
+}
+
+impl Known {
+    fn of(index: &Index, name: &str) -> Outcome<Self> {
+        // `g` and `0` are the next letters behind the last digit and behind `/`.
+        let runs = index.pairs("SELECT id, '' FROM run WHERE id >= ?1 AND id < ?1 || 'g'", &[name])?;
+        let faults = index.pairs(
+            "SELECT name, stamp FROM fault WHERE name = 'runs/' || ?1
+             OR (name >= 'runs/' || ?1 || '/' AND name < 'runs/' || ?1 || '0')",
+            &[name],
+        )?;
+        let stamp = index.pairs("SELECT name, stamp FROM folder WHERE name = ?1", &[name])?.pop();
+        let file_of = |id: String| (id.clone(), format!("runs/{name}/{id}{}", files::ENDING));
+        Ok(Self {
+            runs: runs.into_iter().map(|(id, _)| file_of(id)).collect(),
+            faults: faults.into_iter().collect(),
+            stamp: stamp.map(|(_, stamp)| stamp),
+        })
+    }
+}
+
+/// What is to be changed in the index.
+#[derive(Default)]
+struct News {
+    runs: Vec<(StoredRun, i64)>,
+    /// File, message and stamp.
+    faults: Vec<[String; 3]>,
+    /// Ids.
+    gone_runs: Vec<String>,
+    /// Files.
+    gone_faults: Vec<String>,
+    /// The stamp of the folder, empty if it cannot be trusted yet; `None`: the folder is gone.
+    stamp: Option<String>,
+}
+
+impl News {
+    fn are_none(&self, known: &Known) -> bool {
+        let is_same = self.runs.is_empty() && self.faults.is_empty();
+        is_same && self.gone_runs.is_empty() && self.gone_faults.is_empty() && self.stamp == known.stamp
+    }
+
+    fn write(&self, index: &mut Index, folder: &str) -> Outcome<()> {
+        let change = index.change()?;
+        for (run, stored_ns) in &self.runs {
+            change.add_run(run, *stored_ns)?;
+        }
+        for id in &self.gone_runs {
+            change.execute("DELETE FROM run WHERE id = ?1", &[id])?;
+        }
+        for file in &self.gone_faults {
+            change.execute("DELETE FROM fault WHERE name = ?1", &[file])?;
+        }
+        for [file, message, stamp] in &self.faults {
+            let statement = "INSERT OR REPLACE INTO fault(name, message, stamp) VALUES(?1, ?2, ?3)";
+            change.execute(statement, &[file, message, stamp])?;
+        }
+        match &self.stamp {
+            None => change.execute("DELETE FROM folder WHERE name = ?1", &[folder])?,
+            Some(stamp) => {
+                change.execute("INSERT OR REPLACE INTO folder(name, stamp) VALUES(?1, ?2)", &[folder, stamp])?;
+            }
+        }
+        change.keep()
+    }
+}
+
+/// Looks at a file that the index may not know.
+fn examine(files: &Files, file: &str, known: &Known, news: &mut News) {
+    let path = files.root().join(file);
+    let mut parts = file.split('/').skip(1);
+    let (folder, name) = (parts.next().unwrap_or_default(), parts.next());
+    let id = name.and_then(files::id_of).filter(|id| id.folder() == folder);
+    if id.as_ref().is_some_and(|id| known.runs.contains_key(id.as_str())) {
+        return;
+    }
+    let stamp = fault_stamp(&path);
+    if known.faults.get(file) == Some(&stamp) {
+        return;
+    }
+    let read = match &id {
+        Some(id) => read_head(&path, id),
+        None => {
+            let what = "this is no place for it: runs are files `runs/ab/ab….json.zst`, named by their ids";
+            Err(Error::corrupt(&path, what))
+        }
+    };
+    match read {
+        Ok(run) => {
+            if known.faults.contains_key(file) {
+                news.gone_faults.push(file.to_owned());
+            }
+            news.runs.push(run);
+        }
+        // It was removed just now.
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => {
+            let message = error.to_string();
+            let prefix = format!("{}: ", path.display());
+            let message = message.strip_prefix(&prefix).unwrap_or(&message).to_owned();
+            news.faults.push([file.to_owned(), message, stamp]);
+        }
+    }
+}
+
+/// What lists show of a run, and when it was stored.
+fn read_head(path: &Path, id: &Id) -> crate::Result<(StoredRun, i64)> {
+    let (_, text) = read::text(path, Some(id))?;
+    let head = read::parse(path, &text, RunHead::from_json)?;
+    let modified = fs::metadata(path).and_then(|about| about.modified());
+    let stored = modified.ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+    Ok((stored_run(id, head), i64::try_from(stored.as_nanos()).unwrap_or(i64::MAX)))
+}
+
+/// What lists show of a run.
+pub fn stored_run(id: &Id, head: RunHead) -> StoredRun {
+    let threads = threads(&head);
+    let (commit, dirty) = head.subject.git.map(|git| (git.commit, git.dirty)).unzip();
+    StoredRun {
+        id: id.as_str().to_owned(),
+        created: head.created,
+        subject: head.subject.name,
+        subject_version: head.subject.version,
+        commit,
+        dirty,
+        profile: head.subject.build.map(|build| build.profile),
+        machine_key: head.environment.machine.machine_key,
+        workload: head.workload.name,
+        models: head.models.into_iter().map(|model| model.name).collect(),
+        threads,
+        decode_tokens_per_s: None,
+        interrupted: head.interrupted,
+        failures: head.failures.len() as u64,
+        schema_version: head.version,
+        tags: Vec::new(),
+        path: String::new(),
+    }
+}
+
+/// As it was asked for, or as all rows that tell have it.
+fn threads(head: &RunHead) -> Option<u64> {
+    if let Some(asked) = head.workload.parameters.get("threads") {
+        return asked.parse().ok();
+    }
+    let mut of_rows = head.rows.iter().filter_map(|row| row.threads);
+    let first = of_rows.next()?;
+    of_rows.all(|threads| threads == first).then_some(first)
+}
+
+/// Files below a folder of `runs`, as paths from the root of the store; or the thing itself, where it is no such folder.
+fn contents(files: &Files, name: &str) -> crate::Result<BTreeSet<String>> {
+    let is_folder = name.len() == 2 && name.bytes().all(crate::id::is_digit) && files.folder(name).is_dir();
+    if !is_folder {
+        return Ok(BTreeSet::from([format!("runs/{name}")]));
+    }
+    Ok(names(&files.folder(name))?.into_iter().map(|file| format!("runs/{name}/{file}")).collect())
+}
+
+/// Names in a folder, without hidden ones; none where there is no folder.
+fn names(folder: &Path) -> crate::Result<BTreeSet<String>> {
+    let failed = |error: io::Error| Error::io("cannot read", folder, &error);
+    let mut names = BTreeSet::new();
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        files => {
+            for file in files.map_err(failed)? {
+                let name = file.map_err(failed)?.file_name().to_string_lossy().into_owned();
+                if !name.starts_with('.') {
+                    names.insert(name);
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// What changes with the contents of a folder.
+struct Stamp {
+    text: String,
+    /// The last change that it tells of.
+    changed: SystemTime,
+}
+
+impl Stamp {
+    fn of(about: &Metadata) -> Self {
+        let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let since = |at: SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mut text = format!("{}", since(modified).as_nanos());
+        let mut changed = modified;
+        // Programs that copy folders set their times back; this one cannot be set.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            text.push_str(&format!(" {}.{:09} {}", about.ctime(), about.ctime_nsec(), about.ino()));
+            let second = Duration::from_secs(u64::try_from(about.ctime()).unwrap_or_default() + 1);
+            changed = changed.max(SystemTime::UNIX_EPOCH + second);
+        }
+        text.push_str(if about.is_dir() { "" } else { " file" });
+        changed = changed.max(modified);
+        Self { text, changed }
+    }
+
+    /// The stamp of a folder that was read from `begin` on; empty where it may stay the same over a further change.
+    fn trusted(&self, begin: SystemTime) -> String {
+        let is_settled = begin.duration_since(self.changed).is_ok_and(|age| age > SETTLED);
+        if is_settled { self.text.clone() } else { String::new() }
+    }
+}
+
+/// What changes when a file may be sound after all, by its contents or because this program knows more versions.
+fn fault_stamp(path: &Path) -> String {
+    let about = fs::metadata(path).map(|about| format!("{} {}", about.len(), Stamp::of(&about).text));
+    format!("{} {}", record::RUN_VERSION, about.unwrap_or_default())
+}

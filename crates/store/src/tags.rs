@@ -1,0 +1,126 @@
+//! Names that people give to runs: a file for each, which holds the id.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use record::StoreFault;
+
+use crate::files::Files;
+use crate::id::is_digit;
+use crate::write;
+use crate::{Error, ErrorKind, Id, Result};
+
+/// The longest name.
+const MOST_LETTERS: usize = 100;
+/// Digits from which on a word is taken for the beginning of an id.
+pub const LEAST_DIGITS: usize = 4;
+
+/// Why a name cannot be a tag.
+pub fn check(name: &str) -> Result<()> {
+    let why = if name.is_empty() || name.len() > MOST_LETTERS {
+        format!("a tag has from 1 to {MOST_LETTERS} letters")
+    } else if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) {
+        "a tag is made of letters from a to z, digits, `.`, `_` and `-`".to_owned()
+    } else if name.starts_with(['.', '-']) || name.ends_with('.') {
+        "a tag begins with a letter, a digit or `_`, and does not end with `.`".to_owned()
+    } else if name.ends_with(".json") || name.ends_with(".zst") {
+        "it would be taken for a file".to_owned()
+    } else if is_beginning(&name.to_ascii_lowercase()) {
+        "it would be taken for the beginning of an id".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorKind::BadName, format!("`{name}` cannot be a tag: {why}")))
+}
+
+/// Whether a word may be the beginning of an id.
+pub fn is_beginning(word: &str) -> bool {
+    word.len() >= LEAST_DIGITS && word.bytes().all(is_digit)
+}
+
+/// The run that a tag names; `None`: there is no such tag.
+pub fn get(files: &Files, name: &str) -> Result<Option<Id>> {
+    if check(name).is_err() {
+        return Ok(None);
+    }
+    let path = files.tags().join(name);
+    let text = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|error| Error::io("cannot read", &path, &error))?,
+    };
+    let id = std::str::from_utf8(&text).ok().and_then(|text| Id::parse(text.trim_ascii()));
+    id.map(Some).ok_or_else(|| Error::corrupt(&path, "the tag holds no id"))
+}
+
+/// All tags, and what else is in their folder.
+pub fn all(files: &Files) -> Result<(BTreeMap<String, Id>, Vec<StoreFault>)> {
+    let folder = files.tags();
+    let (mut tags, mut faults) = (BTreeMap::new(), Vec::new());
+    let names = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((tags, faults)),
+        names => names.map_err(|error| Error::io("cannot read", &folder, &error))?,
+    };
+    for file in names {
+        let file = file.map_err(|error| Error::io("cannot read", &folder, &error))?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
+        match check(&name).and_then(|()| get(files, &name)) {
+            Ok(Some(id)) => drop(tags.insert(name, id)),
+            Ok(None) => {}
+            Err(error) => {
+                faults.push(StoreFault { path: file.path().display().to_string(), message: error.to_string() });
+            }
+        }
+    }
+    Ok((tags, faults))
+}
+
+/// Lets a tag name a run.
+pub fn set(files: &Files, name: &str, id: &Id) -> Result<()> {
+    check(name)?;
+    write::put(files, &files.tags().join(name), format!("{id}\n").as_bytes())
+}
+
+/// Takes a tag away.
+pub fn unset(files: &Files, name: &str) -> Result<()> {
+    let missing = || Error::new(ErrorKind::NotFound, format!("no tag is called `{name}`"));
+    check(name).map_err(|_| missing())?;
+    match write::remove(&files.tags().join(name)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(missing()),
+        done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_mean_something_else_are_refused() {
+        for good in ["baseline", "v1.2", "a", "abc", "before_fix-2", "cafe-1", "0.1"] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        let long = "x".repeat(MOST_LETTERS + 1);
+        for bad in [
+            "",
+            "cafe",
+            "CAFE",
+            "1234",
+            ".hidden",
+            "-x",
+            "a/b",
+            "a\\b",
+            "..",
+            "a.json",
+            "a.json.zst",
+            "ä",
+            "a b",
+            &long,
+        ] {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The store through its public face.
+
+mod samples;
+mod selectors;
