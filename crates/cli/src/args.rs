@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+mod export;
 mod generate;
 mod history;
 mod quantize;
@@ -10,6 +11,7 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
+pub use export::{Export, What as ExportWhat};
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use quantize::Quantize;
@@ -24,6 +26,8 @@ pub enum Command {
     Demo(Demo),
     /// Examine the machine.
     Doctor(Doctor),
+    /// Write a run for other programs.
+    Export(Export),
     /// Let a model go on from a text.
     Generate(Box<Generate>),
     /// List the runs that are kept, or change that.
@@ -97,6 +101,7 @@ enum Sub {
     Generate(Box<Generate>),
     Quantize(Quantize),
     History(Box<History>),
+    Export(Export),
     Doctor(Doctor),
 }
 
@@ -112,6 +117,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match Line::try_parse_from(words) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
+        Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),

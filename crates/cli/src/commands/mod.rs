@@ -2,6 +2,7 @@
 
 pub mod demo;
 pub mod doctor;
+pub mod export;
 pub mod generate;
 pub mod history;
 pub mod interrupt;
