@@ -9,8 +9,8 @@ use std::hash::Hash;
 use record::{Profile, Scope};
 use serde_json::{Map, Value, json};
 
-use super::picture::{Edge, Picture, Track};
-use super::{figures, names};
+use super::picture::{Edge, Picture, Slice, Track};
+use super::{figures, names, with_list};
 
 /// The version of processed profiles that is written; the viewer brings it up to its own.
 const VERSION: u64 = 61;
@@ -28,15 +28,14 @@ const PROCESS: &str = "1";
 pub(super) fn write(picture: &Picture, profile: &Profile, tool: &str) -> String {
     let mut strings = Table::default();
     let mut shared = tables(profile, &mut strings);
-    let threads: Vec<Value> = picture
-        .tracks
-        .iter()
-        .zip(1_u64..)
-        .map(|(track, tid)| thread(picture, profile, (track, tid), &mut strings))
-        .collect();
+    // Slices of a scope have the same figures: they are written once.
+    let marked = |scope| Marked { name: strings.place(names::shown(scope)), payload: payload(scope).to_string() };
+    let marked: Vec<Marked> = profile.scopes.iter().map(marked).collect();
+    let threads: Vec<String> =
+        picture.tracks.iter().zip(1_u64..).map(|(track, tid)| thread(picture, (track, tid), &marked)).collect();
     shared.insert("stringArray".to_owned(), json!(strings.list));
-    let file = json!({ "meta": meta(picture, tool), "libs": [], "shared": shared, "threads": threads });
-    format!("{file}\n")
+    let head = json!({ "meta": meta(picture, tool), "libs": [], "shared": shared });
+    with_list(&head, "threads", &threads) + "\n"
 }
 
 /// Things that are written once and then named by their place.
@@ -174,9 +173,9 @@ fn tables(profile: &Profile, strings: &mut Table<String>) -> Map<String, Value> 
     tables.as_object().cloned().unwrap_or_default()
 }
 
-fn thread(picture: &Picture, profile: &Profile, (track, tid): (&Track, u64), strings: &mut Table<String>) -> Value {
+fn thread(picture: &Picture, (track, tid): (&Track, u64), marked: &[Marked]) -> String {
     let end = track.slices.iter().map(|slice| slice.end_ns).max().unwrap_or(0);
-    json!({
+    let mut head = json!({
         "name": track.name,
         "processName": picture.title,
         "processType": "default",
@@ -190,8 +189,10 @@ fn thread(picture: &Picture, profile: &Profile, (track, tid): (&Track, u64), str
         "pausedRanges": [],
         "showMarkersInTimeline": picture.has_calls,
         "samples": samples(track),
-        "markers": markers(track, profile, strings),
     })
+    .to_string();
+    head.truncate(head.len() - 1);
+    format!("{head},\"markers\":{}}}", markers(track, marked))
 }
 
 /// A sample for each stretch of time in which the innermost slice is the same; none is innermost between slices.
@@ -227,18 +228,27 @@ fn samples(track: &Track) -> Value {
     })
 }
 
-fn markers(track: &Track, profile: &Profile, strings: &mut Table<String>) -> Value {
-    let scopes = || track.slices.iter().map(|slice| &profile.scopes[slice.scope]);
+fn markers(track: &Track, marked: &[Marked]) -> String {
+    let of = |slice: &Slice| &marked[slice.scope];
     let count = track.slices.len();
-    json!({
+    let head = json!({
         "length": count,
-        "name": scopes().map(|scope| strings.place(names::shown(scope))).collect::<Vec<_>>(),
+        "name": track.slices.iter().map(|slice| of(slice).name).collect::<Vec<_>>(),
         "startTime": track.slices.iter().map(|slice| millis(slice.start_ns)).collect::<Vec<_>>(),
         "endTime": track.slices.iter().map(|slice| millis(slice.end_ns)).collect::<Vec<_>>(),
         "phase": vec![INTERVAL; count],
         "category": vec![SCOPE; count],
-        "data": scopes().map(payload).collect::<Vec<_>>(),
-    })
+    });
+    let payloads: Vec<&str> = track.slices.iter().map(|slice| of(slice).payload.as_str()).collect();
+    with_list(&head, "data", &payloads)
+}
+
+/// What the markers of a scope have in common.
+struct Marked {
+    /// The place of the name among the strings.
+    name: usize,
+    /// Its figures, as JSON.
+    payload: String,
 }
 
 fn payload(scope: &Scope) -> Value {

@@ -112,3 +112,18 @@ fn profile(run: &Run) -> Result<&Profile, String> {
     }
     Ok(profile)
 }
+
+/// An object of JSON with one more field, a list whose elements are written already: as values, a long timeline would take
+/// gigabytes.
+fn with_list(head: &serde_json::Value, field: &str, elements: &[impl AsRef<str>]) -> String {
+    let mut text = head.to_string();
+    // What closes the object comes behind the list.
+    text.truncate(text.len() - 1);
+    text.push_str(&format!(",\"{field}\":["));
+    for (at, element) in elements.iter().enumerate() {
+        text.push_str(if at == 0 { "" } else { "," });
+        text.push_str(element.as_ref());
+    }
+    text.push_str("]}");
+    text
+}

@@ -5,31 +5,30 @@ use std::collections::HashMap;
 use record::{Profile, Scope};
 use serde_json::{Value, json};
 
-use super::names;
 use super::picture::{Edge, Picture, Track};
 use super::tree::Tree;
+use super::{names, with_list};
 
 /// What tells the reader which format it is; nobody fetches it.
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
-/// A timeline as events, the merged tree as weighted stacks.
+/// A timeline as events, the merged tree as weighted stacks. Events are many: they are written one by one.
 pub(super) fn write(picture: &Picture, profile: &Profile, tool: &str) -> String {
     let frames = Frames::new(profile);
-    let profiles: Vec<Value> = if picture.has_calls {
+    let profiles: Vec<String> = if picture.has_calls {
         picture.tracks.iter().map(|track| evented(track, &frames)).collect()
     } else {
-        picture.tracks.iter().map(|track| sampled(track, profile, &frames)).collect()
+        picture.tracks.iter().map(|track| sampled(track, profile, &frames).to_string()).collect()
     };
-    let file = json!({
+    let head = json!({
         "$schema": SCHEMA,
         "name": picture.title,
         "exporter": tool,
         "activeProfileIndex": 0,
         "note": picture.note,
         "shared": { "frames": frames.list },
-        "profiles": profiles,
     });
-    format!("{file}\n")
+    with_list(&head, "profiles", &profiles) + "\n"
 }
 
 /// Frames are places in the source, whoever calls them; one stands for all paths that end there.
@@ -67,21 +66,22 @@ fn frame(scope: &Scope) -> Value {
     }
 }
 
-fn evented(track: &Track, frames: &Frames) -> Value {
-    let event = |edge| match edge {
-        Edge::Open(slice) => json!({ "type": "O", "frame": frames.of[slice.scope], "at": slice.start_ns }),
-        Edge::Close(slice) => json!({ "type": "C", "frame": frames.of[slice.scope], "at": slice.end_ns }),
-    };
+fn evented(track: &Track, frames: &Frames) -> String {
+    let event = |kind, scope: usize, at: u64| format!(r#"{{"type":"{kind}","frame":{},"at":{at}}}"#, frames.of[scope]);
+    let events = track.edges().into_iter().map(|edge| match edge {
+        Edge::Open(slice) => event('O', slice.scope, slice.start_ns),
+        Edge::Close(slice) => event('C', slice.scope, slice.end_ns),
+    });
     let start = track.slices.first().map_or(0, |slice| slice.start_ns);
     let end = track.slices.iter().map(|slice| slice.end_ns).max().unwrap_or(start);
-    json!({
+    let head = json!({
         "type": "evented",
         "name": track.name,
         "unit": "nanoseconds",
         "startValue": start,
         "endValue": end,
-        "events": track.edges().into_iter().map(event).collect::<Vec<_>>(),
-    })
+    });
+    with_list(&head, "events", &events.collect::<Vec<_>>())
 }
 
 fn sampled(track: &Track, profile: &Profile, frames: &Frames) -> Value {
