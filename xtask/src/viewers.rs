@@ -152,16 +152,16 @@ impl Viewers {
             command.env("PROFILER_CLI_SESSION_DIR", self.folder.join("sessions")).arg(&program).args(words).args(file);
             said(&mut command)
         };
-        ask(&["load", "--session", "hotloop"], Some(self.export(file)))?;
+        let loaded = ask(&["load", "--session", "hotloop"], Some(self.export(file)));
         let answer = |question: &&str| {
             let words: Vec<&str> = question.split_whitespace().chain(["--json", "--session", "hotloop"]).collect();
             let text = ask(&words, None)?;
             serde_json::from_str(&text).map_err(|error| format!("`{question}` answers no JSON: {error}"))
         };
-        let answers = questions.iter().map(answer).collect();
-        // It keeps running until it is told to stop, whatever it answered.
-        ask(&["stop", "hotloop"], None)?;
-        answers
+        let answers = loaded.and_then(|_| questions.iter().map(answer).collect());
+        // It keeps running until it is told to stop, also when it rejects the file; and there may be nothing to stop then.
+        let stopped = ask(&["stop", "hotloop"], None);
+        answers.and_then(|answers| stopped.map(|_| answers))
     }
 }
 
