@@ -1,12 +1,14 @@
 //! What each command does, from its options to the text that it prints.
 
-pub mod demo;
 pub mod doctor;
 pub mod export;
 pub mod generate;
 pub mod history;
 pub mod interrupt;
+pub mod profile;
 pub mod quantize;
+pub mod report;
+pub mod shown;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

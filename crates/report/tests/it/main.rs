@@ -1,3 +1,8 @@
-//! Tests through the public face, a module for each room.
+//! Reports and exports of runs that were made by hand.
 
 mod export;
+mod machine;
+mod originals;
+mod properties;
+mod runs;
+mod snapshots;
