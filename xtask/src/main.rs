@@ -19,6 +19,7 @@ mod packages;
 mod source;
 mod tidy;
 mod toolchain;
+mod viewers;
 
 /// The arguments make no sense, as opposed to a check that failed (1).
 const EXIT_USAGE: u8 = 2;

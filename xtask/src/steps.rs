@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{fuzz, kernels, layers, tidy};
+use crate::{fuzz, kernels, layers, tidy, viewers};
 
 /// One gate. It can fail, and it can be run alone by its name.
 pub struct Step {
@@ -125,6 +125,12 @@ pub static STEPS: &[Step] = &[
             run("cargo bench -p kernels -- --quick"),
             run("cargo bench -p engine -- --quick"),
         ]),
+    },
+    Step {
+        name: "viewers",
+        about: "the programs that exports are for open them: Perfetto, speedscope, the Firefox Profiler (needs Python)",
+        needs_cpp: false,
+        action: Action::Check(viewers::check),
     },
     Step {
         name: "fuzz",

@@ -1,6 +1,8 @@
 //! The arguments of the command line.
 
+mod export;
 mod generate;
+mod history;
 mod profile;
 mod quantize;
 mod report;
@@ -12,7 +14,9 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
+pub use export::{Export, What as ExportWhat};
 pub use generate::Generate;
+pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;
@@ -30,8 +34,12 @@ pub enum Command {
     Report(Report),
     /// Examine the machine.
     Doctor(Doctor),
+    /// Write a run for other programs.
+    Export(Export),
     /// Let a model go on from a text.
     Generate(Box<Generate>),
+    /// List the runs that are kept, or change that.
+    History(Box<History>),
     /// Write a model in another format.
     Quantize(Quantize),
     /// Measure any program.
@@ -90,6 +98,8 @@ enum Sub {
     Generate(Box<Generate>),
     Quantize(Quantize),
     Run(Box<Run>),
+    History(Box<History>),
+    Export(Export),
     Doctor(Doctor),
 }
 
@@ -101,7 +111,9 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match Line::try_parse_from(words) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
+        Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
+        Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
         Ok(Line { command: Some(Sub::Profile(profile)), .. }) => Ok(Command::Profile(profile)),

@@ -4,10 +4,11 @@ mod args;
 mod commands;
 mod subject;
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use args::Command;
+use commands::export::{Exported, Failure};
 
 #[global_allocator]
 static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
@@ -39,7 +40,16 @@ fn main() -> ExitCode {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Export(options)) => export(&options),
         Ok(Command::Generate(options)) => generate(&options),
+        Ok(Command::History(options)) => match commands::history::run(&options) {
+            Ok(output) => {
+                // What was found is worth more than complaints that nobody can be shown.
+                let _ = std::io::stderr().lock().write_all(output.warnings.as_bytes());
+                write(&output.text)
+            }
+            Err(error) => failed(&error),
+        },
         Ok(Command::Quantize(options)) => match commands::quantize::run(&options) {
             Ok(quantisation) if options.json => write(&quantisation.to_json()),
             Ok(quantisation) => write(&report::quantisation_text(&quantisation)),
@@ -94,10 +104,36 @@ fn refuse(error: &str, hint: &str) -> ExitCode {
     ExitCode::from(BAD_INPUT)
 }
 
+/// Says why the store could not do it; what cannot be written is not the fault of the arguments.
+fn failed(error: &store::Error) -> ExitCode {
+    let code = refuse(&error.to_string(), error.hint());
+    let is_input =
+        !matches!(error.kind(), store::ErrorKind::ReadOnly | store::ErrorKind::NoSpace | store::ErrorKind::Io);
+    if is_input { code } else { ExitCode::from(NOT_WRITTEN) }
+}
+
+/// What is exported goes to standard output or to a file, of which standard error tells.
+fn export(options: &args::Export) -> ExitCode {
+    match commands::export::run(options, std::io::stdout().is_terminal()) {
+        Ok(Exported::Output(bytes)) => write(bytes),
+        Ok(Exported::File(said)) => {
+            // The file is there, whether or not it can be told.
+            let _ = std::io::stderr().lock().write_all(said.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Err(Failure::Store(error)) => failed(&error),
+        Err(Failure::Refused(refusal)) => refuse(&refusal.error, refusal.hint),
+        Err(Failure::NotWritten(error)) => {
+            complain(&error);
+            ExitCode::from(NOT_WRITTEN)
+        }
+    }
+}
+
 /// Writes to standard output; a reader that has gone away is no error.
-fn write(text: &str) -> ExitCode {
+fn write(text: impl AsRef<[u8]>) -> ExitCode {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(text.as_ref()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             complain(&format!("cannot write to standard output: {error}"));
             ExitCode::from(NOT_WRITTEN)

@@ -154,19 +154,14 @@ impl Store {
         Ok(listing)
     }
 
-    /// What the index knows of a run; `None`: it is not in the store, or no sound one.
+    /// What lists show of a run that was read, in this store or elsewhere.
     ///
     /// # Errors
-    /// If the folders cannot be read.
-    pub fn entry(&self, id: &Id) -> Result<Option<StoredRun>> {
-        let mut found = self.with_index(|index| {
-            sync::folder(index, &self.files, id.folder())?;
-            Ok(index.list(&Filter::default(), Some(id))?)
-        })?;
-        let Some(mut run) = found.runs.pop() else { return Ok(None) };
-        run.tags = self.tags_of(id)?;
-        run.path = self.files.run(id).display().to_string();
-        Ok(Some(run))
+    /// If the tags cannot be read.
+    pub fn describe(&self, loaded: &Loaded) -> Result<StoredRun> {
+        let head = read::parse(&loaded.path, &loaded.text, record::RunHead::from_json)?;
+        let tags = self.tags_of(&loaded.id)?;
+        Ok(StoredRun { tags, path: loaded.path.display().to_string(), ..sync::stored_run(&loaded.id, head) })
     }
 
     /// The run that a word means: an id, four or more of its first digits, `@latest`, `@previous`, or a tag.
@@ -294,16 +289,13 @@ impl Store {
         Ok(())
     }
 
-    /// Reads all files and makes the index again.
+    /// Reads all files and makes the index again; what that found, without the runs.
     ///
     /// # Errors
     /// If the folders cannot be read.
     pub fn reindex(&self) -> Result<Listing> {
-        self.with_index(|index| {
-            index.clear()?;
-            sync::all(index, &self.files)?;
-            Ok(index.list(&Filter { limit: Some(0), ..Filter::default() }, None)?)
-        })
+        self.with_index(Index::clear)?;
+        self.list(&Filter { limit: Some(0), ..Filter::default() })
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Index>> {

@@ -181,7 +181,8 @@ fn read_head(path: &Path, id: &Id) -> crate::Result<(StoredRun, i64)> {
     Ok((stored_run(id, head), i64::try_from(stored.as_nanos()).unwrap_or(i64::MAX)))
 }
 
-fn stored_run(id: &Id, head: RunHead) -> StoredRun {
+/// What lists show of a run.
+pub fn stored_run(id: &Id, head: RunHead) -> StoredRun {
     let threads = threads(&head);
     let (commit, dirty) = head.subject.git.map(|git| (git.commit, git.dirty)).unzip();
     StoredRun {

@@ -1,5 +1,6 @@
-//! Reports of runs that were made by hand.
+//! Reports and exports of runs that were made by hand.
 
+mod export;
 mod machine;
 mod originals;
 mod properties;

@@ -34,7 +34,7 @@ pub fn run(number: u64) -> Run {
     run.created = format!("2026-01-{:02}T{:02}:{:02}:00Z", 1 + number / 1440 % 28, number / 60 % 24, number % 60);
     run.subject.name = "hotloop".to_owned();
     run.subject.git = Some(Git { commit: format!("{number:040x}"), dirty: number % 2 == 1, ..Git::default() });
-    run.workload.name = if number % 3 == 0 { "deep" } else { "standard" }.to_owned();
+    run.workload.name = if number.is_multiple_of(3) { "deep" } else { "standard" }.to_owned();
     run.workload.parameters.insert("threads".to_owned(), "2".to_owned());
     run.models = vec![Model { name: format!("Tiny-{}.gguf", number % 5), ..Model::default() }];
     run.notes = vec![format!("number {number}")];

@@ -22,7 +22,7 @@ fn what_was_saved_comes_back_byte_for_byte() {
     assert_eq!((listing.runs.len(), listing.matching, listing.faults), (1, 1, vec![]));
     let entry = &listing.runs[0];
     assert_eq!((entry.id.as_str(), entry.threads, entry.dirty), (id.as_str(), Some(2), Some(true)));
-    assert_eq!(store.entry(&id).expect("it is known").as_ref(), Some(entry));
+    assert_eq!(store.describe(&loaded).as_ref(), Ok(entry));
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! `hotloop history`: the runs that are kept.
+
+use record::{HISTORY_SCHEMA, HISTORY_VERSION, History};
+use store::{ErrorKind, Filter, Id, Result, Store};
+
+use super::tool;
+use crate::args;
+use crate::args::HistoryAction as Action;
+
+/// What is printed: `text` is what was asked for, `warnings` tell of files that are not sound.
+#[derive(Debug, Default)]
+pub struct Output {
+    pub text: String,
+    pub warnings: String,
+}
+
+/// Lists runs, or does what was asked with some.
+pub fn run(options: &args::History) -> Result<Output> {
+    let store = options.store.open()?;
+    let text = match &options.action {
+        None => return list(&store, &options.list),
+        Some(Action::Show { run, json }) => show(&store, run, *json)?,
+        Some(Action::Tag { run, name }) => tag(&store, run, name)?,
+        Some(Action::Untag { name }) => {
+            store.untag(name)?;
+            format!("`{name}` is no tag any more\n")
+        }
+        Some(Action::Remove { runs, force }) => remove(&store, runs, *force)?,
+        Some(Action::Reindex) => return reindex(&store),
+        Some(Action::Path) => format!("{}\n", store.path().display()),
+    };
+    Ok(Output { text, ..Output::default() })
+}
+
+fn list(store: &Store, options: &args::HistoryList) -> Result<Output> {
+    let filter = Filter {
+        workload: options.workload.clone(),
+        model: options.model.clone(),
+        commit: options.commit.clone(),
+        tag: options.tag.clone(),
+        since: options.since,
+        limit: Some(options.limit),
+    };
+    let history = document(store, store.list(&filter)?);
+    if options.json {
+        return Ok(Output { text: history.to_json(), ..Output::default() });
+    }
+    Ok(Output { text: report::history_text(&history), warnings: report::history_faults_text(&history) })
+}
+
+fn document(store: &Store, listing: store::Listing) -> History {
+    History {
+        schema: HISTORY_SCHEMA.to_owned(),
+        version: HISTORY_VERSION,
+        tool: tool(),
+        store: store.path().display().to_string(),
+        matching: listing.matching,
+        runs: listing.runs,
+        faults: listing.faults,
+    }
+}
+
+fn show(store: &Store, word: &str, json: bool) -> Result<String> {
+    let loaded = store.load(word)?;
+    if json {
+        return Ok(loaded.text);
+    }
+    let stored = store.describe(&loaded)?;
+    Ok(report::stored_run_text(&stored))
+}
+
+fn tag(store: &Store, word: &str, name: &str) -> Result<String> {
+    let id = store.resolve(word)?;
+    let before = store.tag(name, &id)?.filter(|before| *before != id);
+    let moved = before.map(|before| format!(", no longer {}", before.short())).unwrap_or_default();
+    Ok(format!("`{name}` is {}{moved}\n", id.short()))
+}
+
+/// All are found before the first is removed.
+fn remove(store: &Store, words: &[String], force: bool) -> Result<String> {
+    let ids: Vec<Id> = words.iter().map(|word| store.resolve(word)).collect::<Result<_>>()?;
+    let mut text = String::new();
+    for id in &ids {
+        let tags = if force { store.tags_of(id)? } else { Vec::new() };
+        for tag in &tags {
+            store.untag(tag)?;
+        }
+        match store.remove(id) {
+            // Two words may mean the same run.
+            Err(error) if error.kind() == ErrorKind::NotFound && text.contains(id.as_str()) => continue,
+            removed => removed?,
+        }
+        let tags = if tags.is_empty() { String::new() } else { format!(" and its tags {}", tags.join(", ")) };
+        text.push_str(&format!("removed {id}{tags}\n"));
+    }
+    Ok(text)
+}
+
+fn reindex(store: &Store) -> Result<Output> {
+    let history = document(store, store.reindex()?);
+    let text = format!("{} in the index, {} not sound\n", history.matching, history.faults.len());
+    Ok(Output { text, warnings: report::history_faults_text(&history) })
+}

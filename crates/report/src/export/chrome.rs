@@ -1,0 +1,67 @@
+//! Chrome's Trace Event format, as JSON: Perfetto and `chrome://tracing` open it.
+
+use record::Profile;
+use serde_json::{Value, json};
+
+use super::picture::{Edge, Picture};
+use super::{figures, names};
+
+/// The one process of a picture.
+const PROCESS: u64 = 1;
+const BEGIN: &str = r#""ph":"B""#;
+const END: &str = r#""ph":"E""#;
+/// Of its thread, not of the process.
+const INSTANT: &str = r#""ph":"i","s":"t""#;
+
+/// A line for each event. A slice is two of them, its beginning (`B`) and its end (`E`), and what happens in one nanosecond
+/// stands in its order; one without length is an instant (`i`). A single event with a length (`X`) would be shorter, but then
+/// Perfetto draws a slice without length inside others that begin or end at the same time. As `B` and `E` it is speedscope
+/// that mistakes those.
+pub(super) fn write(picture: &Picture, profile: &Profile) -> String {
+    let mut lines = vec![about("process_name", 0, json!({ "name": picture.title }))];
+    for (track, tid) in picture.tracks.iter().zip(1_u64..) {
+        lines.push(about("thread_name", tid, json!({ "name": track.name })));
+        lines.push(about("thread_sort_index", tid, json!({ "sort_index": tid })));
+    }
+    // What is the same for all slices of a scope is written once.
+    let heads: Vec<String> = profile.scopes.iter().map(|scope| head(scope, picture.has_calls)).collect();
+    let tails: Vec<String> =
+        profile.scopes.iter().map(|scope| format!("\"name\":{}", Value::from(names::shown(scope)))).collect();
+    for (track, tid) in picture.tracks.iter().zip(1_u64..) {
+        let event = |kind, at_ns, head: &str| {
+            format!("{{{kind},\"pid\":{PROCESS},\"tid\":{tid},\"ts\":{},{head}}}", micros(at_ns))
+        };
+        lines.extend(track.edges().into_iter().filter_map(|edge| match edge {
+            Edge::Open(slice) if slice.is_instant() => Some(event(INSTANT, slice.start_ns, &heads[slice.scope])),
+            Edge::Open(slice) => Some(event(BEGIN, slice.start_ns, &heads[slice.scope])),
+            Edge::Close(slice) if slice.is_instant() => None,
+            Edge::Close(slice) => Some(event(END, slice.end_ns, &tails[slice.scope])),
+        }));
+    }
+    let other = json!({ "note": picture.note, "title": picture.title });
+    format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{other},\"traceEvents\":[\n{}\n]}}\n", lines.join(",\n"))
+}
+
+/// An event that says something about a thread or, for thread 0, the process.
+fn about(what: &str, tid: u64, args: Value) -> String {
+    json!({ "ph": "M", "pid": PROCESS, "tid": tid, "name": what, "args": args }).to_string()
+}
+
+/// The fields of a slice that do not depend on its time.
+fn head(scope: &record::Scope, is_call: bool) -> String {
+    let mut args = serde_json::Map::new();
+    args.insert("scope".to_owned(), names::whole(scope).into());
+    args.extend(names::place(scope).map(|place| ("source".to_owned(), place.into())));
+    let known = figures::known(scope).map(|(name, value)| (name.to_owned(), Value::from(value)));
+    if is_call {
+        args.insert("all_calls".to_owned(), Value::Object(known.collect()));
+    } else {
+        args.extend(known);
+    }
+    format!("\"cat\":\"scope\",\"name\":{},\"args\":{}", Value::from(names::shown(scope)), Value::Object(args))
+}
+
+/// Nanoseconds as microseconds, to the last digit.
+fn micros(ns: u64) -> String {
+    format!("{}.{:03}", ns / 1000, ns % 1000)
+}

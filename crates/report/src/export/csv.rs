@@ -1,0 +1,81 @@
+//! Tables for spreadsheets, by RFC 4180. What was not measured is an empty cell.
+
+use record::{Phase, Profile, Run};
+
+use super::{figures, names};
+
+/// A line for each scope path, with every figure.
+pub(super) fn scopes(profile: &Profile) -> String {
+    let mut paths: Vec<String> = Vec::with_capacity(profile.scopes.len());
+    let mut depths: Vec<usize> = Vec::with_capacity(profile.scopes.len());
+    let none = record::Scope::default();
+    let names = figures::figures(&none).into_iter().map(|(name, _)| name.to_owned());
+    let head = ["path", "name", "index", "depth", "file", "line", "is_sampled"].map(str::to_owned);
+    let mut text = line(head.into_iter().chain(names));
+    for scope in &profile.scopes {
+        let (path, depth) = match scope.parent {
+            Some(parent) => (format!("{} > {}", paths[parent], names::shown(scope)), depths[parent] + 1),
+            None => (names::shown(scope), 0),
+        };
+        let index = if scope.is_other_index { "others".to_owned() } else { cell(scope.index) };
+        let cells = [
+            path.clone(),
+            scope.name.clone(),
+            index,
+            depth.to_string(),
+            scope.file.clone(),
+            cell((!scope.file.is_empty()).then_some(scope.line)),
+            scope.is_sampled.to_string(),
+        ];
+        text += &line(cells.into_iter().chain(figures::figures(scope).into_iter().map(|(_, value)| cell(value))));
+        paths.push(path);
+        depths.push(depth);
+    }
+    text
+}
+
+/// A line for each value of each sample; of values that come several to a sample, one for each of them.
+pub(super) fn samples(run: &Run) -> String {
+    let head = ["row", "phase", "arm", "launch", "round", "start_ns", "metric", "unit", "position", "value"];
+    let mut text = line(head.map(str::to_owned).into_iter());
+    for sample in &run.samples {
+        let phase = match sample.phase {
+            Phase::Warmup => "warmup",
+            Phase::Timed => "timed",
+        };
+        let single = sample.values.iter().map(|(metric, value)| (metric, None, *value));
+        let several = sample.series.iter().flat_map(|(metric, values)| {
+            values.iter().enumerate().map(move |(position, value)| (metric, Some(position), *value))
+        });
+        for (metric, position, value) in single.chain(several) {
+            let unit = run.metrics.get(metric).map_or_else(String::new, |metric| metric.unit.clone());
+            let cells = [
+                sample.row.clone(),
+                phase.to_owned(),
+                sample.arm.clone().unwrap_or_default(),
+                sample.launch.to_string(),
+                sample.round.to_string(),
+                sample.start_ns.to_string(),
+                metric.clone(),
+                unit,
+                cell(position),
+                value.to_string(),
+            ];
+            text += &line(cells.into_iter());
+        }
+    }
+    text
+}
+
+fn cell(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    cells.map(|cell| quoted(&cell)).collect::<Vec<_>>().join(",") + "\r\n"
+}
+
+fn quoted(cell: &str) -> String {
+    let is_plain = !cell.contains([',', '"', '\r', '\n']) && cell.trim() == cell;
+    if is_plain { cell.to_owned() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+}

@@ -1,0 +1,201 @@
+//! The runs of a store, as a table and as lines for people.
+
+use record::{History, StoredRun};
+
+use crate::layout::{labelled, wrapped};
+use crate::units::plural;
+
+const HEADINGS: [&str; 8] = ["run", "began (UTC)", "workload", "model", "threads", "commit", "tags", "state"];
+/// Longer cells are cut; `show` has all of them.
+const WIDEST_CELL: usize = 28;
+/// Digits of ids and commits.
+const ID_DIGITS: usize = 12;
+const LABELS: usize = 8;
+
+/// A line for each run, newest first.
+pub fn text(history: &History) -> String {
+    if history.runs.is_empty() {
+        let what = if history.matching == 0 { "no runs" } else { "no runs shown" };
+        return format!("{what} in {}\n", printable(&history.store));
+    }
+    let rows: Vec<[String; 8]> =
+        std::iter::once(HEADINGS.map(str::to_owned)).chain(history.runs.iter().map(row)).collect();
+    let widths: [usize; 8] =
+        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let mut text = String::new();
+    for row in &rows {
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    let shown = history.runs.len() as u64;
+    if shown < history.matching {
+        text.push_str(&format!("\nthe newest {shown} of {}; --limit N shows more\n", plural(history.matching, "run")));
+    }
+    text
+}
+
+fn row(run: &StoredRun) -> [String; 8] {
+    let cells = [
+        beginning(&run.id),
+        began(&run.created),
+        run.workload.clone(),
+        models(run),
+        run.threads.map_or_else(|| "not known".to_owned(), |threads| threads.to_string()),
+        commit(run, beginning),
+        run.tags.join(", "),
+        state(run),
+    ];
+    cells.map(|cell| cut(&printable(&cell)))
+}
+
+/// All that is known of a run without reading it.
+pub fn stored_run_text(run: &StoredRun) -> String {
+    let line = |label: &str, sentence: String| labelled(label, LABELS, &printable(&sentence));
+    let version = run.subject_version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let built = run
+        .profile
+        .as_ref()
+        .map_or_else(|| ", built in a way that is not known".to_owned(), |profile| format!(", built as {profile}"));
+    let threads = run.threads.map(|threads| format!(" on {}", plural(threads, "thread"))).unwrap_or_default();
+    let tags = if run.tags.is_empty() { "none".to_owned() } else { run.tags.join(", ") };
+    line("run", run.id.clone())
+        + &line("began", run.created.clone())
+        + &line("subject", format!("{}{version}{built}", run.subject))
+        + &line("commit", commit(run, str::to_owned))
+        + &line("workload", format!("{}{threads}", run.workload))
+        + &line("model", models(run))
+        + &line("machine", run.machine_key.clone())
+        + &line("state", state(run))
+        + &line("tags", tags)
+        + &line("file", run.path.clone())
+}
+
+/// What is wrong with files of a store, a paragraph for each.
+pub fn faults_text(history: &History) -> String {
+    let paragraphs = history.faults.iter().map(|fault| {
+        let sentence = printable(&format!("warning: {}: {}", fault.path, fault.message));
+        wrapped(&sentence, crate::layout::WIDTH).join("\n  ") + "\n"
+    });
+    paragraphs.collect()
+}
+
+fn beginning(id: &str) -> String {
+    id.chars().take(ID_DIGITS).collect()
+}
+
+/// To the second; as it stands where it is not in UTC.
+fn began(created: &str) -> String {
+    match (created.get(..10), created.get(11..19)) {
+        (Some(date), Some(time)) if created.ends_with('Z') => format!("{date} {time}"),
+        _ => created.to_owned(),
+    }
+}
+
+fn models(run: &StoredRun) -> String {
+    if run.models.is_empty() { "none".to_owned() } else { run.models.join(", ") }
+}
+
+/// With a mark where files differed from it.
+fn commit(run: &StoredRun, shown: fn(&str) -> String) -> String {
+    let Some(commit) = &run.commit else { return "not known".to_owned() };
+    let mark = if run.dirty == Some(true) { "+dirty" } else { "" };
+    format!("{}{mark}", shown(commit))
+}
+
+fn state(run: &StoredRun) -> String {
+    match (run.interrupted, run.failures) {
+        (false, 0) => "complete".to_owned(),
+        (true, 0) => "interrupted".to_owned(),
+        (false, count) => plural(count, "failure"),
+        (true, count) => format!("interrupted, {}", plural(count, "failure")),
+    }
+}
+
+/// Files may come from anywhere: nothing in them moves the cursor.
+fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+fn cut(cell: &str) -> String {
+    if cell.chars().count() <= WIDEST_CELL {
+        return cell.to_owned();
+    }
+    cell.chars().take(WIDEST_CELL - 1).chain(std::iter::once('…')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use record::StoreFault;
+
+    use super::*;
+
+    fn history() -> History {
+        let whole = StoredRun {
+            id: "0123456789abcdef".repeat(4),
+            created: "2026-03-01T12:34:56.789Z".to_owned(),
+            subject: "hotloop".to_owned(),
+            subject_version: Some("0.1.0".to_owned()),
+            commit: Some("fedcba9876543210".to_owned()),
+            dirty: Some(true),
+            profile: Some("release".to_owned()),
+            machine_key: "m-1".to_owned(),
+            workload: "deep".to_owned(),
+            models: vec!["Tiny.gguf".to_owned()],
+            threads: Some(2),
+            tags: vec!["base".to_owned(), "v1".to_owned()],
+            path: "s/runs/01/x".to_owned(),
+            ..StoredRun::default()
+        };
+        let bare = StoredRun {
+            id: "f".repeat(64),
+            created: "2026-02-01T00:00:00+01:00".to_owned(),
+            workload: "\u{1b}[31mred".to_owned(),
+            models: vec!["x".repeat(40)],
+            interrupted: true,
+            failures: 1,
+            ..StoredRun::default()
+        };
+        History { store: "s".to_owned(), matching: 9, runs: vec![whole, bare], ..History::default() }
+    }
+
+    #[test]
+    fn a_line_for_each_run() {
+        let expected = "\
+run           began (UTC)                workload  model                         threads    commit              tags      state
+0123456789ab  2026-03-01 12:34:56        deep      Tiny.gguf                     2          fedcba987654+dirty  base, v1  complete
+ffffffffffff  2026-02-01T00:00:00+01:00  \u{fffd}[31mred  xxxxxxxxxxxxxxxxxxxxxxxxxxx…  not known  not known                     interrupted, 1 failure
+
+the newest 2 of 9 runs; --limit N shows more
+";
+        assert_eq!(text(&history()), expected);
+    }
+
+    #[test]
+    fn nothing_is_said_in_a_line_too() {
+        assert_eq!(text(&History { store: "here".to_owned(), ..History::default() }), "no runs in here\n");
+    }
+
+    #[test]
+    fn one_run_with_all_that_is_known() {
+        let run = &history().runs[0];
+        let text = stored_run_text(run);
+        for part in [
+            &run.id,
+            "hotloop 0.1.0, built as release",
+            "fedcba9876543210+dirty",
+            "deep on 2 threads",
+            "base, v1",
+            &run.path,
+        ] {
+            assert!(text.contains(part), "{part} is missing:\n{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_named() {
+        let fault = StoreFault { path: "s/runs/01/y".to_owned(), message: "no run".to_owned() };
+        let history = History { faults: vec![fault], ..History::default() };
+        assert_eq!(faults_text(&history), "warning: s/runs/01/y: no run\n");
+    }
+}
