@@ -53,10 +53,12 @@ pub enum Means {
     Open,
     /// The one on the disk, or a new one there.
     Disk,
-    /// A new one on the disk, unless the one there is sound.
+    /// A new one on the disk.
     Anew,
     /// One in memory, from what can be read of the one on the disk.
     Memory,
+    /// One in memory, from the files alone.
+    Bare,
 }
 
 /// Why the index could not be worked with.
@@ -126,6 +128,7 @@ impl Index {
     pub fn open(files: &Files, means: Means) -> Outcome<Self> {
         match means {
             Means::Memory => Self::in_memory(files),
+            Means::Bare => Self::empty(),
             // What is not there needs no index on the disk, and is not made by looking at it.
             _ if !files.runs().is_dir() => Self::in_memory(files),
             Means::Anew => Self::anew(files),
@@ -150,26 +153,15 @@ impl Index {
     fn anew(files: &Files) -> Outcome<Self> {
         let path = files.index();
         let held = lock(&files.lock(), File::try_lock)?;
-        // Another process may have done it in the meantime.
-        let is_sound = |index: &Index| {
-            let verdict = index.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-            verdict.is_ok_and(|verdict| verdict == "ok")
-        };
-        let index = match Self::on_disk(&path, None) {
-            Ok(index) if is_sound(&index) => index,
-            broken => {
-                drop(broken);
-                for ending in ["", "-wal", "-shm", "-journal"] {
-                    let mut file = path.clone().into_os_string();
-                    file.push(ending);
-                    match fs::remove_file(&file) {
-                        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Trouble::File(error)),
-                        _ => {}
-                    }
-                }
-                Self::on_disk(&path, None)?
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            let mut file = path.clone().into_os_string();
+            file.push(ending);
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Trouble::File(error)),
+                _ => {}
             }
-        };
+        }
+        let index = Self::on_disk(&path, None)?;
         // From alone to together with others; who comes in between finds a sound file.
         if let Some(held) = &held {
             held.unlock().and_then(|()| held.lock_shared()).map_err(Trouble::File)?;

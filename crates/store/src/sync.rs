@@ -55,7 +55,7 @@ pub fn folder(index: &mut Index, files: &Files, name: &str) -> Outcome<()> {
         examine(files, file, &known, &mut news);
     }
     let is_gone = |file: &String| !there.contains(file) && !files.root().join(file).exists();
-    news.gone_faults = known.faults.keys().filter(|file| is_gone(file)).cloned().collect();
+    news.gone_faults.extend(known.faults.keys().filter(|file| is_gone(file)).cloned());
     news.gone_runs = known.runs.iter().filter(|(_, file)| is_gone(file)).map(|(id, _)| id.clone()).collect();
     if news.are_none(&known) { Ok(()) } else { news.write(index, name) }
 }
