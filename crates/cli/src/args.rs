@@ -161,7 +161,7 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
             let hint = if meant.is_empty() { String::new() } else { format!("; `{meant}` is a command") };
             format!("unknown argument `{}`{hint}", context(ContextKind::InvalidSubcommand))
         }
-        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>'])),
+        ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>', '.'])),
         ErrorKind::InvalidValue => format!("{option} needs a value"),
         ErrorKind::TooManyValues => format!("{option} takes no value: `{}`", typed()),
         ErrorKind::ArgumentConflict if is_option(option) && is_option(context(ContextKind::PriorArg)) => {

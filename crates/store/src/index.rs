@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Between names of models.
 const SEPARATOR: &str = "\u{1f}";
 
+/// The order of lists is an index with all that filters ask for, so that runs which do not pass are not looked up: that took
+/// 0.7 s for 100,000 of them.
 const TABLES: &str = "
     CREATE TABLE run(
         id TEXT PRIMARY KEY, created TEXT NOT NULL, created_ns INTEGER, stored_ns INTEGER NOT NULL,
@@ -30,7 +32,7 @@ const TABLES: &str = "
         machine_key TEXT NOT NULL, workload TEXT NOT NULL, models TEXT NOT NULL, threads INTEGER,
         decode_tokens_per_s REAL, interrupted INTEGER NOT NULL, failures INTEGER NOT NULL, schema_version INTEGER NOT NULL
     ) WITHOUT ROWID;
-    CREATE INDEX run_by_time ON run(created_ns DESC, stored_ns DESC, id);
+    CREATE INDEX run_by_time ON run(created_ns DESC, stored_ns DESC, id, workload, models, git_commit);
     CREATE TABLE fault(name TEXT PRIMARY KEY, message TEXT NOT NULL, stamp TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE folder(name TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
 ";
@@ -219,8 +221,10 @@ impl Index {
         let count = format!("SELECT count(*) FROM run WHERE {condition}");
         let matching: i64 = self.connection.query_row(&count, bounds, |row| row.get(0))?;
         let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        // The inner question is answered by the index `run_by_time` alone.
+        let order = "ORDER BY created_ns DESC, stored_ns DESC, id";
         let newest = format!(
-            "SELECT {COLUMNS} FROM run WHERE {condition} ORDER BY created_ns DESC, stored_ns DESC, id LIMIT {limit}"
+            "SELECT {COLUMNS} FROM run WHERE id IN (SELECT id FROM run WHERE {condition} {order} LIMIT {limit}) {order}"
         );
         let runs = self.connection.prepare(&newest)?.query_map(bounds, stored_run)?.collect::<Result<_, _>>()?;
         let mut faults = self.connection.prepare("SELECT name, message FROM fault ORDER BY name")?;

@@ -42,11 +42,11 @@ fn killed_at_any_time_a_writer_leaves_whole_runs() {
     );
     assert_eq!(kept, ids_of(0..3));
     let (mut killed_early, mut killed_late) = (0, 0);
-    for turn in 0..60u64 {
+    for turn in 0..40u64 {
         let first = 10 + turn * 10;
         let mut command = child::command(folder.path(), &format!("save {first} {}", first + 10));
         let mut writer = command.stdout(Stdio::piped()).spawn().expect("it starts");
-        std::thread::sleep(whole.mul_f64(turn as f64 / 30.0).min(Duration::from_millis(400)));
+        std::thread::sleep(whole.mul_f64(turn as f64 / 20.0).min(Duration::from_millis(400)));
         writer.kill().expect("it can be killed");
         let output = writer.wait_with_output().expect("it ended");
         let saved = child::answers(&output.stdout);

@@ -166,7 +166,7 @@ fn flipped_bits_in_a_run_are_seen() {
     let path = store.run_path(&id);
     let whole = fs::read(&path).expect("it is read");
     let text = store.load(id.as_str()).expect("it is whole").text;
-    for at in 0..whole.len() * 8 {
+    for at in (0..whole.len() * 8).step_by(7) {
         let mut bytes = whole.clone();
         bytes[at / 8] ^= 1 << (at % 8);
         fs::write(&path, bytes).expect("it is written");
