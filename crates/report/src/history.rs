@@ -2,7 +2,7 @@
 
 use record::{History, StoredRun};
 
-use crate::layout::{labelled, wrapped};
+use crate::layout::labelled;
 use crate::units::plural;
 
 const HEADINGS: [&str; 8] = ["run", "began (UTC)", "workload", "model", "threads", "commit", "tags", "state"];
@@ -73,13 +73,11 @@ pub fn stored_run_text(run: &StoredRun) -> String {
         + &line("file", run.path.clone())
 }
 
-/// What is wrong with files of a store, a paragraph for each of the first.
+/// What is wrong with files of a store, a line for each of the first.
 pub fn faults_text(history: &History) -> String {
-    let paragraphs = history.faults.iter().take(MOST_FAULTS).map(|fault| {
-        let sentence = printable(&format!("warning: {}: {}", fault.path, fault.message));
-        wrapped(&sentence, crate::layout::WIDTH).join("\n  ") + "\n"
-    });
-    let text: String = paragraphs.collect();
+    let lines = history.faults.iter().take(MOST_FAULTS);
+    let text: String =
+        lines.map(|fault| printable(&format!("warning: {}: {}", fault.path, fault.message)) + "\n").collect();
     match history.faults.len().saturating_sub(MOST_FAULTS) {
         0 => text,
         more => text + &format!("warning: and {} like these; --json has all\n", plural(more as u64, "file")),

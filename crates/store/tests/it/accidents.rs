@@ -86,8 +86,7 @@ fn several_writers_and_readers_at_once() {
         let answers = child::answers(&output.stdout);
         assert!(!answers.is_empty() && answers.iter().all(|answer| answer.starts_with("saved ")), "{answers:?}");
     }
-    let expected: BTreeSet<String> =
-        [0..13, 100..125, 200..225, 300..325].into_iter().flat_map(|numbers| ids_of(numbers)).collect();
+    let expected: BTreeSet<String> = [0..13, 100..125, 200..225, 300..325].into_iter().flat_map(ids_of).collect();
     assert_eq!(listed(&store), expected);
     assert_eq!(listed(&Store::open(folder.path())), expected);
     all_read(&store, &expected);
