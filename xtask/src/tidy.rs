@@ -36,6 +36,7 @@ const UNSAFE_PLACES: &[&str] = &[
     "crates/hotloop-capi",
     "crates/hotloop/src/alloc",
     "crates/hotloop/src/clock",
+    "crates/hotloop/src/environment",
     "crates/hotloop/src/tree",
     "crates/kernels",
 ];

@@ -2,7 +2,9 @@
 
 mod generate;
 mod history;
+mod profile;
 mod quantize;
+mod report;
 mod store;
 
 use std::error::Error as _;
@@ -12,7 +14,9 @@ use clap::{Args, Parser, Subcommand};
 
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
+pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
+pub use report::Report;
 pub use store::StoreOptions;
 
 /// What was asked for.
@@ -20,8 +24,10 @@ pub use store::StoreOptions;
 pub enum Command {
     /// To be told this: help or version.
     Text(String),
-    /// Profile the demonstration.
-    Demo(Demo),
+    /// Measure a model or kernels.
+    Profile(Box<Profile>),
+    /// Show a run.
+    Report(Report),
     /// Examine the machine.
     Doctor(Doctor),
     /// Let a model go on from a text.
@@ -30,28 +36,6 @@ pub enum Command {
     History(Box<History>),
     /// Write a model in another format.
     Quantize(Quantize),
-}
-
-/// How to profile the demonstration.
-#[derive(Debug, PartialEq, Args)]
-pub struct Demo {
-    /// Rows of each ranking.
-    #[arg(long, value_name = "N", help = format!("rows of each ranking (default {TOP})"), default_value_t = TOP,
-        hide_default_value = true, allow_hyphen_values = true, value_parser = whole_number("--top", 1, 10_000))]
-    pub top: usize,
-    /// Tokens to generate.
-    #[arg(long, value_name = "N", help = format!("tokens to generate, at most {MAX_TOKENS} (default {TOKENS})"),
-        default_value_t = TOKENS, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--tokens", 1, MAX_TOKENS))]
-    pub tokens: usize,
-    /// The share of the run that the profiler may take; 0: all that it needs.
-    #[arg(long, value_name = "SHARE", default_value = BUDGET, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = budget,
-        help = format!("the part of the run the profiler may take, in percent; 0 times every call (default {BUDGET})"))]
-    pub budget: f64,
-    /// Whether to keep a timeline.
-    #[arg(long, help = "also keep the last calls of each thread")]
-    pub timeline: bool,
 }
 
 /// How to examine the machine.
@@ -80,30 +64,35 @@ pub struct Doctor {
     name = "hotloop",
     version,
     about = "hotloop: where each token's time and memory go\n\n\
-             Without a command, profiles a built-in demonstration, a toy decoder, and prints the report.",
-    after_help = "Environment:\n  HOTLOOP_CLOCK=os   time by the operating system's clock, not the CPU's counter",
+             Without a command, profiles the bundled model, prints where its time went and keeps the run: as \
+             `hotloop profile standard` does, whose options it takes.",
+    after_help = "Examples:\n  \
+        hotloop                            profile the bundled model\n  \
+        hotloop profile --model FILE       profile a model\n  \
+        hotloop history                    the runs that were kept\n  \
+        hotloop report @latest             show the last one again\n  \
+        hotloop export @latest --to chrome --out trace.json\n\n\
+        `hotloop COMMAND --help` tells more, with examples.",
     args_conflicts_with_subcommands = true,
     args_override_self = true
 )]
 struct Line {
     #[command(flatten)]
-    demo: Demo,
+    what: What,
     #[command(subcommand)]
     command: Option<Sub>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Sub {
+    Profile(Box<Profile>),
+    Report(Report),
     Generate(Box<Generate>),
     Quantize(Quantize),
     History(Box<History>),
     Doctor(Doctor),
 }
 
-const TOP: usize = 12;
-const TOKENS: usize = 600;
-const BUDGET: &str = "1";
-const MAX_TOKENS: usize = 5_000;
 /// More than any machine has CPUs.
 const MAX_THREADS: usize = 4_096;
 
@@ -115,7 +104,11 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
-        Ok(Line { command: None, demo }) => Ok(Command::Demo(demo)),
+        Ok(Line { command: Some(Sub::Profile(profile)), .. }) => Ok(Command::Profile(profile)),
+        Ok(Line { command: Some(Sub::Report(report)), .. }) => Ok(Command::Report(report)),
+        Ok(Line { command: None, what }) => {
+            Ok(Command::Profile(Box::new(Profile { workload: lab::Workload::Standard, what })))
+        }
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Ok(Command::Text(without_brackets(&error.render().to_string())))
         }
@@ -162,14 +155,20 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
             format!("unknown argument `{}`{hint}", context(ContextKind::InvalidSubcommand))
         }
         ErrorKind::MissingRequiredArgument => format!("{} is missing", option.trim_matches(['<', '>', '.'])),
-        ErrorKind::InvalidValue => format!("{option} needs a value"),
+        ErrorKind::InvalidValue => match (context(ContextKind::InvalidValue), error.get(ContextKind::ValidValue)) {
+            ("", _) | (_, None) => format!("{option} needs a value"),
+            (value, Some(ContextValue::Strings(values))) => {
+                format!("{option} takes one of {}, not `{value}`", values.join(", "))
+            }
+            (value, _) => format!("{option} does not take `{value}`"),
+        },
         ErrorKind::TooManyValues => format!("{option} takes no value: `{}`", typed()),
         ErrorKind::ArgumentConflict if is_option(option) && is_option(context(ContextKind::PriorArg)) => {
             let other = context(ContextKind::PriorArg).split([' ', '=']).next().unwrap_or_default();
             format!("`{option}` and `{other}` do not go together")
         }
         ErrorKind::ArgumentConflict => {
-            // Which one it was is not told; the demonstration's options stand before the command.
+            // Which one it was is not told; options of `hotloop` alone stand before the command.
             let first = arguments.iter().find(|argument| argument.starts_with('-'));
             let option = first.and_then(|argument| argument.split('=').next()).unwrap_or_default();
             format!("`{option}` does not go with a command")
@@ -190,11 +189,6 @@ fn whole_number(option: &'static str, least: usize, most: usize) -> impl Fn(&str
     }
 }
 
-fn budget(value: &str) -> Result<f64, String> {
-    let wrong = || format!("--budget takes a number of percent from 0 to 100, not `{value}`");
-    let percent: f64 = value.parse().ok().filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(wrong)?;
-    Ok(percent / 100.0)
-}
 
 #[cfg(test)]
 mod tests {
@@ -209,14 +203,22 @@ mod tests {
         <Line as clap::CommandFactory>::command().debug_assert();
     }
 
+    fn profile(line: &str) -> Profile {
+        match of(line) {
+            Ok(Command::Profile(profile)) => *profile,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
     #[test]
     fn options_are_read() {
-        let usual = Demo { top: TOP, tokens: TOKENS, budget: 0.01, timeline: false };
-        assert_eq!(of(""), Ok(Command::Demo(usual)));
-        let expected = Demo { top: 3, tokens: 9, budget: 0.0, timeline: true };
-        assert_eq!(of("--top 3 --tokens 9 --budget 0 --timeline"), Ok(Command::Demo(expected)));
-        let expected = Demo { top: 3, tokens: 9, budget: 0.02, timeline: false };
-        assert_eq!(of("--top=4 --top=3 --tokens=9 --budget=2"), Ok(Command::Demo(expected)));
+        assert_eq!(profile(""), profile("profile standard"));
+        assert_eq!(profile("--tokens 9 --seed 3"), profile("profile --seed=3 -n 9"));
+        assert_eq!(profile("profile deep").workload, lab::Workload::Deep);
+        let what = profile("--top=4 --top=3 --repeat 2 --warmup 0 --time-budget 1.5 --layout loopos").what;
+        assert_eq!((what.output.shown.top, what.effort.repeat, what.effort.warmup), (3, Some(2), 0));
+        assert_eq!(what.effort.time_budget, Some(std::time::Duration::from_millis(1_500)));
+        assert_eq!(what.output.shown.layout, Layout::Loopos);
         let expected = Doctor { quick: true, json: true, threads: Some(3) };
         assert_eq!(of("doctor --quick --json --threads 3"), Ok(Command::Doctor(expected)));
     }
@@ -240,13 +242,15 @@ mod tests {
             ("--top x", "from 1 to 10000, not `x`"),
             ("--top=", "not ``"),
             ("--tokens 0", "not `0`"),
-            ("--tokens --top", "--tokens takes a whole number from 1 to 5000, not `--top`"),
-            ("--tokens=5001", "from 1 to 5000, not `5001`"),
-            ("--budget 101", "not `101`"),
-            ("--budget -1", "not `-1`"),
-            ("--budget nan", "not `nan`"),
-            ("--timeline=yes", "--timeline takes no value: `--timeline=yes`"),
-            ("profile", "unknown argument `profile`"),
+            ("--tokens --top", "--tokens takes a whole number from 1 to 16777216, not `--top`"),
+            ("--tokens=16777217", "not `16777217`"),
+            ("--time-budget 0", "from 0.1 to 86400, not `0`"),
+            ("--time-budget -1", "not `-1`"),
+            ("--time-budget nan", "not `nan`"),
+            ("--trace=yes", "--trace takes no value: `--trace=yes`"),
+            ("profile fast", "there is no workload `fast`; there are standard, deep, enhanced, memory"),
+            ("profile --layout x", "--layout takes one of hotloop, smallmind, loopos, not `x`"),
+            ("--no-save --tag x", "do not go together"),
             ("docter", "unknown argument `docter`; `doctor` is a command"),
             ("--top-n=3", "unknown argument `--top-n=3`"),
             ("doctor --top 3", "unknown argument `--top`"),

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod subject;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -22,7 +23,18 @@ fn main() -> ExitCode {
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     match args::parse(&arguments) {
         Ok(Command::Text(text)) => write(&text),
-        Ok(Command::Demo(options)) => write(&commands::demo::run(&options)),
+        Ok(Command::Profile(options)) => match commands::profile::run(&options) {
+            Ok(printed) if printed.interrupted => {
+                write(&printed.text);
+                ExitCode::from(commands::interrupt::EXIT_CODE)
+            }
+            Ok(printed) => write(&printed.text),
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
+        Ok(Command::Report(options)) => match commands::report::run(&options) {
+            Ok(text) => write(&text),
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
         Ok(Command::Doctor(options)) => match commands::doctor::run(&options) {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),

@@ -13,6 +13,20 @@ use crate::text;
 #[unsafe(no_mangle)]
 pub static hotloop_active: AtomicU32 = AtomicU32::new(0);
 
+/// Called by the system before `main`: begins where the environment asks for it. In the same module as
+/// [`hotloop_active`], hence in the same object of the static library: whoever reads that has this.
+#[used]
+#[cfg_attr(all(unix, not(target_vendor = "apple")), unsafe(link_section = ".init_array"))]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+#[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+extern "C" fn before_main() {
+    if quietly(profiler::__private::start_if_asked) {
+        hotloop_active.store(1, Relaxed);
+    }
+}
+
 /// `hotloop_config` of hotloop.h.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -1,9 +1,11 @@
 //! Opening and closing scopes: the functions that have to be fast.
 
 use std::mem::ManuallyDrop;
+use std::sync::atomic::AtomicU32;
 
 use profiler::{__private, Scope};
 
+use crate::control::hotloop_active;
 use crate::site::CSite;
 
 /// `hotloop_scope` of hotloop.h.
@@ -15,6 +17,10 @@ pub struct CScope {
 
 const NONE: CScope = CScope { raw: 0 };
 const NO_INDEX: u64 = u64::MAX;
+
+/// Brings in what begins before `main`, also for programs that open scopes without the macros.
+#[used]
+static ACTIVE: &AtomicU32 = &hotloop_active;
 
 /// Opens a scope.
 ///

@@ -109,6 +109,8 @@ static INSTALLED: AtomicBool = AtomicBool::new(false);
 /// Tells the profiler that something other than [`Allocator`] as global allocator counts allocations.
 pub fn allocator_installed() {
     INSTALLED.store(true, Relaxed);
+    #[cfg(all(feature = "enabled", any(unix, windows), not(miri)))]
+    crate::environment::count_allocations_too();
 }
 
 /// Whether allocations are counted: found out by making one and looking whether it was.

@@ -30,7 +30,13 @@
 //! | a timeline | [`Config::timeline`] |
 //! | lower cost | [`Config::budget`]: short scopes are sampled, their counts stay exact |
 //! | a test | [`assert_no_alloc!`], [`assert_allocs!`], [`assert_time!`] |
+//! | a program measured from outside | `hotloop run`, or the variable `HOTLOOP_SNAPSHOT_DIR` (below) |
 //! | a program with `tracing` spans | `tracing_layer()`, feature `tracing` |
+//!
+//! Where the environment has `HOTLOOP_SNAPSHOT_DIR`, a program records from before `main` on, with the default [`Config`],
+//! and writes its snapshot to `<process id>.json` in that folder when it returns from `main` or calls `exit`.
+//! `HOTLOOP_TIMELINE` is the number of calls that each thread's timeline keeps, `HOTLOOP_BUDGET` the profiler's share of the
+//! run in percent, 0 to time every call. What the program itself starts, stops and forgets is as ever.
 //!
 //! Not supported: a child of `fork` that goes on without `exec` must not use the profiler, whose lock another thread of
 //! the parent may have held.
@@ -39,6 +45,8 @@ mod alloc;
 mod assert;
 mod clock;
 mod control;
+#[cfg(all(feature = "enabled", any(unix, windows), not(miri)))]
+mod environment;
 mod report;
 mod scope;
 mod site;
@@ -66,6 +74,8 @@ pub(crate) const ENABLED: bool = cfg!(feature = "enabled");
 pub mod __private {
     pub use crate::alloc::{allocator_installed, count_alloc, count_free, count_realloc};
     pub use crate::assert::{check_allocs, check_no_alloc, check_time};
+    #[cfg(all(feature = "enabled", any(unix, windows), not(miri)))]
+    pub use crate::environment::start_if_asked;
     pub use crate::scope::{Entry, enter, now_ticks, reenter};
     pub use crate::site::Site;
     pub use crate::tree::Profiled;

@@ -56,7 +56,7 @@ pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>))
         schema: DOCTOR_SCHEMA.to_owned(),
         version: DOCTOR_VERSION,
         tool: Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        created: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| rfc3339(since.as_secs())),
+        created: Some(now()),
         quick: options.quick,
         duration_s: start.elapsed().as_secs_f64(),
         machine,
@@ -64,6 +64,11 @@ pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>))
         noise,
         counters,
     })
+}
+
+/// Now, in UTC; the beginning of 1970 where the clock stands before it.
+pub(crate) fn now() -> String {
+    rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
 /// Seconds since 1970 as a date and time in UTC.

@@ -1,7 +1,18 @@
-//! Where things are measured: what the machine is, what it can do, and how quiet it is.
+//! Where things are measured: what the machine is, what it can do, how quiet it is; and what a subject takes for its work.
+//!
+//! The lab knows no engine: it asks a [`Generator`] for tokens, and whoever knows an engine makes one of it.
 
+mod course;
 mod doctor;
+mod generator;
 mod limits;
 pub mod machine;
+mod meter;
+mod run;
+mod workload;
 
+pub use course::{Effort, Watch};
 pub use doctor::{Options, Step, examine};
+pub use generator::{Generator, Models, Room, Use, Which};
+pub use run::{Settings, run};
+pub use workload::{Arithmetic, Task, Workload};

@@ -5,6 +5,7 @@ mod generation;
 mod history;
 mod layout;
 mod quantisation;
+mod run;
 mod units;
 
 pub use doctor::text as doctor_text;
@@ -13,3 +14,6 @@ pub use history::faults_text as history_faults_text;
 pub use history::stored_run_text;
 pub use history::text as history_text;
 pub use quantisation::text as quantisation_text;
+pub use run::{
+    RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, text as run_text,
+};

@@ -44,6 +44,52 @@ pub(crate) fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
+/// A whole number with its thousands apart.
+pub(crate) fn count(number: u64) -> String {
+    let plain = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in plain.chars().enumerate() {
+        if place > 0 && (plain.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count that may be a fraction, such as one per call.
+pub(crate) fn mean_count(value: f64) -> String {
+    let is_whole = value >= 100.0 || value.fract() == 0.0;
+    if is_whole && (0.0..1e15).contains(&value) { count(value.round() as u64) } else { fine_digits(value) }
+}
+
+/// Three digits, of a number that may be very small.
+pub(crate) fn fine_digits(value: f64) -> String {
+    let is_small = value > 0.0 && value < 0.01;
+    if is_small { format!("{value:.0$}", (1.0 - value.log10()).ceil().clamp(0.0, 9.0) as usize) } else { digits(value) }
+}
+
+/// A speed in tokens, without a prefix: people compare them.
+pub(crate) fn tokens_per_s(value: f64) -> String {
+    let number = if value >= 100.0 { mean_count(value) } else { fine_digits(value) };
+    format!("{number} tok/s")
+}
+
+/// A mean number of bytes.
+pub(crate) fn mean_bytes(value: f64) -> String {
+    if value > 0.0 && value < 100.0 { format!("{} B", mean_count(value)) } else { bytes(value.round() as u64) }
+}
+
+/// A whole number of nanoseconds as a duration.
+pub(crate) fn nanos(ns: u64) -> String {
+    if ns == 0 { "0 ns".to_owned() } else { seconds(ns as f64 * 1e-9) }
+}
+
+/// A part of a whole; nothing where there is no whole.
+pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
 /// A frequency.
 pub(crate) fn hertz(hertz: u64) -> String {
     format!("{:.2} GHz", hertz as f64 / 1e9)
@@ -57,6 +103,8 @@ pub(crate) fn plural(count: u64, word: &str) -> String {
 /// Three digits, and never fewer than are whole.
 pub(crate) fn digits(value: f64) -> String {
     match value {
+        _ if !value.is_finite() => "not a number".to_owned(),
+        1e15.. => format!("{value:.2e}"),
         ..9.995 => format!("{value:.2}"),
         ..99.95 => format!("{value:.1}"),
         _ => format!("{value:.0}"),
@@ -82,6 +130,16 @@ mod tests {
             [percent(0.0), percent(0.000_3), percent(0.125), whole_percent(0.98)],
             ["0.0 %", "< 0.1 %", "12.5 %", "98 %"]
         );
+        assert_eq!([count(0), count(999), count(1_000), count(12_345_678)], ["0", "999", "1,000", "12,345,678"]);
+        assert_eq!([mean_count(3.0), mean_count(0.25), mean_count(1234.5)], ["3", "0.25", "1,235"]);
+        assert_eq!(
+            [mean_bytes(0.5), mean_bytes(2048.0), nanos(0), nanos(1500)],
+            ["0.50 B", "2 KiB", "0 ns", "1.50 us"]
+        );
+        assert_eq!([digits(f64::INFINITY), digits(1e300)], ["not a number", "1.00e300"]);
+        assert_eq!([fine_digits(0.001), fine_digits(0.0), fine_digits(0.25)], ["0.0010", "0.00", "0.25"]);
+        assert_eq!([tokens_per_s(10_870.2), tokens_per_s(4.5)], ["10,870 tok/s", "4.50 tok/s"]);
+        assert_eq!([share(1, 4), share(1, 0)], [Some(0.25), None]);
         assert_eq!([hertz(3_640_000_000), plural(1, "core"), plural(2, "core")], ["3.64 GHz", "1 core", "2 cores"]);
     }
 }

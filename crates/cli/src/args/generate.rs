@@ -180,7 +180,7 @@ fn number(option: &'static str, least: f32, most: f32) -> impl Fn(&str) -> Resul
     }
 }
 
-fn cache_type(value: &str) -> Result<engine::CacheType, String> {
+pub(super) fn cache_type(value: &str) -> Result<engine::CacheType, String> {
     let names = || engine::CacheType::ALL.map(engine::CacheType::name).join(", ");
     engine::CacheType::from_name(value).ok_or_else(|| format!("--cache takes one of {}, not `{value}`", names()))
 }

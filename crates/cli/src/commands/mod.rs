@@ -1,11 +1,13 @@
 //! What each command does, from its options to the text that it prints.
 
-pub mod demo;
 pub mod doctor;
 pub mod generate;
 pub mod history;
 pub mod interrupt;
+pub mod profile;
 pub mod quantize;
+pub mod report;
+pub mod shown;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

@@ -45,7 +45,9 @@ impl Default for StateOptions {
 pub struct Memory {
     /// Keys and values.
     pub cache: usize,
-    /// What a pass writes: one arena, and activations in bytes.
+    /// What a pass hands from step to step: the stream, queries, keys and values, the feed-forward network, logits.
+    pub activations: usize,
+    /// What its steps need for themselves: attention on every thread, activations in bytes.
     pub scratch: usize,
     /// Cosines and sines of the positions.
     pub positions: usize,
@@ -165,6 +167,12 @@ impl Plan {
     fn arena(&self) -> usize {
         let whole = |len: usize| len.checked_next_multiple_of(16).unwrap_or(usize::MAX);
         self.lengths().into_iter().map(whole).fold(0, usize::saturating_add)
+    }
+
+    /// The bytes of all parts but the last, which is the attention's own.
+    fn activations(&self) -> usize {
+        let lengths = self.lengths();
+        4 * lengths[..lengths.len() - 1].iter().map(|len| len.next_multiple_of(16)).sum::<usize>()
     }
 
     fn scratch(&self) -> Scratch {
@@ -320,9 +328,11 @@ impl State {
 
     /// The memory it takes.
     pub fn memory(&self) -> Memory {
+        let activations = self.plan.activations();
         Memory {
             cache: self.cache.shape().bytes().unwrap_or(usize::MAX),
-            scratch: self.scratch.bytes(),
+            activations,
+            scratch: self.scratch.bytes() - activations,
             positions: self.rope.as_ref().map_or(0, |table| 4 * table.dims() * table.positions()),
         }
     }

@@ -127,6 +127,12 @@ impl Sampler {
         }
     }
 
+    /// Begins again: chance from its seed, and no token was seen.
+    pub fn restart(&mut self) {
+        self.random = Random::new(self.sampling.seed);
+        self.recent.restart();
+    }
+
     /// The next token. The penalty changes the logits.
     ///
     /// Where logits are +∞, it is the first of these. NaN is not chosen, and −∞ neither, unless there is nothing else: then it is the
@@ -281,6 +287,11 @@ impl Recent {
         let window = sampling.repetition_window * usize::from(used);
         let changed = vec![0; if window > 0 { vocab } else { 0 }];
         Self { vocab, ring: Vec::with_capacity(window), window, next: 0, changed, round: 0 }
+    }
+
+    fn restart(&mut self) {
+        self.ring.clear();
+        self.next = 0;
     }
 
     fn push(&mut self, id: u32) {

@@ -1,6 +1,7 @@
 //! What was recorded, as data.
 
 mod build;
+mod json;
 
 use std::collections::HashMap;
 
@@ -416,5 +417,11 @@ impl Snapshot {
     #[must_use]
     pub fn report(&self, n: usize) -> String {
         crate::report::text(self, n)
+    }
+
+    /// As JSON on one line: what other programs read. What was not measured is absent.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        json::text(self)
     }
 }

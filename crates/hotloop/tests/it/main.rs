@@ -5,6 +5,7 @@
 mod bounds;
 mod budget;
 mod control;
+mod json;
 mod misuse;
 mod pool;
 mod report;

@@ -1,29 +1,29 @@
 //! `hotloop generate`: a model goes on from a text.
 
 mod output;
-mod prompt;
+pub mod prompt;
 mod sequences;
-mod subject;
 
 use std::io::Write;
 use std::time::Instant;
 
-use engine::{Batch, BatchSettings, Compute, Request, Sampling, StateOptions};
+use engine::{Batch, BatchSettings, Compute, LoadOptions, Request, Sampling, StateOptions};
 use record::{
-    GENERATION_SCHEMA, GENERATION_VERSION, Generation, GenerationMemory, GenerationSettings, GenerationSpeed,
+    GENERATION_SCHEMA, GENERATION_VERSION, GeneratingModel, Generation, GenerationMemory, GenerationSettings, GenerationSpeed,
 };
 
-use super::{Refusal, interrupt, tool};
+use super::{PERCENT, Refusal, interrupt, progress, tool};
 use crate::args::Generate;
+use crate::subject::{Named, Subject};
 use output::Output;
 use sequences::Sequences;
-use subject::Subject;
 
 /// Generates: the text goes to `out` as it comes, unless JSON was asked for. The figures, or the JSON.
 pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusal> {
     let text = prompt::text(options)?;
     let compute = compute(options)?;
-    let subject = Subject::load(options, &compute)?;
+    let named = Named { model: options.model.clone(), synthetic: options.synthetic.clone() };
+    let subject = load(options, &named, &compute)?;
     let prompt = prompt::tokens(options, &subject.tokenizer, &text)?;
     let mut batch = batch(options, &subject, &compute, prompt.len())?;
     let mut sequences = Sequences::new(options, &subject.tokenizer, &prompt);
@@ -39,6 +39,20 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusa
         return Err(Refusal { error, hint: "the text is lost; send it somewhere else" });
     }
     Ok(document(options, &compute, &subject, &batch, (sequences, speed)))
+}
+
+/// Reads the model, and shows how far it is.
+fn load(options: &Generate, named: &Named, compute: &Compute) -> Result<Subject, Refusal> {
+    let machine = &options.machine;
+    let bar = progress(PERCENT, "reading weights");
+    let mut show = |done: usize, total: usize| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    };
+    let load = LoadOptions { in_place: machine.in_place, exact: machine.exact, progress: Some(&mut show) };
+    let subject = Subject::load(named, compute, load);
+    bar.finish_and_clear();
+    subject
 }
 
 fn compute(options: &Generate) -> Result<Compute, Refusal> {
@@ -134,7 +148,7 @@ fn document(
         schema: GENERATION_SCHEMA.to_owned(),
         version: GENERATION_VERSION,
         tool: tool(),
-        model: subject.describe(),
+        model: describe(subject),
         settings: GenerationSettings {
             threads: compute.pool.threads() as u64,
             isa: compute.kernels.isa().name().to_owned(),
@@ -157,10 +171,23 @@ fn document(
             weights: subject.weight_bytes() as u64,
             cache: memory.cache as u64,
             cache_per_token: state.cache_bytes_per_token() as u64,
-            scratch: memory.scratch as u64,
+            scratch: (memory.activations + memory.scratch) as u64,
             positions: memory.positions as u64,
             peak_rss: peak_rss(),
         },
+    }
+}
+
+fn describe(subject: &Subject) -> GeneratingModel {
+    let model = subject.describe();
+    GeneratingModel {
+        name: model.name,
+        architecture: model.architecture,
+        active_parameters: model.active_parameters,
+        format: model.format,
+        layers: model.layers,
+        width: model.width,
+        vocab: model.vocab,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The text to go on from, as tokens.
 
 use std::io::{Read, Write};
+use std::path::Path;
 
 use engine::{ChatTemplate, Encode, Message, Prompt, Tokenizer};
 
@@ -28,7 +29,12 @@ pub fn tokens(options: &Generate, tokenizer: &Tokenizer, text: &str) -> Result<V
 
 /// What was asked for, as text: read before a model is, since it may be refused.
 pub fn text(options: &Generate) -> Result<String, Refusal> {
-    let Some(file) = &options.prompt_file else { return Ok(options.prompt.clone().unwrap_or_default()) };
+    Ok(read(options.prompt.as_deref(), options.prompt_file.as_deref())?.unwrap_or_default())
+}
+
+/// A text, or that of a file; nothing where neither was named.
+pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<Option<String>, Refusal> {
+    let Some(file) = file else { return Ok(prompt.map(str::to_owned)) };
     let refused = |error: String| Refusal {
         error: format!("{}: {error}", file.display()),
         hint: "--prompt-file takes a text file in UTF-8",
@@ -40,7 +46,8 @@ pub fn text(options: &Generate) -> Result<String, Refusal> {
     if bytes.len() as u64 > LARGEST {
         return Err(refused(format!("more than {} MiB are too much for a prompt", LARGEST >> 20)));
     }
-    String::from_utf8(bytes).map_err(|error| refused(format!("it is not UTF-8: {}", error.utf8_error())))
+    let text = String::from_utf8(bytes).map_err(|error| refused(format!("it is not UTF-8: {}", error.utf8_error())))?;
+    Ok(Some(text))
 }
 
 /// What the model was trained to see in a chat.

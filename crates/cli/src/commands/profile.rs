@@ -1,0 +1,146 @@
+//! `hotloop profile`, and `hotloop` alone: measures, keeps the run and shows it.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use engine::{Compute, Sampling};
+use indicatif::ProgressBar;
+use lab::machine::Chosen;
+use lab::{Arithmetic, Effort, Settings, Task, Watch, Workload};
+use record::Run;
+
+use super::{PERCENT, Refusal, generate, interrupt, progress, shown, tool};
+use crate::args::{Profile, What};
+use crate::subject::{EngineModels, Named, Ways, this_program};
+
+/// Calls of each thread that a timeline keeps.
+const TIMELINE: usize = 1 << 16;
+
+/// What is printed, and with which code the program ends.
+pub struct Printed {
+    pub text: String,
+    pub interrupted: bool,
+}
+
+/// Measures, keeps and shows.
+pub fn run(options: &Profile) -> Result<Printed, Refusal> {
+    if cfg!(debug_assertions) && !options.what.machine.allow_debug {
+        return Err(Refusal {
+            error: "this program was built for debugging: its speed says nothing about the engine".to_owned(),
+            hint: "build with `cargo build --release`, or measure anyway with --allow-debug: the run is marked",
+        });
+    }
+    let run = measure(options)?;
+    let interrupted = run.interrupted;
+    let output = &options.what.output;
+    let id = if output.no_save { None } else { Some(shown::save(&run, &output.store, output.tag.as_deref())?) };
+    let text = if output.json { run.to_json() } else { shown::text(&run, &output.shown, id.as_ref()) };
+    Ok(Printed { text, interrupted })
+}
+
+fn measure(options: &Profile) -> Result<Run, Refusal> {
+    let what = &options.what;
+    let prompt = generate::prompt::read(what.prompt.as_deref(), what.prompt_file.as_deref())?;
+    let hint = "leave the variable out to use the best that this CPU has";
+    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let machine = &what.machine;
+    let compute = if machine.naive { Compute::naive(machine.threads) } else { Compute::new(machine.threads)? };
+    let named = Named { model: what.model.clone(), synthetic: what.synthetic.clone() };
+    let models = EngineModels { compute: &compute, named, ways: ways(what) };
+    let settings = Settings {
+        task: task(options, prompt, models.named.is_some()),
+        effort: effort(options),
+        limits: !machine.no_limits,
+        chosen,
+        tool: tool(),
+        subject: this_program(),
+        parameters: parameters(what, &compute),
+    };
+    interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
+    let mut watch = Bar(progress(PERCENT, ""));
+    let with = Arithmetic { kernels: compute.kernels, pool: &compute.pool };
+    let run = lab::run(settings, &models, with, &mut watch);
+    watch.0.finish_and_clear();
+    let hint = "`hotloop profile --help` shows what can be asked for";
+    let mut run = run.map_err(|error| Refusal { error, hint })?;
+    for model in &mut run.models {
+        let synthetic = model.name.strip_prefix("synthetic ").map(Named::synthetic);
+        model.weights_blake3 = synthetic.unwrap_or_else(|| models.named.clone()).blake3();
+    }
+    if cfg!(debug_assertions) {
+        run.notes.push("measured with a program that was built for debugging".to_owned());
+    }
+    Ok(run)
+}
+
+fn task(options: &Profile, prompt: Option<String>, has_model: bool) -> Task {
+    let what = &options.what;
+    Task {
+        workload: options.workload,
+        prompt,
+        tokens: what.tokens,
+        seed: what.effort.seed,
+        timeline: what.output.trace.then_some(TIMELINE),
+        has_model,
+    }
+}
+
+fn effort(options: &Profile) -> Effort {
+    let asked = &options.what.effort;
+    let usual = match options.workload {
+        Workload::Standard | Workload::Deep => 5,
+        Workload::Enhanced | Workload::Memory => 10,
+    };
+    Effort {
+        repeat: asked.repeat.map(|repeat| repeat as u64),
+        warmup: asked.warmup as u64,
+        time: asked.time_budget.unwrap_or(Duration::from_secs(usual)),
+    }
+}
+
+fn ways(what: &What) -> Ways {
+    let machine = &what.machine;
+    Ways {
+        cache: machine.cache,
+        in_place: machine.in_place,
+        exact: machine.exact,
+        pooled: !machine.no_pooling,
+        keeps: !machine.no_kv_cache,
+        sampling: Sampling { seed: what.effort.seed, ..Sampling::default() },
+    }
+}
+
+/// What else decides the work: two runs that differ here do not answer the same question.
+fn parameters(what: &What, compute: &Compute) -> BTreeMap<String, String> {
+    let machine = &what.machine;
+    let yes_or_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    let parameters = [
+        ("isa", compute.kernels.isa().name().to_owned()),
+        ("cache", machine.cache.name().to_owned()),
+        ("in_place", yes_or_no(machine.in_place)),
+        ("exact", yes_or_no(machine.exact)),
+        ("kv_cache", yes_or_no(!machine.no_kv_cache)),
+        ("pooling", yes_or_no(!machine.no_pooling)),
+    ];
+    parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Shows how far it is, where somebody looks on.
+struct Bar(ProgressBar);
+
+impl Watch for Bar {
+    fn tell(&mut self, share: f64, what: &str) {
+        // Drawing takes time that would be measured.
+        if !std::io::stderr().is_terminal() {
+            return;
+        }
+        self.0.set_length(100);
+        self.0.set_position((100.0 * share) as u64);
+        self.0.set_message(what.to_owned());
+    }
+
+    fn is_stopped(&self) -> bool {
+        interrupt::asked()
+    }
+}

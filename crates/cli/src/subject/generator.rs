@@ -1,0 +1,140 @@
+//! The engine, as the lab asks for it.
+
+use engine::{CacheType, Compute, Encode, LoadOptions, Sampler, Sampling, State, StateOptions};
+use lab::{Generator, Models, Room, Use, Which};
+use record::{Memory, MemoryPart};
+
+use super::{Named, Subject};
+
+/// How the engine is to compute.
+#[derive(Debug, Clone)]
+pub struct Ways {
+    pub cache: CacheType,
+    pub in_place: bool,
+    pub exact: bool,
+    pub pooled: bool,
+    pub keeps: bool,
+    pub sampling: Sampling,
+}
+
+/// Makes models of the engine.
+pub struct EngineModels<'a> {
+    pub compute: &'a Compute,
+    /// The model that was asked for.
+    pub named: Named,
+    pub ways: Ways,
+}
+
+impl Models for EngineModels<'_> {
+    fn create(&self, which: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String> {
+        let named = match which {
+            Which::Given => self.named.clone(),
+            Which::Small => Named::synthetic("small"),
+            Which::Medium => Named::synthetic("medium"),
+        };
+        let load = LoadOptions { in_place: self.ways.in_place, exact: self.ways.exact, progress: None };
+        let subject = Subject::load(&named, self.compute, load).map_err(|refusal| refusal.error)?;
+        let generator = EngineGenerator::new(self, subject, usage).map_err(|error| error.to_string())?;
+        Ok(Box::new(generator))
+    }
+
+    fn threads(&self) -> usize {
+        self.compute.pool.threads()
+    }
+}
+
+/// One model with the memory of one generation.
+struct EngineGenerator<'a> {
+    compute: &'a Compute,
+    subject: Subject,
+    options: StateOptions,
+    state: State,
+    sampler: Sampler,
+    /// All tokens so far, where keys and values are not kept.
+    tokens: Option<Vec<u32>>,
+}
+
+impl<'a> EngineGenerator<'a> {
+    fn new(models: &EngineModels<'a>, subject: Subject, usage: Use) -> engine::Result<Self> {
+        let (config, ways) = (&subject.model.config, &models.ways);
+        let context = usage.positions.clamp(1, config.context);
+        let options = StateOptions {
+            context: Some(context),
+            cache: ways.cache,
+            pooled: ways.pooled && usage.pooled,
+            ..StateOptions::default()
+        };
+        let state = State::new(&subject.model, models.compute, &options)?;
+        let sampler = Sampler::new(&ways.sampling, config.vocab);
+        let keeps = ways.keeps && usage.keeps;
+        let tokens = (!keeps).then(|| Vec::with_capacity(context));
+        Ok(Self { compute: models.compute, subject, options, state, sampler, tokens })
+    }
+}
+
+impl Generator for EngineGenerator<'_> {
+    fn describe(&self) -> record::Model {
+        self.subject.describe()
+    }
+
+    fn memory(&self) -> Memory {
+        let memory = self.state.memory();
+        let part = |purpose: &str, bytes: usize| MemoryPart {
+            purpose: purpose.to_owned(),
+            bytes: bytes as u64,
+            ..MemoryPart::default()
+        };
+        let in_memory = self.subject.weight_bytes();
+        let weights = MemoryPart { mapped: in_memory == 0, ..part("weights", self.subject.model.weights.bytes()) };
+        Memory {
+            model: self.subject.describe().name,
+            parts: vec![
+                weights,
+                part("kv_cache", memory.cache),
+                part("activations", memory.activations),
+                part("scratch", memory.scratch + memory.positions),
+                part("gradients", 0),
+                part("optimiser", 0),
+            ],
+            cache_per_token_formula: Some(self.state.cache_bytes_per_token() as f64),
+            ..Memory::default()
+        }
+    }
+
+    fn encode(&self, text: &str) -> Result<Vec<u32>, String> {
+        Ok(self.subject.tokenizer.encode(text, Encode { add_special: true, parse_special: false }))
+    }
+
+    fn restart(&mut self) {
+        self.state.truncate(0, 0);
+        self.sampler.restart();
+        if let Some(tokens) = &mut self.tokens {
+            tokens.clear();
+        }
+    }
+
+    fn forward(&mut self, tokens: &[u32]) -> Result<(), String> {
+        let tokens = match &mut self.tokens {
+            None => tokens,
+            Some(all) => {
+                self.state.truncate(0, 0);
+                all.extend_from_slice(tokens);
+                all
+            }
+        };
+        let result = self.subject.model.prefill(self.compute, &mut self.state, 0, tokens);
+        result.map_err(|error| error.to_string())
+    }
+
+    fn choose(&mut self) -> u32 {
+        self.sampler.sample(self.state.logits(0))
+    }
+
+    fn room(&self, positions: usize) -> Result<Room, String> {
+        // One token at a time: then scratch memory does not depend on the number of positions.
+        let options = StateOptions { context: Some(positions), block: 1, ..self.options };
+        let state = State::new(&self.subject.model, self.compute, &options).map_err(|error| error.to_string())?;
+        let memory = state.memory();
+        Ok(Room { other_bytes: memory.positions as u64, held: Box::new(state) })
+    }
+}

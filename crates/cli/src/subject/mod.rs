@@ -1,0 +1,138 @@
+//! What is measured: a model in the engine, and this program.
+
+mod build;
+mod generator;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use engine::{Compute, LoadOptions, Model, Synthetic, SyntheticSource, TensorSource, Tokenizer};
+
+use crate::commands::Refusal;
+
+pub use build::this_program;
+pub use generator::{EngineModels, Ways};
+
+/// The model of whoever names none.
+const BUNDLED: &str = "small";
+
+/// What somebody asked for: a file, random weights, or nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Named {
+    pub model: Option<PathBuf>,
+    pub synthetic: Option<String>,
+}
+
+impl Named {
+    /// Whether a model was named at all.
+    pub fn is_some(&self) -> bool {
+        self.model.is_some() || self.synthetic.is_some()
+    }
+
+    /// Random weights of these sizes.
+    pub fn synthetic(sizes: &str) -> Self {
+        Self { model: None, synthetic: Some(sizes.to_owned()) }
+    }
+
+    fn sizes(&self) -> &str {
+        self.synthetic.as_deref().unwrap_or(BUNDLED)
+    }
+
+    /// As it is shown.
+    pub fn name(&self) -> String {
+        self.model.as_ref().map_or_else(|| format!("synthetic {}", self.sizes()), |file| file.display().to_string())
+    }
+
+    fn open(&self) -> Result<Box<dyn TensorSource>, Refusal> {
+        match &self.model {
+            Some(file) => Ok(engine::open(file)?),
+            None => Ok(Box::new(SyntheticSource::new(Synthetic::parse(self.sizes())?))),
+        }
+    }
+
+    /// BLAKE3 of the file, or of the recipe; `None` where there is no single file.
+    pub fn blake3(&self) -> Option<String> {
+        let Some(file) = &self.model else { return Some(blake3::hash(self.sizes().as_bytes()).to_hex().to_string()) };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(std::fs::File::open(file).ok()?).ok()?;
+        Some(hasher.finalize().to_hex().to_string())
+    }
+}
+
+/// A model that was loaded.
+pub struct Subject {
+    pub model: Model,
+    pub tokenizer: Tokenizer,
+    pub load_s: f64,
+    name: String,
+    format: String,
+    parameters: u64,
+    in_place: bool,
+}
+
+impl Subject {
+    /// The file, the random weights, or the bundled model.
+    pub fn load(named: &Named, compute: &Compute, mut load: LoadOptions<'_>) -> Result<Self, Refusal> {
+        let start = Instant::now();
+        let source = named.open()?;
+        let in_place = load.in_place;
+        let model = Model::load(&*source, compute, &mut load)?;
+        let tokenizer = tokenizer(&*source, &model)?;
+        let (format, parameters) = numbers(&*source)?;
+        let (name, load_s) = (named.name(), start.elapsed().as_secs_f64());
+        Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place })
+    }
+
+    /// For the record.
+    pub fn describe(&self) -> record::Model {
+        let config = &self.model.config;
+        record::Model {
+            name: self.name.clone(),
+            architecture: config.architecture.name().to_owned(),
+            parameters: self.parameters,
+            active_parameters: self.model.weights.active_parameters() as u64,
+            format: self.format.clone(),
+            weight_bytes: self.model.weights.bytes_per_token() as u64,
+            weights_blake3: None,
+            layers: config.layers as u64,
+            width: config.width as u64,
+            heads: config.heads as u64,
+            kv_heads: config.kv_heads as u64,
+            head_dim: config.head_dim as u64,
+            vocab: config.vocab as u64,
+            context: config.context as u64,
+        }
+    }
+
+    /// What its weights take beside the file.
+    pub fn weight_bytes(&self) -> usize {
+        if self.in_place { 0 } else { self.model.weights.bytes() }
+    }
+}
+
+/// The tokens of the file; bytes, where it brings none.
+fn tokenizer(source: &dyn TensorSource, model: &Model) -> Result<Tokenizer, Refusal> {
+    if source.metadata().get("tokenizer.ggml.model").is_none() {
+        return Ok(Tokenizer::bytes(model.config.vocab));
+    }
+    let named = |error: engine::Error| match source.file() {
+        Some(file) => error.in_file(file),
+        None => error,
+    };
+    let tokenizer = Tokenizer::from_metadata(source.metadata()).map_err(named)?;
+    Ok(tokenizer)
+}
+
+/// How most of the weights are written, and how many there are.
+fn numbers(source: &dyn TensorSource) -> Result<(String, u64), Refusal> {
+    let mut bytes = std::collections::BTreeMap::<&'static str, usize>::new();
+    let mut count = 0;
+    for name in source.names() {
+        if let Some(info) = source.info(name)? {
+            *bytes.entry(info.format.name()).or_default() += info.bytes()?;
+            count += info.shape.iter().product::<usize>() as u64;
+        }
+    }
+    let largest = bytes.into_iter().max_by_key(|(_, bytes)| *bytes);
+    Ok((largest.map_or_else(|| "nothing".to_owned(), |(name, _)| name.to_owned()), count))
+}

@@ -1,0 +1,88 @@
+//! What the lab asks of an engine: it knows none.
+
+use std::any::Any;
+
+use record::{Memory, Model};
+
+/// A model that goes on from tokens, one sequence at a time.
+pub trait Generator {
+    /// What it is.
+    fn describe(&self) -> Model;
+
+    /// The memory that it takes, by purpose.
+    fn memory(&self) -> Memory;
+
+    /// The tokens of a text.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    fn encode(&self, text: &str) -> Result<Vec<u32>, String>;
+
+    /// Forgets all tokens, and begins chance again: what follows is the same every time.
+    fn restart(&mut self);
+
+    /// Computes tokens that follow those before.
+    ///
+    /// # Errors
+    /// Why they cannot.
+    fn forward(&mut self, tokens: &[u32]) -> Result<(), String>;
+
+    /// Chooses the token that comes next.
+    fn choose(&mut self) -> u32;
+
+    /// Memory for generations of so many positions; all else that they need is the same for every number of them.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    fn room(&self, positions: usize) -> Result<Room, String>;
+}
+
+/// Memory for generations, to see how much it is.
+pub struct Room {
+    /// The memory.
+    pub held: Box<dyn Any>,
+    /// The part of it that keeps no keys and values, as far as it grows with the positions.
+    pub other_bytes: u64,
+}
+
+/// Which model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The one that was asked for, or the bundled one.
+    Given,
+    /// SmallMind's small one.
+    Small,
+    /// SmallMind's medium one.
+    Medium,
+}
+
+/// How a model is to be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Use {
+    /// Positions that there must be room for.
+    pub positions: usize,
+    /// Whether scratch memory is kept from pass to pass.
+    pub pooled: bool,
+    /// Whether keys and values are kept from token to token.
+    pub keeps: bool,
+}
+
+impl Use {
+    /// As anybody would: everything is kept.
+    #[must_use]
+    pub fn usual(positions: usize) -> Self {
+        Self { positions, pooled: true, keeps: true }
+    }
+}
+
+/// Makes models; how long that takes is measured too.
+pub trait Models {
+    /// A model, ready for its first token.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    fn create(&self, which: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String>;
+
+    /// The threads that models compute on.
+    fn threads(&self) -> usize;
+}

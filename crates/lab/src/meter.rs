@@ -1,0 +1,134 @@
+//! What a piece of work took: time by the clock and by the CPU, and what it allocated.
+
+use std::time::Instant;
+
+use record::{Better, Metric, ProcessUse};
+
+use crate::course::{Taken, WALL};
+
+/// Metrics of samples: name, definition, unit, whether it is exact.
+const METRICS: &[(&str, &str, &str, bool)] = &[
+    (WALL, "from the beginning of the sample to its end, by the clock", "s", false),
+    ("cpu_s", "CPU time of all threads of the process during the sample", "s", false),
+    ("ttft_s", "time to first token: from the prompt to the first token that was chosen", "s", false),
+    ("token_s", "time of each token after the first, from one to the next", "s", false),
+    ("allocs", "allocations in the sample's calls, in a repeat of its own", "count", true),
+    ("alloc_bytes", "bytes allocated in the sample's calls, in a repeat of its own", "bytes", true),
+    ("peak_live_bytes", "the most bytes live above the level before, in a repeat of its own", "bytes", true),
+];
+
+/// What the metrics of samples mean.
+pub(crate) fn metrics() -> impl Iterator<Item = (String, Metric)> {
+    METRICS.iter().map(|(name, definition, unit, exact)| {
+        let metric = Metric {
+            definition: (*definition).to_owned(),
+            unit: (*unit).to_owned(),
+            better: Better::Lower,
+            exact: *exact,
+        };
+        ((*name).to_owned(), metric)
+    })
+}
+
+/// Runs it, and gives its time by the clock and by the CPU.
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Taken) {
+    let cpu = cpu_s();
+    let start = Instant::now();
+    let result = work();
+    let wall = start.elapsed().as_secs_f64();
+    let mut taken = Taken::of(&[(WALL, wall)]);
+    if let Some((before, after)) = cpu.zip(cpu_s()) {
+        taken.values.insert("cpu_s".to_owned(), after - before);
+    }
+    (result, taken)
+}
+
+/// What a piece of work allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Allocated {
+    pub(crate) allocs: u64,
+    pub(crate) bytes: u64,
+    pub(crate) peak_live: u64,
+    /// Not freed again.
+    pub(crate) kept: u64,
+}
+
+impl Allocated {
+    /// Of so many calls; what is live at a time stays the same.
+    pub(crate) fn times(self, calls: u64) -> Self {
+        Self { allocs: self.allocs * calls, bytes: self.bytes * calls, ..self }
+    }
+
+    /// Adds it to what a sample took.
+    pub(crate) fn add_to(self, taken: &mut Taken) {
+        for (name, value) in [("allocs", self.allocs), ("alloc_bytes", self.bytes), ("peak_live_bytes", self.peak_live)]
+        {
+            taken.values.insert(name.to_owned(), value as f64);
+        }
+    }
+}
+
+/// Runs it with the profiler on, and gives what this thread allocated; `None` where allocations are not counted. What was
+/// recorded before is forgotten.
+pub(crate) fn counted(work: impl FnOnce()) -> Option<Allocated> {
+    hotloop::Config::new().percentiles(false).budget(None).start();
+    hotloop::reset();
+    {
+        hotloop::scope!("counted");
+        work();
+    }
+    hotloop::stop();
+    let snapshot = hotloop::snapshot();
+    hotloop::reset();
+    let scope = snapshot.find("counted").filter(|_| snapshot.allocations_counted)?;
+    let total = scope.allocs_total;
+    Some(Allocated {
+        allocs: total.allocs + total.reallocs,
+        bytes: total.alloc_bytes,
+        peak_live: scope.peak_live_bytes,
+        kept: total.alloc_bytes.saturating_sub(total.free_bytes),
+    })
+}
+
+/// CPU time of this process.
+#[cfg(unix)]
+fn cpu_s() -> Option<f64> {
+    use nix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
+    Some(time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
+}
+
+/// Not known here.
+#[cfg(not(unix))]
+fn cpu_s() -> Option<f64> {
+    None
+}
+
+/// What this process took since it began, where the system tells.
+#[cfg(unix)]
+pub(crate) fn process(wall_s: f64) -> ProcessUse {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeVal;
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return ProcessUse { wall_s, ..ProcessUse::default() } };
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
+    let count = |number: i64| u64::try_from(number).ok();
+    // Linux counts kibibytes, others bytes.
+    let unit = if cfg!(target_os = "linux") { 1024 } else { 1 };
+    ProcessUse {
+        wall_s,
+        user_s: Some(seconds(usage.user_time())),
+        system_s: Some(seconds(usage.system_time())),
+        peak_rss_bytes: count(usage.max_rss()).map(|rss| rss * unit),
+        minor_faults: count(usage.minor_page_faults()),
+        major_faults: count(usage.major_page_faults()),
+        voluntary_switches: count(usage.voluntary_context_switches()),
+        involuntary_switches: count(usage.involuntary_context_switches()),
+        ..ProcessUse::default()
+    }
+}
+
+/// What this process took since it began, where the system tells.
+#[cfg(not(unix))]
+pub(crate) fn process(wall_s: f64) -> ProcessUse {
+    ProcessUse { wall_s, ..ProcessUse::default() }
+}

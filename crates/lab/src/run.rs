@@ -1,0 +1,139 @@
+//! A run: the machine, the work, and what came out, as one record.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use record::{Environment, Limits, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool};
+
+use crate::Models;
+use crate::course::{Course, Effort, Watch};
+use crate::doctor::{self, Options, now};
+use crate::machine::{self, Chosen, NoiseWatch, System};
+use crate::meter;
+use crate::workload::{self, Arithmetic, Outcome, Task};
+
+/// The share of the progress that measuring the limits gets.
+const LIMITS: f64 = 0.25;
+/// Variables that change what is measured.
+const VARIABLES: [&str; 3] = ["HOTLOOP_ISA", "HOTLOOP_CLOCK", "HOTLOOP_THREADS"];
+
+/// What to measure, and how.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The work.
+    pub task: Task,
+    /// How often.
+    pub effort: Effort,
+    /// Whether to measure the limits of the machine first, in under three seconds.
+    pub limits: bool,
+    /// The kernels.
+    pub chosen: Chosen,
+    /// Who measures.
+    pub tool: Tool,
+    /// What is measured.
+    pub subject: Subject,
+    /// What else decides the work, by name.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// Shows a part of the progress as a part.
+struct Part<'a> {
+    watch: &'a mut dyn Watch,
+    from: f64,
+}
+
+impl Watch for Part<'_> {
+    fn tell(&mut self, share: f64, what: &str) {
+        self.watch.tell(self.from + (1.0 - self.from) * share, what);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.watch.is_stopped()
+    }
+}
+
+/// Measures, and gives the record of it. Where somebody ended it, the record has what was measured until then.
+///
+/// # Errors
+/// Why it could not be measured.
+pub fn run(
+    settings: Settings,
+    models: &dyn Models,
+    with: Arithmetic<'_>,
+    watch: &mut dyn Watch,
+) -> Result<Run, String> {
+    let (start, created) = (Instant::now(), now());
+    let limits = if settings.limits { measure_limits(&settings, models.threads(), watch)? } else { None };
+    let noise = NoiseWatch::start(&System);
+    let machine = machine::machine(&System, settings.chosen);
+    let from = if limits.is_some() { LIMITS } else { 0.0 };
+    let mut part = Part { watch, from };
+    let mut course = Course::new(settings.effort, &mut part);
+    let outcome = workload::run(&settings.task, models, with, &mut course)?;
+    let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
+    let variables = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let environment = Environment { machine, limits, noise: Some(noise), variables: variables.collect() };
+    let Course { rows, samples, interrupted, .. } = course;
+    let Settings { task, effort, tool, subject, parameters, .. } = settings;
+    let workload = describe(&task, effort, parameters, (&outcome, models.threads()));
+    let notes = outcome.correctness.as_ref().filter(|correctness| correctness.repeats_agree == Some(false));
+    let failures = notes.map(|_| "repeats of the same inference did not generate the same tokens".to_owned());
+    Ok(Run {
+        schema: RUN_SCHEMA.to_owned(),
+        version: RUN_VERSION,
+        tool,
+        created,
+        subject,
+        models: outcome.models,
+        workload,
+        environment,
+        metrics: meter::metrics().collect(),
+        rows,
+        samples,
+        profile: outcome.profile,
+        memory: outcome.memory,
+        process: Some(meter::process(start.elapsed().as_secs_f64())),
+        correctness: outcome.correctness,
+        interrupted,
+        failures: failures.into_iter().collect(),
+        ..Run::default()
+    })
+}
+
+/// The limits that rates are measured by; `None` where somebody ended it before.
+fn measure_limits(settings: &Settings, threads: usize, watch: &mut dyn Watch) -> Result<Option<Limits>, String> {
+    let most = u32::try_from(threads).unwrap_or(u32::MAX);
+    let machine = machine::machine(&System, settings.chosen);
+    // More threads than CPUs take turns: what they can do is what the CPUs can.
+    let options = Options { quick: true, threads: Some(most.min(machine::allowed_cpus(&machine))) };
+    let doctor = doctor::examine(options, settings.chosen, |step| {
+        let share = LIMITS * f64::from(step.done) / f64::from(step.of);
+        watch.tell(share, &format!("what this machine can do: {}", step.what));
+    })?;
+    Ok(Some(doctor.limits))
+}
+
+fn describe(
+    task: &Task,
+    effort: Effort,
+    mut parameters: BTreeMap<String, String>,
+    (outcome, threads): (&Outcome, usize),
+) -> record::Workload {
+    let mut add = |name: &str, value: String| drop(parameters.insert(name.to_owned(), value));
+    add("threads", threads.to_string());
+    add("seed", task.seed.to_string());
+    if let Some(tokens) = outcome.tokens {
+        add("tokens", tokens.to_string());
+    }
+    if let Some(tokens) = outcome.prompt_tokens {
+        add("prompt_tokens", tokens.to_string());
+    }
+    record::Workload {
+        name: task.workload.name().to_owned(),
+        parameters,
+        repeat: effort.repeat,
+        warmup: Some(effort.warmup),
+        time_budget_s: Some(effort.time.as_secs_f64()),
+        prompt_blake3: outcome.prompt_blake3.clone(),
+    }
+}

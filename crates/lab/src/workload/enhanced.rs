@@ -1,0 +1,191 @@
+//! SmallMind's 29 rows: kernels and tensors at their sizes, two models. Each is warmed up and repeated without the profiler; a pass with
+//! scopes, as many calls as SmallMind made, gives the tree.
+
+use std::time::Duration;
+
+use record::{Phase, Row};
+
+use super::inference::{self, Infer, Inference};
+use super::kernel_rows::{self, KernelRow};
+use super::model_rows::{self, Create};
+use super::tokens::{self, Generated};
+use super::{Arithmetic, Outcome, Task, start_profiler, take_profile};
+use crate::course::{Course, Taken, WALL};
+use crate::meter::{counted, timed};
+use crate::{Models, Use, Which};
+
+/// SmallMind's: 25 tokens behind 10 at random.
+const TOKENS: usize = 25;
+const PROMPT: usize = 10;
+/// Rows that are repeated on their own: 21 of kernels and tensors, and creation and inference of two models.
+const REPEATED: u32 = 25;
+
+/// One of the two models.
+struct Subject {
+    which: Which,
+    name: &'static str,
+    create: Create,
+    infer: Infer,
+}
+
+const SUBJECTS: [Subject; 2] = [
+    Subject { which: Which::Small, name: "Model_Small", create: model_rows::SMALL, infer: inference::small },
+    Subject { which: Which::Medium, name: "Model_Medium", create: model_rows::MEDIUM, infer: inference::medium },
+];
+
+pub(super) fn run(
+    task: &Task,
+    models: &dyn Models,
+    with: Arithmetic<'_>,
+    course: &mut Course<'_>,
+) -> Result<Outcome, String> {
+    let mut families = vec![kernel_rows::matmul(with, 64), kernel_rows::gelu(with), kernel_rows::softmax(with)];
+    families.extend(kernel_rows::tensors(with).into_iter().map(|row| vec![row]));
+    let time = course.effort().time / REPEATED;
+    let mut done = 0;
+    let mut next = |course: &mut Course<'_>| {
+        let share = |done: u32| f64::from(done) / f64::from(REPEATED);
+        course.part(share(done), share(done + 1));
+        done += 1;
+    };
+    for rows in &mut families {
+        for row in rows.iter_mut() {
+            next(course);
+            row.measure(course, time)?;
+        }
+        next(course);
+        kernel_rows::measure_together(rows, course, time)?;
+    }
+    let mut outcome = Outcome { prompt_tokens: Some(PROMPT), ..Outcome::default() };
+    let (mut all, tokens) = (Vec::new(), task.tokens.unwrap_or(TOKENS));
+    for subject in &SUBJECTS {
+        next(course);
+        subject.measure_creation(models, tokens, course, time)?;
+        next(course);
+        all.extend(subject.measure_inference(task, models, (course, time), &mut outcome)?);
+    }
+    let mut generated = Generated::default();
+    generated.add(all);
+    outcome.correctness = generated.correctness();
+    outcome.tokens = Some(tokens);
+    outcome.profile = Some(profile(task, models, &mut families)?);
+    for (memory, subject) in outcome.memory.iter_mut().zip(&SUBJECTS) {
+        let generator = models.create(subject.which, Use::usual(PROMPT + tokens))?;
+        let scopes = [subject.part("Creation"), subject.part("Inference")];
+        *memory = model_rows::memory(&*generator, outcome.profile.as_ref(), [&scopes[0], &scopes[1]]);
+    }
+    Ok(outcome)
+}
+
+/// The pass with scopes: one root, below it all of the 29.
+fn profile(task: &Task, models: &dyn Models, families: &mut [Vec<KernelRow<'_>>]) -> Result<record::Profile, String> {
+    let tokens = task.tokens.unwrap_or(TOKENS);
+    start_profiler(task);
+    let worked = (|| -> Result<(), String> {
+        hotloop::scope!("enhanced");
+        families.iter_mut().flatten().for_each(KernelRow::profile);
+        for subject in &SUBJECTS {
+            let mut generator = (subject.create)(models, subject.which, Use::usual(PROMPT + tokens))?;
+            let prompt = tokens::prompt(&Task { prompt: None, ..task.clone() }, &*generator, PROMPT)?;
+            (subject.infer)(&mut *generator, &prompt, tokens)?;
+        }
+        Ok(())
+    })();
+    let profile = take_profile();
+    worked.and(profile)
+}
+
+impl Subject {
+    fn part(&self, part: &str) -> String {
+        format!("{}_{part}", self.name)
+    }
+
+    fn measure_creation(
+        &self,
+        models: &dyn Models,
+        tokens: usize,
+        course: &mut Course<'_>,
+        time: Duration,
+    ) -> Result<(), String> {
+        let name = self.part("Creation");
+        let usage = Use::usual(PROMPT + tokens);
+        let model = Some(models.create(self.which, usage)?.describe().name);
+        let what = "from the recipe to a model that is ready".to_owned();
+        course.row(Row { name: name.clone(), what, model, calls: 1, ..Row::default() });
+        let allocated = counted(|| drop(models.create(self.which, usage)));
+        course.repeat(
+            &name.clone(),
+            time,
+            |_: Phase| (),
+            || {
+                let (generator, mut taken) = timed(|| models.create(self.which, usage));
+                generator?;
+                if let Some(allocated) = allocated {
+                    allocated.add_to(&mut taken);
+                }
+                Ok(vec![(name.clone(), taken)])
+            },
+        )
+    }
+
+    /// The whole inference, its tokens, its passes; what it generated.
+    fn measure_inference(
+        &self,
+        task: &Task,
+        models: &dyn Models,
+        (course, time): (&mut Course<'_>, Duration),
+        outcome: &mut Outcome,
+    ) -> Result<Vec<u32>, String> {
+        let tokens = task.tokens.unwrap_or(TOKENS);
+        let mut generator = models.create(self.which, Use::usual(PROMPT + tokens))?;
+        let prompt = tokens::prompt(&Task { prompt: None, ..task.clone() }, &*generator, PROMPT)?;
+        self.declare(&generator.describe().name, tokens, models.threads(), course);
+        outcome.models.push(generator.describe());
+        outcome.memory.push(generator.memory());
+        outcome.prompt_blake3.get_or_insert_with(|| tokens::hash(&prompt));
+        let mut generated = (self.infer)(&mut *generator, &prompt, tokens)?.tokens;
+        let allocated = counted(|| drop((self.infer)(&mut *generator, &prompt, tokens)));
+        course.repeat(
+            &self.part("Inference"),
+            time,
+            |_: Phase| (),
+            || {
+                let inference = (self.infer)(&mut *generator, &prompt, tokens)?;
+                let mut parts = self.parts(&inference);
+                if let Some(allocated) = allocated {
+                    allocated.add_to(&mut parts[0].1);
+                }
+                generated = inference.tokens;
+                Ok(parts)
+            },
+        )?;
+        Ok(generated)
+    }
+
+    fn declare(&self, model: &str, tokens: usize, threads: usize, course: &mut Course<'_>) {
+        let (inference, token) = (self.part("Inference"), self.part("GenerateToken"));
+        let row = |name: &str, what: String, part_of: Option<&str>, calls: usize, tokens: usize| Row {
+            name: name.to_owned(),
+            what,
+            part_of: part_of.map(str::to_owned),
+            model: Some(model.to_owned()),
+            threads: Some(threads as u64),
+            calls: calls as u64,
+            tokens: Some(tokens as f64),
+            ..Row::default()
+        };
+        let whole = format!("a prompt of {PROMPT} tokens and {tokens} tokens behind it");
+        course.row(row(&inference, whole, None, 1, tokens));
+        course.row(row(&token, "a token, the prompt with the first".to_owned(), Some(&inference), tokens, 1));
+        course.row(row(&self.part("Forward"), "a pass over the weights".to_owned(), Some(&token), tokens, 1));
+    }
+
+    fn parts(&self, inference: &Inference) -> Vec<(String, Taken)> {
+        let tokens = inference.first_s + inference.token_s.iter().sum::<f64>();
+        vec![
+            (self.part("Inference"), inference.whole.clone()),
+            (self.part("GenerateToken"), Taken::of(&[(WALL, tokens)])),
+            (self.part("Forward"), Taken::of(&[(WALL, inference.forward_s)])),
+        ]
+    }
+}

@@ -1,0 +1,99 @@
+//! A model generates, again and again: where the time of a token goes.
+
+use super::{Outcome, Task, inference, model_of, model_rows, start_profiler, take_profile, tokens};
+use crate::course::Course;
+use crate::{Models, Use, Which};
+
+/// SmallMind's: 50 tokens behind 10 at random.
+const TOKENS: usize = 50;
+const PROMPT: usize = 10;
+
+pub(super) fn run(task: &Task, models: &dyn Models, course: &mut Course<'_>) -> Result<Outcome, String> {
+    let which = model_of(task, Which::Given);
+    let own = Names {
+        create: model_rows::STANDARD,
+        infer: inference::standard,
+        creation: "ModelCreation",
+        whole: "InferenceComplete",
+    };
+    start_profiler(task);
+    let worked = {
+        hotloop::scope!("standard");
+        generate(task, models, Plan { which, prompt: PROMPT, tokens: TOKENS, names: own }, course)
+    };
+    let profile = take_profile()?;
+    worked?.outcome(profile, course)
+}
+
+/// The names of a workload's scopes.
+pub(super) struct Names {
+    pub(super) create: model_rows::Create,
+    pub(super) infer: inference::Infer,
+    pub(super) creation: &'static str,
+    pub(super) whole: &'static str,
+}
+
+/// What a model generates.
+pub(super) struct Plan {
+    pub(super) which: Which,
+    /// Random tokens, where no prompt was given.
+    pub(super) prompt: usize,
+    /// Tokens, where no number was given.
+    pub(super) tokens: usize,
+    pub(super) names: Names,
+}
+
+/// A model that has generated.
+pub(super) struct Worked<'a> {
+    generator: Box<dyn crate::Generator + 'a>,
+    generated: tokens::Generated,
+    prompt: Vec<u32>,
+    tokens: usize,
+    scopes: [&'static str; 2],
+}
+
+/// Makes the model and lets it generate.
+pub(super) fn generate<'a>(
+    task: &Task,
+    models: &'a dyn Models,
+    plan: Plan,
+    course: &mut Course<'_>,
+) -> Result<Worked<'a>, String> {
+    let tokens = task.tokens.unwrap_or(plan.tokens);
+    course.tell(0.0, "making the model");
+    // How long the prompt is, only its tokens tell; there are no more of them than bytes, but for one at the beginning.
+    let most = task.prompt.as_ref().map_or(plan.prompt, |text| text.len() + 1);
+    let made = (plan.names.create, plan.which, Use::usual(most + tokens));
+    let mut generator = model_rows::create(models, made, course)?;
+    let prompt = tokens::prompt(task, &*generator, plan.prompt)?;
+    if prompt.is_empty() {
+        return Err("the prompt has no tokens: there is nothing to go on from".to_owned());
+    }
+    let kind = model_rows::Kind {
+        model: generator.describe().name,
+        infer: plan.names.infer,
+        tokens,
+        threads: models.threads(),
+        timeline: task.timeline,
+    };
+    let time = course.effort().time;
+    let generated = model_rows::infer(&mut *generator, &prompt, &kind, course, time)?;
+    Ok(Worked { generator, generated, prompt, tokens, scopes: [plan.names.creation, plan.names.whole] })
+}
+
+impl Worked<'_> {
+    /// What came out, with what the profiler saw.
+    pub(super) fn outcome(self, profile: record::Profile, course: &mut Course<'_>) -> Result<Outcome, String> {
+        let model = self.generator.describe();
+        model_rows::declare_work(course, &profile, &model, ["Prefill", "GenerateToken"]);
+        Ok(Outcome {
+            memory: vec![model_rows::memory(&*self.generator, Some(&profile), self.scopes)],
+            models: vec![model],
+            correctness: self.generated.correctness(),
+            prompt_blake3: Some(tokens::hash(&self.prompt)),
+            prompt_tokens: Some(self.prompt.len()),
+            tokens: Some(self.tokens),
+            profile: Some(profile),
+        })
+    }
+}

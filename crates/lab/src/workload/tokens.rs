@@ -1,0 +1,59 @@
+//! Tokens: to begin with, and to tell whether the same came out.
+
+use record::Correctness;
+
+use super::Task;
+use crate::Generator;
+
+/// The tokens to go on from: those of the text, or so many at random.
+pub(super) fn prompt(task: &Task, generator: &dyn Generator, random: usize) -> Result<Vec<u32>, String> {
+    if let Some(text) = &task.prompt {
+        return generator.encode(text);
+    }
+    let vocab = generator.describe().vocab.max(1);
+    let mut state = task.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let next = || {
+        // SplitMix64: every seed gives its own tokens, the same everywhere.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = state;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 31)) % vocab) as u32
+    };
+    Ok(std::iter::repeat_with(next).take(random).collect())
+}
+
+/// BLAKE3 of ids.
+pub(super) fn hash(tokens: &[u32]) -> String {
+    let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
+    blake3::hash(&bytes).to_hex().to_string()
+}
+
+/// What inferences generated, as it is found out one by one.
+#[derive(Default)]
+pub(super) struct Generated {
+    first: Option<Vec<u32>>,
+    inferences: u64,
+    agree: bool,
+}
+
+impl Generated {
+    /// One more.
+    pub(super) fn add(&mut self, tokens: Vec<u32>) {
+        self.inferences += 1;
+        match &self.first {
+            None => (self.first, self.agree) = (Some(tokens), true),
+            Some(first) => self.agree &= *first == tokens,
+        }
+    }
+
+    /// For the record.
+    pub(super) fn correctness(&self) -> Option<Correctness> {
+        let first = self.first.as_ref()?;
+        Some(Correctness {
+            tokens_blake3: Some(hash(first)),
+            tokens: Some(first.len() as u64),
+            repeats_agree: (self.inferences > 1).then_some(self.agree),
+        })
+    }
+}

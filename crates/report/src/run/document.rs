@@ -1,0 +1,145 @@
+//! What a report says, apart from how it is written: the terminal and Markdown show the same.
+
+/// A whole report.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    pub(super) title: String,
+    /// What makes the figures doubtful, before everything else.
+    pub(super) warnings: Vec<String>,
+    pub(super) sections: Vec<Section>,
+}
+
+/// A part with a heading.
+#[derive(Debug)]
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    /// What is shown, and how it is to be read.
+    pub(super) explanation: String,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A piece of a section.
+#[derive(Debug)]
+pub(super) enum Block {
+    /// A sentence or two.
+    Text(String),
+    /// Names with a sentence each.
+    Facts(Vec<(String, String)>),
+    /// Sentences by number.
+    List(Vec<String>),
+    Table(Table),
+}
+
+/// Rows of cells below headings.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) columns: Vec<Column>,
+    pub(super) rows: Vec<TableRow>,
+}
+
+/// A heading, and the side on which its cells stand.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) heading: String,
+    pub(super) is_text: bool,
+}
+
+/// One row; cells that are missing are empty.
+#[derive(Debug)]
+pub(super) struct TableRow {
+    /// How far its name stands to the right: a part of the row above.
+    pub(super) depth: usize,
+    pub(super) cells: Vec<String>,
+}
+
+impl Section {
+    pub(super) fn new(title: &'static str, explanation: &str) -> Self {
+        Section { title, explanation: explanation.to_owned(), blocks: Vec::new() }
+    }
+
+    pub(super) fn with(mut self, block: Block) -> Self {
+        self.blocks.push(block);
+        self
+    }
+
+    /// With facts, of which those without a sentence are left out.
+    pub(super) fn with_facts<const N: usize>(self, facts: [(&str, Option<String>); N]) -> Self {
+        let known = facts.into_iter().filter_map(|(label, sentence)| Some((label.to_owned(), sentence?)));
+        self.with(Block::Facts(known.collect()))
+    }
+
+    pub(super) fn text(&mut self, sentence: String) {
+        self.blocks.push(Block::Text(sentence));
+    }
+}
+
+impl Table {
+    /// The first column is a name to the left; numbers follow, to the right.
+    pub(super) fn new(headings: &[&str]) -> Self {
+        let column = |(at, heading): (usize, &&str)| Column { heading: printable(heading), is_text: at == 0 };
+        Table { columns: headings.iter().enumerate().map(column).collect(), rows: Vec::new() }
+    }
+
+    /// The last column holds words.
+    pub(super) fn with_words_last(mut self) -> Self {
+        if let Some(column) = self.columns.last_mut() {
+            column.is_text = true;
+        }
+        self
+    }
+
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.row_at(0, cells);
+    }
+
+    pub(super) fn row_at(&mut self, depth: usize, cells: impl IntoIterator<Item = String>) {
+        let mut cells: Vec<String> = cells.into_iter().map(|cell| printable(&cell)).collect();
+        cells.resize(self.columns.len(), String::new());
+        self.rows.push(TableRow { depth, cells });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The columns in which some row has something; names always.
+    pub(super) fn used_columns(&self) -> Vec<usize> {
+        let used = |column: &usize| *column == 0 || self.rows.iter().any(|row| !row.cells[*column].is_empty());
+        (0..self.columns.len()).filter(used).collect()
+    }
+}
+
+/// A text without what would break a line or speak to the terminal.
+pub(super) fn printable(text: &str) -> String {
+    let breaks =
+        |c: char| c.is_control() || ('\u{200e}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c);
+    text.replace(breaks, "?")
+}
+
+/// A name within a sentence.
+pub(super) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "'"))
+}
+
+/// What stands where there is no value.
+pub(super) fn not_measured() -> String {
+    "not measured".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_speaks_to_the_terminal() {
+        assert_eq!(printable("a\x1b[31m\nb\u{202e}"), "a?[31m?b?");
+        assert_eq!(quoted("a`b"), "`a'b`");
+    }
+
+    #[test]
+    fn columns_that_nobody_uses_are_known() {
+        let mut table = Table::new(&["name", "a", "b"]);
+        table.row(["x".to_owned(), String::new(), "1".to_owned()]);
+        assert_eq!(table.used_columns(), [0, 2]);
+    }
+}

@@ -1,0 +1,236 @@
+//! The figures that a model's speed is told by: first token, time per token, prefill, decode, allocations.
+
+use std::collections::HashMap;
+
+use record::{Model, Row};
+
+use super::document::{Block, Section, Table, not_measured};
+use super::limits::{Arithmetic, Roof, Work};
+use super::rows::between;
+use super::view::{CONFIDENCE, Timing, View};
+use crate::units::{count, mean_bytes, mean_count, seconds, tokens_per_s, whole_percent};
+
+/// The rows of one model, by what they are.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Group<'a> {
+    /// As the rows name it.
+    name: Option<&'a str>,
+    pub(super) model: Option<&'a Model>,
+    /// A whole generation.
+    pub(super) generation: Option<&'a Row>,
+    prefill: Option<&'a Row>,
+    decode: Option<&'a Row>,
+    creation: Option<&'a Row>,
+}
+
+/// Tokens per second, and what they could be.
+pub(super) struct Speed {
+    /// Tokens per second of every sample.
+    per_second: Vec<f64>,
+    pub(super) median: f64,
+    /// The least time of one call, and the time that it took.
+    pub(super) roof: Option<Roof>,
+    pub(super) call_s: f64,
+}
+
+impl Speed {
+    pub(super) fn share(&self) -> Option<f64> {
+        let roof = self.roof.as_ref().filter(|_| self.call_s > 0.0)?;
+        Some(roof.seconds / self.call_s)
+    }
+}
+
+pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
+    groups(view).iter().take(view.top).map(|group| section(view, group)).collect()
+}
+
+/// What a row of a model is.
+#[derive(Clone, Copy)]
+enum Role {
+    Generation,
+    Prefill,
+    Decode,
+    Creation,
+}
+
+/// By what was measured of it and by its name.
+fn role(view: &View<'_>, row: &Row) -> Option<Role> {
+    let is_generation =
+        |sample: &&record::Sample| sample.values.contains_key("ttft_s") || sample.series.contains_key("token_s");
+    if view.samples(&row.name).iter().any(is_generation) {
+        return Some(Role::Generation);
+    }
+    let name = row.name.to_lowercase();
+    let ends = [
+        ("inference", Role::Generation),
+        ("prefill", Role::Prefill),
+        ("decode", Role::Decode),
+        ("creation", Role::Creation),
+    ];
+    ends.iter().find(|(end, _)| name.ends_with(end)).map(|(_, role)| *role)
+}
+
+/// The models that text was generated with. A workload that should have some is shown without figures too.
+pub(super) fn groups<'a>(view: &View<'a>) -> Vec<Group<'a>> {
+    let mut places: HashMap<Option<&str>, usize> = HashMap::new();
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for row in &view.run.rows {
+        let Some(role) = role(view, row) else { continue };
+        let name = row.model.as_deref();
+        let place = *places.entry(name).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Group { name, model: view.model(row), ..Group::default() });
+        }
+        groups[place].slot(role).get_or_insert(row);
+    }
+    let is_of_models = ["standard", "deep", "enhanced"].contains(&view.run.workload.name.as_str());
+    if groups.is_empty() && is_of_models {
+        groups.push(Group::default());
+    }
+    groups
+}
+
+impl<'a> Group<'a> {
+    fn slot(&mut self, role: Role) -> &mut Option<&'a Row> {
+        match role {
+            Role::Generation => &mut self.generation,
+            Role::Prefill => &mut self.prefill,
+            Role::Decode => &mut self.decode,
+            Role::Creation => &mut self.creation,
+        }
+    }
+
+    /// Reading the prompt.
+    pub(super) fn prefill(&self, view: &View<'a>) -> Option<Speed> {
+        let asked =
+            ["prompt_tokens", "prompt"].iter().find_map(|name| view.run.workload.parameters.get(*name)?.parse().ok());
+        let tokens: f64 = self.prefill.and_then(|row| row.tokens).or(asked)?;
+        let times = match self.prefill.map(|row| view.per_call(row, "wall_s")).filter(|times| !times.is_empty()) {
+            Some(times) => times,
+            None => compare::sorted(&view.values(&self.generation?.name, "prefill_s")),
+        };
+        speed(tokens, &times, self.roof(view, self.prefill, tokens))
+    }
+
+    /// One token after the other.
+    pub(super) fn decode(&self, view: &View<'a>) -> Option<Speed> {
+        let row = self.decode.filter(|row| !view.per_call(row, "wall_s").is_empty());
+        if let Some(row) = row {
+            let tokens = row.tokens.unwrap_or(1.0);
+            return speed(tokens, &view.per_call(row, "wall_s"), self.roof(view, Some(row), tokens));
+        }
+        let samples = view.samples(&self.generation?.name).iter().filter_map(|sample| sample.series.get("token_s"));
+        let means =
+            samples.filter(|times| !times.is_empty()).map(|times| times.iter().sum::<f64>() / times.len() as f64);
+        speed(1.0, &compare::sorted(&means.collect::<Vec<_>>()), self.roof(view, self.decode, 1.0))
+    }
+
+    /// The least time of a pass: as declared, or all weights read once and multiplied with every token.
+    fn roof(&self, view: &View<'a>, row: Option<&Row>, tokens: f64) -> Option<Roof> {
+        let declared = row.filter(|row| row.flops.is_some() || row.bytes.is_some());
+        let weights = self.model.map(|model| model.weight_bytes as f64);
+        let arithmetic = match row.and_then(|row| row.limited_by.as_deref()) {
+            Some("f32") => Arithmetic::F32,
+            Some("int8") => Arithmetic::Int8,
+            _ => Arithmetic::of(self.model),
+        };
+        let multiplied = self.model.map(|model| 2.0 * model.active_parameters as f64 * tokens);
+        let (flops, bytes) = declared.map_or((multiplied, weights), |row| (row.flops, row.bytes));
+        let working_set = weights.unwrap_or(0.0);
+        view.roof(&Work { flops, bytes, working_set, arithmetic, threads: view.threads(row) })
+    }
+}
+
+fn speed(tokens: f64, times: &[f64], roof: Option<Roof>) -> Option<Speed> {
+    let times: Vec<f64> = times.iter().copied().filter(|time| *time > 0.0).collect();
+    let per_second = compare::sorted(&times.iter().map(|time| tokens / time).collect::<Vec<_>>());
+    let (median, call_s) = (compare::quantile(&per_second, 0.5)?, compare::quantile(&times, 0.5)?);
+    Some(Speed { per_second, median, roof, call_s })
+}
+
+fn section(view: &View<'_>, group: &Group<'_>) -> Section {
+    let mut table = Table::new(&["figure", "value", "95 % interval", "n", "of the limit"]).with_words_last();
+    let generation =
+        |metric: &str| group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, metric)));
+    time_row(&mut table, "time to first token", &generation("ttft_s"));
+    token_rows(&mut table, &group.generation.map_or(Vec::new(), |row| view.series(&row.name, "token_s")));
+    match group.prefill(view) {
+        // Without the number of tokens there is no speed, but a time.
+        None => time_row(&mut table, "prefill", &generation("prefill_s")),
+        prefill => speed_row(&mut table, "prefill", prefill),
+    }
+    speed_row(&mut table, "decode", group.decode(view));
+    time_row(&mut table, "whole generation", &generation("wall_s"));
+    for (name, metric, written) in [
+        ("allocations per token", "allocs", mean_count as fn(f64) -> String),
+        ("bytes per token", "alloc_bytes", mean_bytes),
+    ] {
+        let per_token = per_token(view, group, metric);
+        let value = compare::quantile(&per_token, 0.5).map_or_else(not_measured, written);
+        table.row([name.to_owned(), value, String::new(), counted(per_token.len())]);
+    }
+    if let Some(row) = group.creation {
+        time_row(&mut table, "creating the model", &view.per_call(row, "wall_s"));
+    }
+    let of = group.name.map_or(String::new(), |name| format!("of {}; ", super::document::quoted(name)));
+    let explanation = format!(
+        "{of}medians, unless said otherwise; n: how many were measured; intervals hold for any distribution, fewer than 6 give none"
+    );
+    Section::new("FIGURES", &explanation).with(Block::Table(table))
+}
+
+fn counted(n: usize) -> String {
+    if n == 0 { String::new() } else { count(n as u64) }
+}
+
+fn time_row(table: &mut Table, name: &str, sorted: &[f64]) {
+    let time = Timing::of(sorted);
+    let interval = time.as_ref().map_or_else(String::new, super::rows::interval);
+    table.row([
+        name.to_owned(),
+        time.map_or_else(not_measured, |time| seconds(time.median)),
+        interval,
+        counted(sorted.len()),
+    ]);
+}
+
+/// The quantiles that the number of values allows, and the slowest where it does not allow all.
+fn token_rows(table: &mut Table, sorted: &[f64]) {
+    time_row(table, "time per token, p50", sorted);
+    let Some(slowest) = sorted.last() else { return };
+    for (name, q) in [("time per token, p90", 0.9), ("time per token, p99", 0.99)] {
+        let interval = compare::quantile_interval(sorted, q, CONFIDENCE);
+        let (Some(interval), Some(value)) = (interval, compare::quantile(sorted, q)) else {
+            let name = format!("time per token, slowest of {}", count(sorted.len() as u64));
+            table.row([name, seconds(*slowest), String::new(), counted(sorted.len())]);
+            return;
+        };
+        let interval = between(&seconds(interval.low), &seconds(interval.high));
+        table.row([name.to_owned(), seconds(value), interval, counted(sorted.len())]);
+    }
+}
+
+fn speed_row(table: &mut Table, name: &str, speed: Option<Speed>) {
+    let Some(speed) = speed else { return table.row([name.to_owned(), not_measured()]) };
+    let written = tokens_per_s;
+    let interval = compare::quantile_interval(&speed.per_second, 0.5, CONFIDENCE);
+    let interval =
+        interval.map_or_else(|| "too few".to_owned(), |found| between(&written(found.low), &written(found.high)));
+    let limit = match (speed.share(), &speed.roof) {
+        (Some(share), Some(roof)) => format!("{} of {}, which binds", whole_percent(share), roof.in_words()),
+        _ => not_measured(),
+    };
+    table.row([name.to_owned(), written(speed.median), interval, counted(speed.per_second.len()), limit]);
+}
+
+/// A value of whole generations, divided by the tokens of each.
+fn per_token(view: &View<'_>, group: &Group<'_>, metric: &str) -> Vec<f64> {
+    let Some(row) = group.generation else { return Vec::new() };
+    let values = view.samples(&row.name).iter().filter_map(|sample| {
+        let listed = sample.series.get("token_s").map(|times| times.len() as f64 + 1.0);
+        let tokens =
+            row.tokens.map(|tokens| tokens * row.calls.max(1) as f64).or(listed).filter(|tokens| *tokens > 0.0)?;
+        sample.values.get(metric).map(|value| value / tokens).filter(|value| value.is_finite())
+    });
+    compare::sorted(&values.collect::<Vec<_>>())
+}

@@ -1,0 +1,176 @@
+//! What was run, in words, and what makes its figures doubtful.
+
+use std::collections::BTreeSet;
+
+use record::{Model, Run, Workload};
+
+use super::document::{Section, quoted};
+use crate::units::{bytes, count, plural, seconds};
+
+/// Failures that are named one by one.
+const FAILURES_SHOWN: usize = 8;
+
+pub(super) fn title(run: &Run) -> String {
+    if run.workload.name == "command" && !run.subject.command.is_empty() {
+        return format!("HOTLOOP RUN  {}", run.subject.command.join(" "));
+    }
+    let name = if run.workload.name.is_empty() { "a run" } else { &run.workload.name };
+    format!("HOTLOOP RUN  {name} on {}", subject(run))
+}
+
+fn subject(run: &Run) -> String {
+    let version = run.subject.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
+    match run.subject.name.as_str() {
+        "" => "a program without a name".to_owned(),
+        name => format!("{name}{version}"),
+    }
+}
+
+/// Loud, and before everything else.
+pub(super) fn warnings(run: &Run) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let is_empty = run.samples.is_empty() && run.profile.is_none() && run.process.is_none() && run.memory.is_empty();
+    if is_empty {
+        warnings.push("Nothing was measured.".to_owned());
+    }
+    if run.interrupted {
+        warnings.push("The run was interrupted: less was measured than asked for.".to_owned());
+    }
+    if run.subject.build.as_ref().is_some_and(|build| build.debug_assertions) {
+        warnings
+            .push("This is a debug build: its speed says nothing about the program. Build with --release.".to_owned());
+    }
+    warnings.extend(run.failures.iter().take(FAILURES_SHOWN).map(|failure| format!("Failed: {failure}")));
+    let hidden = run.failures.len().saturating_sub(FAILURES_SHOWN) as u64;
+    if hidden > 0 {
+        warnings.push(format!("Failed: {} more.", count(hidden)));
+    }
+    if run.correctness.as_ref().and_then(|found| found.repeats_agree) == Some(false) {
+        warnings.push("The repeats did not generate the same tokens.".to_owned());
+    }
+    let arms: BTreeSet<&str> = run.samples.iter().filter_map(|sample| sample.arm.as_deref()).collect();
+    if arms.len() > 1 {
+        let arms: Vec<&str> = arms.into_iter().collect();
+        warnings.push(format!("The samples of several arms ({}) are taken together here.", arms.join(", ")));
+    }
+    warnings
+}
+
+pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
+    let models: Vec<String> = run.models.iter().map(model).collect();
+    let command = (!run.subject.command.is_empty()).then(|| run.subject.command.join(" "));
+    let mut section = Section::new("RUN", "").with_facts([
+        ("run", id.map(str::to_owned)),
+        ("when", Some(when(run)).filter(|when| !when.is_empty())),
+        ("workload", Some(workload(&run.workload))),
+        ("asked for", asked(&run.workload)),
+        ("command", command),
+        ("computed", computed(run)),
+        ("written by", Some(format!("{} {}", run.tool.name, run.tool.version)).filter(|tool| tool.len() > 1)),
+    ]);
+    if let Some(super::document::Block::Facts(facts)) = section.blocks.last_mut() {
+        let at = facts.iter().position(|(label, _)| label == "command" || label == "computed" || label == "written by");
+        let at = at.unwrap_or(facts.len());
+        facts.splice(at..at, models.into_iter().map(|sentence| ("model".to_owned(), sentence)));
+    }
+    section
+}
+
+/// `2026-11-15 08:00:00 UTC` of `2026-11-15T08:00:00Z`.
+fn when(run: &Run) -> String {
+    match run.created.strip_suffix('Z') {
+        Some(utc) => format!("{} UTC", utc.replacen('T', " ", 1)),
+        None => run.created.clone(),
+    }
+}
+
+fn workload(workload: &Workload) -> String {
+    let what = match workload.name.as_str() {
+        "standard" => "a model generates text, again and again",
+        "deep" => "matrix products, and a model that generates text from a longer prompt",
+        "enhanced" => "kernels, operations on tensors and models of several sizes, one after the other",
+        "memory" => "the same work with and without the means that save memory",
+        "command" => "a program, run as it is",
+        "" => return "not named".to_owned(),
+        other => return other.to_owned(),
+    };
+    format!("{}: {what}", workload.name)
+}
+
+/// What decides the work, and how often it was to be repeated.
+fn asked(workload: &Workload) -> Option<String> {
+    let mut parts: Vec<String> = workload.parameters.iter().map(|(name, value)| parameter(name, value)).collect();
+    if let Some(repeat) = workload.repeat {
+        let warmup = workload.warmup.filter(|warmup| *warmup > 0);
+        let after = warmup.map_or(String::new(), |warmup| format!(" after {} to warm up", count(warmup)));
+        parts.push(format!("{}{after}", plural(repeat, "repeat")));
+    }
+    parts.extend(workload.time_budget_s.map(|budget| format!("at most {}", seconds(budget))));
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn parameter(name: &str, value: &str) -> String {
+    let several = |word: &str| format!("{value} {word}{}", if value == "1" { "" } else { "s" });
+    match name {
+        "tokens" => format!("{} to generate", several("token")),
+        "prompt" | "prompt_tokens" if value.parse::<u64>().is_ok() => format!("a prompt of {}", several("token")),
+        "threads" => several("thread"),
+        _ => format!("{} {value}", name.replace('_', " ")),
+    }
+}
+
+fn model(model: &Model) -> String {
+    let active = match model.active_parameters == model.parameters {
+        true => String::new(),
+        false => format!(" ({} multiplied with every token)", count(model.active_parameters)),
+    };
+    let heads = match model.kv_heads == model.heads {
+        true => plural(model.heads, "head"),
+        false => format!("{} and {} of keys and values", plural(model.heads, "head"), count(model.kv_heads)),
+    };
+    format!(
+        "{}: {}, {} parameters{active} as {}, {} of weights; {} of width {}, {heads} of {}, {} tokens known, context {}",
+        quoted(&model.name),
+        model.architecture,
+        count(model.parameters),
+        model.format,
+        bytes(model.weight_bytes),
+        plural(model.layers, "layer"),
+        count(model.width),
+        count(model.head_dim),
+        count(model.vocab),
+        count(model.context),
+    )
+}
+
+/// What tells whether another run computed the same.
+fn computed(run: &Run) -> Option<String> {
+    let found = run.correctness.as_ref()?;
+    let mut parts = Vec::new();
+    parts.extend(found.tokens.map(|tokens| plural(tokens, "token")));
+    parts.extend(
+        found
+            .repeats_agree
+            .map(|agree| if agree { "every repeat the same" } else { "not every repeat the same" }.to_owned()),
+    );
+    parts.extend(found.tokens_blake3.as_ref().map(|hash| format!("BLAKE3 of the tokens {}", short_hash(hash))));
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Enough of a hash to tell two apart.
+pub(super) fn short_hash(hash: &str) -> String {
+    hash.chars().take(12).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_words() {
+        assert_eq!(parameter("tokens", "50"), "50 tokens to generate");
+        assert_eq!(parameter("threads", "1"), "1 thread");
+        assert_eq!(parameter("prompt", "story.txt"), "prompt story.txt");
+        assert_eq!(parameter("kv_cache", "f16"), "kv cache f16");
+    }
+}

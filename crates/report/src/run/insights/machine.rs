@@ -1,0 +1,50 @@
+//! What the process and the machine say.
+
+use super::super::view::View;
+use super::Insight;
+use crate::units::{count, digits, percent, plural, whole_percent};
+
+/// CPUs in use beside threads asked for, from where on it stands out.
+const IDLE: f64 = 0.7;
+/// A share of CPU time taken away that moves figures.
+const TAKEN: f64 = 0.01;
+/// A part of a CPU that others used that moves figures.
+const OTHERS: f64 = 0.25;
+
+/// Threads that did not run for much of the time.
+pub(super) fn idle(view: &View<'_>) -> Option<Insight> {
+    let process = view.run.process.as_ref()?;
+    let threads = view.threads(None).filter(|threads| *threads > 0)?;
+    let busy = (process.user_s? + process.system_s?) / process.wall_s;
+    let share = busy / threads as f64;
+    let sentence = format!(
+        "In the mean {} CPUs were busy, {} of the {} that it could use.",
+        digits(busy),
+        whole_percent(share),
+        plural(threads, "thread")
+    );
+    (share.is_finite() && share < IDLE).then_some(Insight { worth: (1.0 - share) / 2.0, sentence })
+}
+
+/// What others took from the machine meanwhile.
+pub(super) fn disturbed(view: &View<'_>) -> Option<Insight> {
+    let noise = view.run.environment.noise.as_ref()?;
+    let cpus = f64::from(view.run.environment.machine.cpus.max(1));
+    let stolen = noise.steal_share.filter(|share| *share >= TAKEN);
+    let others = noise.others_cpus.filter(|used| *used >= OTHERS);
+    let mut parts = Vec::new();
+    parts.extend(stolen.map(|share| format!("the hypervisor took {} of the CPU time", percent(share))));
+    parts.extend(others.map(|used| format!("other programs used {} of {}", digits(used), plural(cpus as u64, "CPU"))));
+    let worth = stolen.unwrap_or(0.0).max(others.unwrap_or(0.0) / cpus);
+    let sentence = format!("While it ran, {}: medians and intervals contain that.", parts.join(" and "));
+    (!parts.is_empty()).then_some(Insight { worth, sentence })
+}
+
+/// Pages that had to be read.
+pub(super) fn disk(view: &View<'_>) -> Option<Insight> {
+    let faults = view.run.process.as_ref()?.major_faults.filter(|faults| *faults > 0)?;
+    let (pages, them) = if faults == 1 { ("page", "it") } else { ("pages", "them") };
+    let sentence =
+        format!("{} {pages} came from a disk while it ran: a second run may find {them} in memory.", count(faults));
+    Some(Insight { worth: 0.0, sentence })
+}

@@ -1,0 +1,54 @@
+//! What the numbers say, in words: each with its evidence, none without. Facts and arithmetic, no judgement.
+
+mod machine;
+mod scopes;
+mod tokens;
+
+use super::document::{Block, Section};
+use super::view::View;
+
+/// More would not be read.
+const MOST: usize = 6;
+
+/// A sentence, and how much of the run it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Insight {
+    /// The share of the run's time that could be saved or is concerned; the largest come first.
+    worth: f64,
+    sentence: String,
+}
+
+type Rule = fn(&View<'_>) -> Option<Insight>;
+
+const RULES: &[Rule] = &[
+    scopes::below_limit,
+    scopes::hottest,
+    scopes::outside,
+    scopes::allocating,
+    scopes::uneven_index,
+    scopes::uneven_threads,
+    scopes::own_cost,
+    tokens::decode_below_limit,
+    tokens::prompt,
+    tokens::slow_token,
+    tokens::row_below_limit,
+    tokens::cache_beside_formula,
+    machine::idle,
+    machine::disturbed,
+    machine::disk,
+];
+
+pub(super) fn section(view: &View<'_>) -> Section {
+    let mut found: Vec<Insight> = RULES.iter().filter_map(|rule| rule(view)).collect();
+    found.sort_by(|a, b| b.worth.total_cmp(&a.worth));
+    let sentences: Vec<String> = found.into_iter().take(MOST).map(|insight| insight.sentence).collect();
+    let section =
+        Section::new("INSIGHTS", "what follows from the figures above, by arithmetic; what concerns most comes first");
+    match sentences.is_empty() {
+        true => section.with(Block::Text("Nothing stands out.".to_owned())),
+        false => section.with(Block::List(sentences)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! Each rule with a run that has it, and one that has not.
+
+use record::*;
+
+use super::super::view::View;
+use super::*;
+
+#[track_caller]
+fn says(rule: Rule, run: &Run, expected: &str) {
+    let found = rule(&View::new(run, 12)).expect("there is something to say");
+    assert_eq!(found.sentence, expected);
+    assert!((0.0..=1.0).contains(&found.worth), "{found:?}");
+}
+
+#[track_caller]
+fn is_silent(rule: Rule, run: &Run) {
+    assert_eq!(rule(&View::new(run, 12)), None);
+}
+
+fn rate(best: f64) -> Option<Rate> {
+    let (isa, how) = (String::new(), String::new());
+    Some(Rate { best, median: best, spread: 0.0, windows: 1, isa, how, huge_share: None })
+}
+
+/// A machine of one thread with 100 GFLOP/s and 20 GB/s.
+fn run() -> Run {
+    let read =
+        Level { name: "DRAM".into(), huge_pages: true, bytes_one: 1, bytes_all: 1, one: rate(20e9), all: rate(20e9) };
+    let f32 = Some(Compute { one: rate(100e9), all: rate(100e9) });
+    let mut run = Run::default();
+    run.environment.limits = Some(Limits { threads: 1, f32, read: vec![read], ..Limits::default() });
+    run.workload.parameters.insert("threads".into(), "1".into());
+    run
+}
+
+fn scope(name: &str, self_ns: u64) -> Scope {
+    let (calls, timed_calls, total_ns) = (100, 100, self_ns);
+    Scope { name: name.into(), self_ns, total_ns, calls, timed_calls, threads: 1, ..Scope::default() }
+}
+
+/// A second of wall time on one thread.
+fn profiled(scopes: Vec<Scope>) -> Run {
+    let in_scopes_ns: u64 = scopes.iter().map(|scope| scope.self_ns).sum();
+    let thread =
+        Thread { count: 1, wall_ns: 1_000_000_000, in_scopes_ns, name: Some("main".into()), ..Thread::default() };
+    let outside_ns = 1_000_000_000 - in_scopes_ns;
+    let profile = Profile { wall_ns: 1_000_000_000, scopes, threads: vec![thread], outside_ns, ..Profile::default() };
+    Run { profile: Some(profile), ..run() }
+}
+
+fn sample(row: &str, values: &[(&str, f64)], tokens: &[f64]) -> Sample {
+    let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    let series = if tokens.is_empty() { Default::default() } else { [("token_s".to_owned(), tokens.to_vec())].into() };
+    Sample { row: row.into(), values, series, ..Sample::default() }
+}
+
+fn generation(values: &[(&str, f64)], tokens: &[f64]) -> Run {
+    let row = Row { name: "inference".into(), calls: 1, ..Row::default() };
+    Run { rows: vec![row], samples: vec![sample("inference", values, tokens)], ..run() }
+}
+
+#[test]
+fn scopes_below_the_limit() {
+    // 100 calls of 0.2 GFLOP in 0.4 s: 50 GFLOP/s of 100.
+    let with = |flops: u64| profiled(vec![Scope { flops, ..scope("ffn_up", 400_000_000) }, scope("rest", 500_000_000)]);
+    says(
+        scopes::below_limit,
+        &with(20_000_000_000),
+        "`ffn_up` takes 40 % of the wall time at 50 % of the limit, f32 arithmetic at 100 GFLOP/s: at the limit the run would \
+         be 20 % shorter.",
+    );
+    is_silent(scopes::below_limit, &with(39_000_000_000));
+    is_silent(scopes::below_limit, &with(0));
+}
+
+#[test]
+fn the_hottest_scope() {
+    let run = |ns: u64| profiled(vec![scope("busy", ns), scope("other", 50_000_000)]);
+    let expected =
+        "`busy` spends 60 % of the wall time in its own code: twice as fast there, the run would be 30 % shorter.";
+    says(scopes::hottest, &run(600_000_000), expected);
+    is_silent(scopes::hottest, &run(60_000_000));
+}
+
+#[test]
+fn time_outside_of_scopes() {
+    let expected = "40 % of the threads' time, 400 ms of 1.00 s, lies in no scope: idle, or code that has none yet.";
+    says(scopes::outside, &profiled(vec![scope("a", 600_000_000)]), expected);
+    is_silent(scopes::outside, &profiled(vec![scope("a", 990_000_000)]));
+}
+
+#[test]
+fn allocations_in_every_call() {
+    let with = |allocs: u64| {
+        let own = Allocations { allocs, alloc_bytes: 1024 * allocs, ..Allocations::default() };
+        profiled(vec![Scope { allocs: Some(own), ..scope("sampling", 100) }])
+    };
+    says(scopes::allocating, &with(200), "`sampling` allocates 2 times per call, 2 KiB per call and 200 KiB in all.");
+    is_silent(scopes::allocating, &with(20));
+}
+
+#[test]
+fn an_index_that_stands_out() {
+    let with = |slow: u64| {
+        let layer = |index: u64, ns: u64| Scope { index: Some(index), ..scope("layer", ns) };
+        profiled(vec![layer(0, 100_000_000), layer(1, 100_000_000), layer(2, slow)])
+    };
+    let expected = "`layer[2]` takes 2.00 ms per call, 2.00 times the median of its 3 indices, 1.00 ms.";
+    says(scopes::uneven_index, &with(200_000_000), expected);
+    is_silent(scopes::uneven_index, &with(110_000_000));
+}
+
+#[test]
+fn threads_that_differ() {
+    let with = |least: u64| {
+        let mut run = profiled(vec![scope("a", 900_000_000)]);
+        let threads = &mut run.profile.as_mut().expect("it has one").threads;
+        let second = Thread { id: 1, name: None, in_scopes_ns: least, ..threads[0].clone() };
+        threads.push(second);
+        run
+    };
+    says(scopes::uneven_threads, &with(300_000_000), "`main` was in scopes for 900 ms, `thread 1` for 300 ms.");
+    is_silent(scopes::uneven_threads, &with(800_000_000));
+}
+
+#[test]
+fn a_budget_that_was_not_kept() {
+    let with = |share_of_wall: f64| {
+        let mut run = profiled(vec![scope("tiny", 900_000_000)]);
+        run.profile.as_mut().expect("it has one").own_cost =
+            OwnCost { share_of_wall, budget: Some(0.01), ..OwnCost::default() };
+        run
+    };
+    let expected =
+        "The profiler took 3.0 % of the wall time, more than the 1.0 % it may; most calls, 100, are of `tiny`.";
+    says(scopes::own_cost, &with(0.03), expected);
+    is_silent(scopes::own_cost, &with(0.009));
+}
+
+#[test]
+fn decoding_below_the_limit() {
+    let with = |time: f64| {
+        let row = Row { name: "decode".into(), calls: 1, tokens: Some(1.0), bytes: Some(20e6), ..Row::default() };
+        Run { rows: vec![row], samples: vec![sample("decode", &[("wall_s", time)], &[])], ..run() }
+    };
+    let expected = "Decoding makes 250 tok/s at 25 % of the limit, reading from DRAM at 20.0 GB/s: at the limit it would be \
+                    1,000 tok/s.";
+    says(tokens::decode_below_limit, &with(4e-3), expected);
+    is_silent(tokens::decode_below_limit, &with(1.1e-3));
+}
+
+#[test]
+fn prompts_that_take_long() {
+    let with = |prefill: f64| generation(&[("prefill_s", prefill), ("wall_s", 1.0), ("ttft_s", prefill)], &[]);
+    says(tokens::prompt, &with(0.4), "Reading the prompt takes 40 % of a generation: 400 ms of 1.00 s.");
+    is_silent(tokens::prompt, &with(0.1));
+}
+
+#[test]
+fn tokens_that_take_long() {
+    let with = |slowest: f64| generation(&[("wall_s", 1.0)], &[1e-3, 1e-3, slowest]);
+    says(tokens::slow_token, &with(5e-3), "The slowest of 3 tokens took 5.00 ms, 5.00 times the median of 1.00 ms.");
+    is_silent(tokens::slow_token, &with(2e-3));
+}
+
+#[test]
+fn rows_below_the_limit() {
+    let with = |time: f64| {
+        let (flops, limited_by) = (Some(1e9), Some("f32".to_owned()));
+        let row = Row { name: "MatMul".into(), calls: 2, flops, limited_by, ..Row::default() };
+        Run { rows: vec![row], samples: vec![sample("MatMul", &[("wall_s", 2.0 * time)], &[])], ..run() }
+    };
+    let expected = "`MatMul` takes 20.0 ms per call at 50 % of the limit, f32 arithmetic at 100 GFLOP/s: at the limit it would \
+                    take 10.0 ms.";
+    says(tokens::row_below_limit, &with(20e-3), expected);
+    is_silent(tokens::row_below_limit, &with(11e-3));
+}
+
+#[test]
+fn a_cache_that_is_larger_than_its_formula() {
+    let with = |measured: f64| {
+        let memory = Memory {
+            cache_per_token_formula: Some(1024.0),
+            cache_per_token_measured: Some(measured),
+            ..Memory::default()
+        };
+        Run { memory: vec![memory], ..run() }
+    };
+    says(tokens::cache_beside_formula, &with(2048.0), "The cache takes 2 KiB per token where its sizes give 1 KiB.");
+    is_silent(tokens::cache_beside_formula, &with(1024.0));
+}
+
+#[test]
+fn threads_that_were_idle() {
+    let with = |user: f64| {
+        let process = ProcessUse { wall_s: 2.0, user_s: Some(user), system_s: Some(0.0), ..ProcessUse::default() };
+        let mut run = Run { process: Some(process), ..run() };
+        run.workload.parameters.insert("threads".into(), "2".into());
+        run
+    };
+    says(machine::idle, &with(2.0), "In the mean 1.00 CPUs were busy, 50 % of the 2 threads that it could use.");
+    is_silent(machine::idle, &with(3.6));
+}
+
+#[test]
+fn a_machine_that_was_disturbed() {
+    let with = |steal: f64, others: f64| {
+        let mut run = run();
+        run.environment.machine.cpus = 2;
+        run.environment.noise = Some(Noise { steal_share: Some(steal), others_cpus: Some(others), ..Noise::default() });
+        run
+    };
+    let expected = "While it ran, the hypervisor took 5.0 % of the CPU time and other programs used 1.00 of 2 CPUs: medians \
+                    and intervals contain that.";
+    says(machine::disturbed, &with(0.05, 1.0), expected);
+    is_silent(machine::disturbed, &with(0.0, 0.1));
+}
+
+#[test]
+fn pages_from_a_disk() {
+    let with = |faults: u64| {
+        let process = ProcessUse { wall_s: 1.0, major_faults: Some(faults), ..ProcessUse::default() };
+        Run { process: Some(process), ..run() }
+    };
+    says(machine::disk, &with(1), "1 page came from a disk while it ran: a second run may find it in memory.");
+    is_silent(machine::disk, &with(0));
+}
+
+#[test]
+fn no_more_than_can_be_read_and_the_largest_first() {
+    let mut run = profiled(vec![scope("busy", 500_000_000)]);
+    run.process = Some(ProcessUse {
+        wall_s: 2.0,
+        user_s: Some(0.1),
+        system_s: Some(0.0),
+        major_faults: Some(3),
+        ..ProcessUse::default()
+    });
+    let section = section(&View::new(&run, 12));
+    let Block::List(sentences) = &section.blocks[0] else { panic!("a list") };
+    assert!(sentences.len() <= MOST && sentences[0].contains("lies in no scope"), "{sentences:?}");
+    assert!(sentences.last().is_some_and(|last| last.contains("from a disk")), "{sentences:?}");
+}

@@ -1,0 +1,101 @@
+//! A report as GitHub shows it.
+
+use super::document::{Block, Document, Section, Table, printable};
+
+pub(super) fn write(document: &Document) -> String {
+    let mut text = format!("# {}\n", escaped(&document.title));
+    for warning in &document.warnings {
+        text.push_str(&format!("\n> **Warning:** {}\n", escaped(warning)));
+    }
+    document.sections.iter().for_each(|part| section(&mut text, part));
+    text
+}
+
+fn section(text: &mut String, section: &Section) {
+    text.push_str(&format!("\n## {}\n", sentence_case(section.title)));
+    if !section.explanation.is_empty() {
+        text.push_str(&format!("\n{}\n", escaped(&as_sentence(&section.explanation))));
+    }
+    for block in &section.blocks {
+        text.push('\n');
+        match block {
+            Block::Text(sentence) => text.push_str(&format!("{}\n", escaped(sentence))),
+            Block::Facts(facts) => self::facts(text, facts),
+            Block::List(sentences) => {
+                let lines = (1..).zip(sentences).map(|(number, sentence)| format!("{number}. {}\n", escaped(sentence)));
+                text.extend(lines);
+            }
+            Block::Table(table) => self::table(text, table),
+        }
+    }
+}
+
+fn facts(text: &mut String, facts: &[(String, String)]) {
+    text.push_str("| | |\n|---|---|\n");
+    text.extend(facts.iter().map(|(label, sentence)| format!("| {} | {} |\n", cell(label), cell(sentence))));
+}
+
+fn table(text: &mut String, table: &Table) {
+    let columns = table.used_columns();
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    text.push_str(&line(columns.iter().map(|column| cell(&table.columns[*column].heading)).collect()));
+    let rule = |column: &usize| if table.columns[*column].is_text { "---" } else { "---:" };
+    text.push_str(&format!("|{}|\n", columns.iter().map(rule).collect::<Vec<_>>().join("|")));
+    for row in &table.rows {
+        let mut cells: Vec<String> = columns.iter().map(|column| cell(&row.cells[*column])).collect();
+        cells[0].insert_str(0, &"&emsp;".repeat(row.depth));
+        text.push_str(&line(cells));
+    }
+}
+
+/// `HOT PATHS` shouts less as `Hot paths`.
+fn sentence_case(title: &str) -> String {
+    title[..1].to_owned() + &title[1..].to_lowercase()
+}
+
+/// Behind a heading it is a half sentence, below one a whole one.
+fn as_sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map_or_else(String::new, |first| first.to_uppercase().to_string());
+    format!("{first}{}.", characters.as_str())
+}
+
+/// In a table a bar ends the cell, also within code.
+fn cell(text: &str) -> String {
+    escaped(text).replace('|', "\\|")
+}
+
+/// The characters that Markdown takes for its own, outside of code.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    let mut in_code = false;
+    let characters: Vec<char> = printable(text).chars().collect();
+    for (at, character) in characters.iter().enumerate() {
+        in_code ^= *character == '`';
+        let is_word =
+            |place: Option<usize>| place.and_then(|at| characters.get(at)).is_some_and(|c| c.is_alphanumeric());
+        let is_special = match character {
+            '\\' | '<' | '>' | '*' | '[' | ']' | '~' => true,
+            '_' => !(is_word(at.checked_sub(1)) && is_word(Some(at + 1))),
+            _ => false,
+        };
+        if is_special && !in_code {
+            escaped.push('\\');
+        }
+        escaped.push(*character);
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_escaped_outside_of_code() {
+        assert_eq!(escaped("<A as B>::c_d _e ~1"), "\\<A as B\\>::c_d \\_e \\~1");
+        assert_eq!(escaped("`<A>` *b*"), "`<A>` \\*b\\*");
+        assert_eq!(cell("a|b `c|d`"), "a\\|b `c\\|d`");
+        assert_eq!(sentence_case("HOT PATHS"), "Hot paths");
+    }
+}

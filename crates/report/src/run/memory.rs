@@ -1,0 +1,61 @@
+//! Where the memory went, by purpose.
+
+use record::{Memory, MemoryPart};
+
+use super::document::{Block, Section, Table, not_measured, quoted};
+use super::view::View;
+use crate::units::{bytes, mean_bytes, percent, share};
+
+pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
+    view.run.memory.iter().map(|memory| section(view, memory)).collect()
+}
+
+fn section(view: &View<'_>, memory: &Memory) -> Section {
+    let mut table = Table::new(&["purpose", "bytes", "share", "live at the peak", "where"]).with_words_last();
+    let total: u64 = memory.parts.iter().map(|part| part.bytes).sum();
+    for part in &memory.parts {
+        table.row(cells(part, total));
+    }
+    let at_peak: Option<u64> = memory.parts.iter().map(|part| part.at_peak_bytes).sum();
+    let peak = at_peak.filter(|_| !memory.parts.is_empty()).map_or_else(String::new, bytes);
+    table.row(["= all".to_owned(), bytes(total), String::new(), peak]);
+    let of = if memory.model.is_empty() { String::new() } else { format!("of {}, ", quoted(&memory.model)) };
+    Section::new("MEMORY", &format!("{of}by purpose")).with(Block::Table(table)).with_facts([
+        ("cache per token", Some(cache(memory))),
+        ("peak of live bytes", Some(peak_live(memory))),
+        ("peak of the process", Some(peak_rss(view))),
+    ])
+}
+
+fn cells(part: &MemoryPart, total: u64) -> Vec<String> {
+    let purpose = part.purpose.replace('_', " ");
+    if part.bytes == 0 {
+        // Only training has them; a zero alone would look like a gap.
+        let is_of_training = ["gradients", "optimiser"].contains(&part.purpose.as_str());
+        return vec![purpose, if is_of_training { "none in inference" } else { "none" }.to_owned()];
+    }
+    vec![
+        purpose,
+        bytes(part.bytes),
+        share(part.bytes, total).map_or_else(String::new, percent),
+        part.at_peak_bytes.map_or_else(String::new, bytes),
+        if part.mapped { "mapped from a file: the system may take it back" } else { "" }.to_owned(),
+    ]
+}
+
+/// As it follows from the model's sizes, and as it was found.
+fn cache(memory: &Memory) -> String {
+    let formula = memory.cache_per_token_formula.map_or_else(|| "not known".to_owned(), mean_bytes);
+    let measured = memory.cache_per_token_measured.map_or_else(not_measured, mean_bytes);
+    format!("by formula {formula}, by measurement {measured}")
+}
+
+fn peak_live(memory: &Memory) -> String {
+    let Some(peak) = memory.peak_live_bytes else { return not_measured() };
+    let during = memory.peak_during.as_ref().map_or(String::new(), |what| format!(", during {what}"));
+    format!("{}{during}", bytes(peak))
+}
+
+fn peak_rss(view: &View<'_>) -> String {
+    view.run.process.as_ref().and_then(|process| process.peak_rss_bytes).map_or_else(not_measured, bytes)
+}

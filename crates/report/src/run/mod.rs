@@ -1,0 +1,94 @@
+//! What a run came to, for people. [`document`] says it once; the terminal and Markdown write it.
+
+mod call_tree;
+mod document;
+mod figures;
+mod head;
+mod insights;
+mod limits;
+mod markdown;
+mod memory;
+mod originals;
+mod process;
+mod profile;
+mod rows;
+mod system;
+mod terminal;
+mod tree;
+mod trust;
+mod variants;
+mod view;
+
+use record::Run;
+
+use document::{Block, Document, Section};
+use view::View;
+
+pub use originals::{loopos, smallmind};
+
+/// How a report is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Rows of each ranking.
+    pub top: usize,
+    /// Whether headings and warnings stand out by colour; without it there is no escape in the text.
+    pub color: bool,
+    /// What the run is called where it is kept.
+    pub id: Option<String>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions { top: 12, color: false, id: None }
+    }
+}
+
+/// A run for the terminal, in lines of at most 120 columns.
+#[must_use]
+pub fn text(run: &Run, options: &RunOptions) -> String {
+    terminal::write(&document(run, options), options.color)
+}
+
+/// A run as GitHub shows it. The same as on the terminal.
+#[must_use]
+pub fn markdown(run: &Run, options: &RunOptions) -> String {
+    markdown::write(&document(run, options))
+}
+
+fn document(run: &Run, options: &RunOptions) -> Document {
+    let view = View::new(run, options.top.max(1));
+    let process = process::section(&view);
+    // A program that was run as it is has little else to show.
+    let (first, last) = if run.workload.name == "command" { (process, None) } else { (None, process) };
+    let mut sections: Vec<Section> = Vec::new();
+    sections.extend(first);
+    sections.push(head::section(run, options.id.as_deref()));
+    sections.push(system::section(run));
+    sections.extend(figures::sections(&view));
+    sections.extend(rows::section(&view));
+    sections.extend(variants::section(&view));
+    sections.extend(profile::sections(&view));
+    sections.extend(trust::section(&view));
+    sections.extend(memory::sections(&view));
+    sections.extend(last);
+    sections.push(insights::section(&view));
+    sections.extend(notes(run));
+    sections.extend(metrics(run));
+    Document { title: head::title(run), warnings: head::warnings(run), sections }
+}
+
+fn notes(run: &Run) -> Option<Section> {
+    let notes = run.notes.clone();
+    (!notes.is_empty())
+        .then(|| Section::new("NOTES", "what has to be known to understand the figures").with(Block::List(notes)))
+}
+
+/// What the names of values mean: other tools use the same names for other things.
+fn metrics(run: &Run) -> Option<Section> {
+    let meaning = |(name, metric): (&String, &record::Metric)| {
+        let exact = if metric.exact { "; the same work gives the same value" } else { "" };
+        (name.clone(), format!("{} ({}{exact})", metric.definition, metric.unit))
+    };
+    let facts: Vec<(String, String)> = run.metrics.iter().map(meaning).collect();
+    (!facts.is_empty()).then(|| Section::new("DEFINITIONS", "what was measured, by name").with(Block::Facts(facts)))
+}

@@ -1,0 +1,135 @@
+//! Where it ran, what was going on there, and how the program was built.
+
+use record::{Build, Machine, Noise, Run};
+
+use super::document::Section;
+use super::head::short_hash;
+use crate::units::{bytes, digits, percent, plural, rate, seconds};
+
+const UNKNOWN: &str = "not known";
+
+pub(super) fn section(run: &Run) -> Section {
+    let machine = &run.environment.machine;
+    let build = run.subject.build.as_ref();
+    Section::new("SYSTEM AND BUILD", "").with_facts([
+        ("cpu", Some(cpu(machine))),
+        (
+            "instructions",
+            Some(machine.isa.chosen.clone()).filter(|isa| !isa.is_empty()).map(|isa| instructions(machine, &isa)),
+        ),
+        ("memory", Some(machine.mem_bytes.map_or_else(|| UNKNOWN.to_owned(), bytes))),
+        ("system", Some(system(machine)).filter(|system| !system.is_empty())),
+        ("limits", Some(limits(run))),
+        ("disturbance", Some(run.environment.noise.as_ref().map_or_else(super::document::not_measured, noise))),
+        ("variables", variables(run)),
+        ("program", Some(program(run))),
+        ("source", source(run)),
+        ("build", Some(build.map_or_else(|| UNKNOWN.to_owned(), self::build))),
+        ("flags", build.and_then(flags)),
+    ])
+}
+
+fn cpu(machine: &Machine) -> String {
+    let name = machine.cpu.model.as_deref().or(machine.cpu.vendor.as_deref()).unwrap_or("a CPU that is not known");
+    let mut parts = vec![name.to_owned()];
+    parts.extend(machine.cores.map(|cores| plural(u64::from(cores), "core")));
+    if machine.cpus > 0 {
+        parts.push(plural(u64::from(machine.cpus), "CPU"));
+    }
+    if machine.threads > 0 && machine.threads != machine.cpus {
+        parts.push(format!("{} of use here", plural(u64::from(machine.threads), "thread")));
+    }
+    parts.join(", ")
+}
+
+fn instructions(machine: &Machine, isa: &str) -> String {
+    let forced = if machine.isa.forced { ", as HOTLOOP_ISA asks" } else { "" };
+    let arch = if machine.arch.is_empty() { String::new() } else { format!(" of {}", machine.arch) };
+    format!("kernels use {isa}{arch}{forced}")
+}
+
+fn system(machine: &Machine) -> String {
+    let mut parts = vec![machine.os.clone()];
+    parts.extend(machine.kernel.clone());
+    let mut text = parts.join(" ").trim().to_owned();
+    text.extend(machine.container.as_ref().map(|container| format!(", in {container}")));
+    text.extend(machine.hypervisor.as_ref().map(|hypervisor| format!(", on a virtual machine of {hypervisor}")));
+    text
+}
+
+/// What the shares further down are shares of.
+fn limits(run: &Run) -> String {
+    let Some(limits) = &run.environment.limits else { return super::document::not_measured() };
+    let mut parts = Vec::new();
+    for (name, unit, compute) in [("f32", "FLOP/s", &limits.f32), ("int8", "OP/s", &limits.int8)] {
+        let best = compute.as_ref().and_then(|compute| compute.all.as_ref().or(compute.one.as_ref()));
+        parts.extend(best.map(|best| format!("{name} {}", rate(best.best, unit))));
+    }
+    let mut named: Vec<&str> = Vec::new();
+    for level in &limits.read {
+        let best = level.all.as_ref().or(level.one.as_ref()).filter(|_| !named.contains(&level.name.as_str()));
+        parts.extend(best.map(|best| format!("{} {}", level.name, rate(best.best, "B/s"))));
+        named.push(&level.name);
+    }
+    if parts.is_empty() {
+        return super::document::not_measured();
+    }
+    format!("{}, on {}", parts.join(", "), plural(u64::from(limits.threads), "thread"))
+}
+
+/// In one sentence: how busy the machine was with other things.
+fn noise(noise: &Noise) -> String {
+    let mut parts = Vec::new();
+    parts.extend(noise.others_cpus.map(|used| format!("other programs used {} CPUs", digits(used))));
+    parts.extend(noise.load_1m.map(|load| format!("load {} before it began", digits(load))));
+    parts.extend(noise.steal_share.map(|share| format!("the hypervisor took {} of the CPU time", percent(share))));
+    let held = noise.throttled_s.filter(|held| *held > 0.0);
+    parts.extend(held.map(|held| format!("the control group held it back for {}", seconds(held))));
+    let jitter = &noise.jitter;
+    parts.extend(
+        jitter.longest_s.map(|longest| format!("the longest gap of a waiting thread was {}", seconds(longest))),
+    );
+    if parts.is_empty() { super::document::not_measured() } else { parts.join(", ") }
+}
+
+fn variables(run: &Run) -> Option<String> {
+    let all: Vec<String> = run.environment.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+fn program(run: &Run) -> String {
+    let name = if run.subject.name.is_empty() { UNKNOWN } else { &run.subject.name };
+    let version = run.subject.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
+    let hash = run.subject.build.as_ref().and_then(|build| build.binary_blake3.as_ref());
+    let hash = hash.map_or(String::new(), |hash| format!(", BLAKE3 of its file {}", short_hash(hash)));
+    format!("{name}{version}{hash}")
+}
+
+fn source(run: &Run) -> Option<String> {
+    let git = run.subject.git.as_ref()?;
+    let dirty = if git.dirty { ", with changes" } else { "" };
+    let branch = git.branch.as_ref().map_or(String::new(), |branch| format!(", branch {branch}"));
+    let when = git.commit_time.as_ref().map_or(String::new(), |when| format!(", of {when}"));
+    Some(format!("commit {}{dirty}{branch}{when}", short_hash(&git.commit)))
+}
+
+fn build(build: &Build) -> String {
+    let cpu = build
+        .target_cpu
+        .as_deref()
+        .map_or_else(|| "no target CPU named".to_owned(), |cpu| format!("for the target CPU {cpu}"));
+    let debug = if build.debug_assertions { ", with assertions for debugging" } else { "" };
+    let features = match build.features.is_empty() {
+        true => String::new(),
+        false => format!(", features {}", build.features.join(" ")),
+    };
+    let (profile, level, compiler, target) = (&build.profile, &build.opt_level, &build.compiler, &build.target);
+    format!("{profile}, opt-level {level}{debug}, by {compiler} for {target}, {cpu}{features}")
+}
+
+fn flags(build: &Build) -> Option<String> {
+    let parts = [("instructions", &build.target_features), ("flags", &build.flags)];
+    let named = parts.iter().filter(|(_, list)| !list.is_empty());
+    let all: Vec<String> = named.map(|(name, list)| format!("{name} {}", list.join(" "))).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}

@@ -1,0 +1,195 @@
+//! A report for the terminal: no line longer than 120 columns, readable without colour.
+
+use super::document::{Block, Document, Section, Table, printable};
+use crate::layout::wrapped;
+
+/// No line is longer.
+pub(super) const WIDTH: usize = 120;
+/// Names are cut to this before columns go into a second table.
+const NARROW_NAME: usize = 24;
+/// Deeper rows stand no further to the right.
+const DEEPEST: usize = 16;
+
+const BOLD: &str = "\x1b[1m";
+const YELLOW: &str = "\x1b[33m";
+const PLAIN: &str = "\x1b[0m";
+
+pub(super) fn write(document: &Document, color: bool) -> String {
+    let ink = Ink { color };
+    let mut text = String::new();
+    for (number, line) in wrapped(&printable(&document.title), WIDTH).iter().enumerate() {
+        text.push_str(&if number == 0 { ink.heading(line, "HOTLOOP RUN".len()) } else { line.clone() });
+        text.push('\n');
+    }
+    for warning in &document.warnings {
+        let body = wrapped(&printable(warning), WIDTH - 11);
+        for (number, line) in body.iter().enumerate() {
+            let mark = if number == 0 { "WARNING" } else { "" };
+            text.push_str(&ink.warning(&format!("  {mark:<7}  {line}")));
+            text.push('\n');
+        }
+    }
+    document.sections.iter().for_each(|part| section(&mut text, part, &ink));
+    text
+}
+
+/// Colour, or none.
+struct Ink {
+    color: bool,
+}
+
+impl Ink {
+    /// The first characters of a line in bold.
+    fn heading(&self, line: &str, length: usize) -> String {
+        match line.get(..length) {
+            Some(start) if self.color => format!("{BOLD}{start}{PLAIN}{}", &line[length..]),
+            _ => line.to_owned(),
+        }
+    }
+
+    fn warning(&self, line: &str) -> String {
+        if self.color { format!("{YELLOW}{line}{PLAIN}") } else { line.to_owned() }
+    }
+}
+
+fn section(text: &mut String, section: &Section, ink: &Ink) {
+    let heading = format!("{}  {}", section.title, printable(&section.explanation));
+    text.push('\n');
+    for (number, line) in wrapped(heading.trim_end(), WIDTH - 2).iter().enumerate() {
+        let line = if number == 0 { ink.heading(line, section.title.len()) } else { format!("  {line}") };
+        text.push_str(&line);
+        text.push('\n');
+    }
+    for (number, block) in section.blocks.iter().enumerate() {
+        if number > 0 {
+            text.push('\n');
+        }
+        match block {
+            Block::Text(sentence) => paragraph(text, "  ", sentence),
+            Block::Facts(facts) => self::facts(text, facts),
+            Block::List(sentences) => list(text, sentences),
+            Block::Table(table) => self::table(text, table),
+        }
+    }
+}
+
+/// A sentence behind a mark, its later lines below its first word.
+fn paragraph(text: &mut String, mark: &str, sentence: &str) {
+    let indent = " ".repeat(mark.chars().count());
+    let lines = wrapped(&printable(sentence), WIDTH - indent.len());
+    text.push_str(&format!("{mark}{}\n", lines.join(&format!("\n{indent}"))));
+}
+
+fn facts(text: &mut String, facts: &[(String, String)]) {
+    let labels: Vec<String> = facts.iter().map(|(label, _)| shortened(&printable(label), 32)).collect();
+    let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    for (label, (_, sentence)) in labels.iter().zip(facts) {
+        paragraph(text, &format!("  {label:<width$}  "), sentence);
+    }
+}
+
+fn list(text: &mut String, sentences: &[String]) {
+    for (number, sentence) in (1..).zip(sentences) {
+        paragraph(text, &format!("  {number}. "), sentence);
+    }
+}
+
+/// Columns that do not fit beside the others follow in a table of their own, with the names again.
+fn table(text: &mut String, table: &Table) {
+    let widths: Vec<usize> = (0..table.columns.len()).map(|column| column_width(table, column)).collect();
+    let mut left: &[usize] = &table.used_columns()[1..];
+    let mut first = true;
+    while first || !left.is_empty() {
+        let room = WIDTH - 2 - widths[0].min(NARROW_NAME);
+        let mut used = 0;
+        let fits = |column: &&usize| {
+            used += widths[**column] + 2;
+            used <= room
+        };
+        let taken = left.iter().take_while(fits).count().max(usize::from(!left.is_empty()));
+        let (now, later) = left.split_at(taken);
+        if !first {
+            text.push('\n');
+        }
+        part(text, table, now, &widths);
+        (left, first) = (later, false);
+    }
+}
+
+fn column_width(table: &Table, column: usize) -> usize {
+    let indent = |depth: usize| if column == 0 { 2 * depth.min(DEEPEST) } else { 0 };
+    let cells = table.rows.iter().map(|row| row.cells[column].chars().count() + indent(row.depth));
+    cells.chain([table.columns[column].heading.chars().count()]).max().unwrap_or(0)
+}
+
+/// The names and these columns.
+fn part(text: &mut String, table: &Table, columns: &[usize], widths: &[usize]) {
+    let others: usize = columns.iter().map(|column| widths[*column] + 2).sum();
+    let names = widths[0].min((WIDTH - 2).saturating_sub(others).max(1));
+    let mut line = |depth: usize, cell: &dyn Fn(usize) -> String| {
+        let indent = " ".repeat((2 * depth.min(DEEPEST)).min(names / 2));
+        let name = format!("{indent}{}", shortened(&cell(0), names - indent.len()));
+        let mut line = format!("  {name:<names$}");
+        for column in columns {
+            let (cell, width) = (shortened(&cell(*column), WIDTH - names - 4), widths[*column]);
+            let cell =
+                if table.columns[*column].is_text { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
+            line.push_str("  ");
+            line.push_str(&cell);
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    };
+    line(0, &|column| table.columns[column].heading.clone());
+    for row in &table.rows {
+        line(row.depth, &|column| row.cells[column].clone());
+    }
+}
+
+/// A name in so many characters: its end says most.
+fn shortened(name: &str, width: usize) -> String {
+    let length = name.chars().count();
+    if length <= width {
+        return name.to_owned();
+    }
+    let end: String = name.chars().skip(length - width.saturating_sub(2)).collect();
+    if width < 3 { end } else { format!("..{end}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wide() -> Table {
+        let headings: Vec<String> = (0..20).map(|column| format!("column {column:02}")).collect();
+        let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+        let mut table = Table::new(&headings);
+        table.row((0..20).map(|column| "n".repeat(if column == 0 { 200 } else { 5 + column })));
+        table.row_at(40, (0..20).map(|column| format!("cell {column}")));
+        table
+    }
+
+    #[test]
+    fn wide_tables_continue_below() {
+        let mut text = String::new();
+        table(&mut text, &wide());
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!((1..20).all(|column| text.contains(&format!("cell {column}"))), "{text}");
+        assert!(text.matches("column 00").count() > 1, "{text}");
+    }
+
+    #[test]
+    fn a_cell_longer_than_a_line_is_cut() {
+        let mut table = Table::new(&["name", "what"]).with_words_last();
+        table.row(["x".to_owned(), "y".repeat(500)]);
+        let mut text = String::new();
+        super::table(&mut text, &table);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+    }
+
+    #[test]
+    fn long_names_keep_their_end() {
+        assert_eq!(shortened("engine::model::qkv", 10), "..del::qkv");
+        assert_eq!(shortened("qkv", 10), "qkv");
+    }
+}

@@ -1,0 +1,87 @@
+use super::*;
+
+fn scope(name: &str, parent: Option<usize>, self_ns: u64, total_ns: u64) -> Scope {
+    Scope { name: name.into(), parent, self_ns, total_ns, calls: 1, timed_calls: 1, threads: 1, ..Scope::default() }
+}
+
+fn profile(scopes: Vec<Scope>) -> Profile {
+    Profile { scopes, ..Profile::default() }
+}
+
+#[test]
+fn recursion_does_not_count_twice() {
+    let profile = profile(vec![
+        scope("f", None, 1, 10),
+        scope("g", Some(0), 2, 9),
+        scope("f", Some(1), 3, 7),
+        scope("h", Some(2), 4, 4),
+    ]);
+    let tree = Tree::new(&profile);
+    let found: Vec<(&str, u64, u64)> = tree.names.iter().map(|sum| (sum.name, sum.total_ns, sum.self_ns)).collect();
+    assert_eq!(found, [("f", 10, 4), ("g", 9, 2), ("h", 4, 4)]);
+    assert_eq!(tree.names[0].mean_s(), Some(8.5e-9));
+}
+
+#[test]
+fn indices_are_one_path_and_a_family() {
+    let layer = |index: u64, total_ns: u64| Scope { index: Some(index), ..scope("layer", Some(0), 1, total_ns) };
+    let scopes = vec![
+        scope("pass", None, 2, 40),
+        layer(0, 11),
+        scope("qkv", Some(1), 10, 10),
+        layer(1, 27),
+        scope("qkv", Some(3), 26, 26),
+    ];
+    let profile = profile(scopes);
+    let tree = Tree::new(&profile);
+    let paths: Vec<(&str, u64, u64)> =
+        tree.paths.iter().map(|path| (path.sum.name, path.sum.total_ns, path.sum.self_ns)).collect();
+    assert_eq!(paths, [("pass", 40, 2), ("layer", 38, 2), ("qkv", 36, 36)]);
+    for path in &tree.paths {
+        let below: u64 = path.children.iter().map(|child| tree.paths[*child].sum.total_ns).sum();
+        assert_eq!(path.sum.self_ns + below, path.sum.total_ns);
+    }
+    let [family] = &tree.families[..] else { panic!("one family") };
+    assert_eq!((family.total_ns, family.members.len(), family.members[&Some(1)].steps[&tree.name_of(2)]), (38, 2, 26));
+}
+
+#[test]
+fn names_are_as_short_as_they_may_be() {
+    let names = ["a::b::c", "a::d::c", "a::e", "<A as B>::f", "x::g", "g", ""];
+    let profile = profile(names.iter().map(|name| scope(name, None, 1, 1)).collect());
+    let tree = Tree::new(&profile);
+    let short: Vec<&str> = (0..names.len()).map(|number| tree.name(number)).collect();
+    assert_eq!(short, ["b::c", "d::c", "e", "<A as B>::f", "x::g", "g", "(no name)"]);
+}
+
+#[test]
+fn percentiles_of_several_paths_lie_between_theirs() {
+    let path = |calls: u64, ns: u64| Scope {
+        timed_calls: calls,
+        calls,
+        min_ns: ns,
+        max_ns: 2 * ns,
+        p50_ns: Some(ns + ns / 10),
+        p90_ns: Some(ns + ns / 5),
+        p99_ns: Some(ns + ns / 2),
+        ..scope("f", None, ns, ns)
+    };
+    let profile = profile(vec![path(900, 1_000), path(100, 100_000)]);
+    let tree = Tree::new(&profile);
+    let (p50, is_exact) = tree.names[0].percentile(0.5).unwrap();
+    assert!(!is_exact && (1_000..1_300).contains(&p50), "{p50}");
+    let (p99, _) = tree.names[0].percentile(0.99).unwrap();
+    assert!((110_000..=130_000).contains(&p99), "{p99}");
+    let alone = self::profile(vec![path(10, 500)]);
+    assert_eq!(Tree::new(&alone).names[0].percentile(0.99), Some((750, true)));
+}
+
+#[test]
+fn a_tree_may_be_as_deep_as_it_has_scopes() {
+    let count = 50_000;
+    let chain =
+        |at: usize| scope(if at.is_multiple_of(2) { "f" } else { "g" }, at.checked_sub(1), 1, (count - at) as u64);
+    let profile = profile((0..count).map(chain).collect());
+    let tree = Tree::new(&profile);
+    assert_eq!((tree.names[0].total_ns, tree.in_scopes_ns()), (count as u64, count as u64));
+}

@@ -1,0 +1,88 @@
+//! How the profile came about: clock, own cost, what was sampled, what was lost.
+
+use record::Profile;
+
+use super::document::{Block, Section};
+use super::tree::Tree;
+use super::view::View;
+use crate::units::{count, percent, plural, seconds};
+
+/// Sampled scopes that are named.
+const SAMPLED_SHOWN: usize = 6;
+
+pub(super) fn section(view: &View<'_>) -> Option<Section> {
+    let tree = view.tree.as_ref()?;
+    let profile = tree.profile;
+    let section = Section::new("THE PROFILER", "how far the profile can be trusted");
+    if profile.scopes.is_empty() {
+        return Some(section.with(Block::Text("No scope was recorded.".to_owned())));
+    }
+    let mut facts = vec![("clock".to_owned(), clock(profile)), ("own cost".to_owned(), own_cost(profile, tree))];
+    facts.push(("budget".to_owned(), budget(profile)));
+    facts.extend(sampled(tree).map(|sentence| ("sampled".to_owned(), sentence)));
+    facts.extend(timeline(profile).map(|sentence| ("timeline".to_owned(), sentence)));
+    let lost = losses(profile);
+    facts.push(("lost".to_owned(), if lost.is_empty() { "nothing".to_owned() } else { lost.join("; ") }));
+    Some(section.with(Block::Facts(facts)))
+}
+
+fn clock(profile: &Profile) -> String {
+    let clock = &profile.clock;
+    let which = if clock.source == "counter" { "the CPU's counter" } else { "the operating system's" };
+    let why = if clock.why.is_empty() { String::new() } else { format!(" ({})", clock.why) };
+    format!("{which}{why}; two readings lie {} apart", seconds(clock.resolution_ns * 1e-9))
+}
+
+fn own_cost(profile: &Profile, tree: &Tree<'_>) -> String {
+    let cost = &profile.own_cost;
+    let short = |ns: f64| seconds(ns * 1e-9);
+    let alloc = match tree.counts_allocations() {
+        true => format!(", {} per allocation", short(cost.per_alloc_ns)),
+        false => String::new(),
+    };
+    format!(
+        "{} per timed call, {} per counted one{alloc}: {} in all, on no thread more than {} of the wall time; taken out of \
+         the times above",
+        short(cost.per_scope_ns),
+        short(cost.per_sampled_scope_ns),
+        short(cost.total_ns as f64),
+        percent(cost.share_of_wall)
+    )
+}
+
+fn budget(profile: &Profile) -> String {
+    let Some(limit) = profile.own_cost.budget else { return "none: every call was timed".to_owned() };
+    let kept = if profile.own_cost.share_of_wall > limit { "exceeded" } else { "kept" };
+    format!("{} of the wall time, {kept}", percent(limit))
+}
+
+fn sampled(tree: &Tree<'_>) -> Option<String> {
+    let sampled: Vec<_> = tree.names.iter().filter(|sum| sum.is_sampled).collect();
+    let named = sampled.iter().take(SAMPLED_SHOWN);
+    let mut parts: Vec<String> =
+        named.map(|sum| format!("{} (timed {} of {})", sum.name, count(sum.timed_calls()), count(sum.calls))).collect();
+    if sampled.len() > SAMPLED_SHOWN {
+        parts.push(format!("{} more", sampled.len() - SAMPLED_SHOWN));
+    }
+    (!parts.is_empty()).then(|| format!("times are estimates for {}", parts.join(", ")))
+}
+
+fn timeline(profile: &Profile) -> Option<String> {
+    let kept: usize = profile.timeline.iter().map(|thread| thread.scopes.len()).sum();
+    let lost = profile.lost.timeline_events;
+    (kept > 0 || lost > 0)
+        .then(|| format!("the last {} timed calls were kept, {} overwritten", count(kept as u64), count(lost)))
+}
+
+fn losses(profile: &Profile) -> Vec<String> {
+    let lost = &profile.lost;
+    let kinds = [
+        (lost.calls_without_room, "found no room in the tree and are in no row, or in one for all"),
+        (lost.calls_with_other_index, "had an index beyond those kept apart and share one entry"),
+        (lost.unbalanced_scopes, "ended in another order than they began"),
+        (lost.scopes_after_thread_end, "were opened or closed while their thread was being torn down"),
+        (lost.timings_without_percentile, "are in no percentile, because the memory for histograms was used up"),
+    ];
+    let happened = kinds.iter().filter(|(number, _)| *number > 0);
+    happened.map(|(number, what)| format!("{} {what}", plural(*number, "call"))).collect()
+}

@@ -1,0 +1,98 @@
+//! A run, prepared for being looked at from several sides: its samples by row, its tree summed up.
+
+use std::collections::HashMap;
+
+use record::{Model, Phase, Row, Run, Sample};
+
+use super::limits::Bounds;
+use super::tree::Tree;
+
+/// A run and what is computed from it once.
+pub(super) struct View<'a> {
+    pub(super) run: &'a Run,
+    /// The first so many of every ranking.
+    pub(super) top: usize,
+    pub(super) bounds: Option<Bounds<'a>>,
+    pub(super) tree: Option<Tree<'a>>,
+    timed: HashMap<&'a str, Vec<&'a Sample>>,
+    models: HashMap<&'a str, &'a Model>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(run: &'a Run, top: usize) -> Self {
+        let mut timed: HashMap<&str, Vec<&Sample>> = HashMap::new();
+        for sample in run.samples.iter().filter(|sample| sample.phase == Phase::Timed) {
+            timed.entry(&sample.row).or_default().push(sample);
+        }
+        let tree = run.profile.as_ref().map(Tree::new);
+        let models = run.models.iter().map(|model| (model.name.as_str(), model)).collect();
+        View { run, top, bounds: Bounds::of(run), tree, timed, models }
+    }
+
+    /// The samples of a row that count.
+    pub(super) fn samples(&self, row: &str) -> &[&'a Sample] {
+        self.timed.get(row).map_or(&[], Vec::as_slice)
+    }
+
+    /// A value of every sample that has it.
+    pub(super) fn values(&self, row: &str, metric: &str) -> Vec<f64> {
+        let samples = self.samples(row).iter();
+        samples.filter_map(|sample| sample.values.get(metric).copied()).filter(|value| value.is_finite()).collect()
+    }
+
+    /// The same for one call, from the smallest to the largest.
+    pub(super) fn per_call(&self, row: &Row, metric: &str) -> Vec<f64> {
+        let calls = row.calls.max(1) as f64;
+        let values: Vec<f64> = self.values(&row.name, metric).iter().map(|value| value / calls).collect();
+        compare::sorted(&values)
+    }
+
+    /// The values of a series of all samples, from the smallest to the largest.
+    pub(super) fn series(&self, row: &str, metric: &str) -> Vec<f64> {
+        let all = self.samples(row).iter().filter_map(|sample| sample.series.get(metric)).flatten();
+        compare::sorted(&all.copied().filter(|value| value.is_finite()).collect::<Vec<_>>())
+    }
+
+    /// The threads that the work could use: the row's, or the run's.
+    pub(super) fn threads(&self, row: Option<&Row>) -> Option<u64> {
+        let asked = || self.run.workload.parameters.get("threads")?.parse().ok();
+        row.and_then(|row| row.threads).or_else(asked)
+    }
+
+    /// The model of a row; the only one, where the row does not say.
+    pub(super) fn model(&self, row: &Row) -> Option<&'a Model> {
+        match (&row.model, &self.run.models[..]) {
+            (Some(name), _) => self.models.get(name.as_str()).copied(),
+            (None, [only]) => Some(only),
+            _ => None,
+        }
+    }
+
+    /// The wall time of the profile.
+    pub(super) fn wall_ns(&self) -> u64 {
+        self.run.profile.as_ref().map_or(0, |profile| profile.wall_ns)
+    }
+}
+
+/// A duration with the interval that its true value lies in.
+pub(super) struct Timing {
+    pub(super) median: f64,
+    pub(super) interval: Option<compare::Interval>,
+    pub(super) fastest: f64,
+    pub(super) samples: usize,
+}
+
+/// How sure intervals are.
+pub(super) const CONFIDENCE: f64 = 0.95;
+
+impl Timing {
+    /// Of sorted values; nothing where there are none.
+    pub(super) fn of(sorted: &[f64]) -> Option<Self> {
+        Some(Timing {
+            median: compare::quantile(sorted, 0.5)?,
+            interval: compare::quantile_interval(sorted, 0.5, CONFIDENCE),
+            fastest: *sorted.first()?,
+            samples: sorted.len(),
+        })
+    }
+}

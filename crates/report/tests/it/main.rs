@@ -1,0 +1,7 @@
+//! Reports of runs that were made by hand.
+
+mod machine;
+mod originals;
+mod properties;
+mod runs;
+mod snapshots;
