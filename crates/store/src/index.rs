@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use record::StoredRun;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, params};
@@ -163,12 +163,22 @@ impl Index {
                 _ => {}
             }
         }
-        let index = Self::on_disk(&path, None)?;
-        // From alone to together with others; who comes in between finds a sound file.
+        // Closed before others may come: one of them may find this file broken too, and remove it.
+        drop(Self::on_disk(&path, None)?);
         if let Some(held) = &held {
             held.unlock().and_then(|()| held.lock_shared()).map_err(Trouble::File)?;
         }
-        Ok(Self { _lock: held, ..index })
+        Self::on_disk(&path, held)
+    }
+
+    /// What tells whether the file on the disk is another one by now.
+    pub fn identity(files: &Files) -> Option<(u64, Option<SystemTime>)> {
+        let about = fs::metadata(files.index()).ok()?;
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&about);
+        #[cfg(not(unix))]
+        let number = 0;
+        Some((number, about.created().ok()))
     }
 
     fn in_memory(files: &Files) -> Outcome<Self> {

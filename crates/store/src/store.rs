@@ -315,6 +315,7 @@ impl Store {
     /// written to.
     fn with_index<T>(&self, work: impl Fn(&mut Index) -> std::result::Result<T, Trouble>) -> Result<T> {
         let mut slot = self.slot();
+        let seen = Index::identity(&self.files);
         let mut last: Option<Trouble> = None;
         for means in [Means::Open, Means::Disk, Means::Anew, Means::Memory, Means::Bare] {
             let is_broken = last.as_ref().is_some_and(Trouble::is_broken_index);
@@ -324,6 +325,8 @@ impl Store {
                     None => continue,
                 },
                 Means::Anew if !is_broken => continue,
+                // Another process was faster.
+                Means::Anew if Index::identity(&self.files) != seen => Index::open(&self.files, Means::Disk),
                 Means::Memory if is_broken => continue,
                 _ => Index::open(&self.files, means),
             };

@@ -93,6 +93,24 @@ fn several_writers_and_readers_at_once() {
     assert_eq!(fs::read_dir(folder.path().join("tmp")).expect("it is a folder").count(), 0);
 }
 
+#[test]
+fn several_processes_find_a_broken_index() {
+    let folder = Folder::new();
+    let store = Store::open(folder.path());
+    (0..30).for_each(|number| drop(store.save(&run(number)).expect("it is saved")));
+    drop(store);
+    for turn in 0..10 {
+        fs::write(folder.path().join("index-1.sqlite"), "no database at all, and more than a few bytes of it")
+            .expect("it is written");
+        let list = || child::command(folder.path(), "list").stdout(Stdio::piped()).spawn().expect("it starts");
+        let children: Vec<_> = (0..6).map(|_| list()).collect();
+        for child in children {
+            let answers = child::answers(&child.wait_with_output().expect("it ended").stdout);
+            assert_eq!(answers.iter().cloned().collect::<BTreeSet<_>>(), ids_of(0..30), "turn {turn}");
+        }
+    }
+}
+
 /// A child below a shell in a folder of its own that is a small disk. `None`, with a line that says so, where this user
 /// may not mount.
 fn on_small_disk(folder: &Folder, script: &str, task: &str) -> Option<Vec<String>> {
