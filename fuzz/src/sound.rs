@@ -46,3 +46,9 @@ pub fn safetensors(path: &Path) -> engine::Result<()> {
     bytes.extend([0; 32]);
     std::fs::write(path, bytes).map_err(|error| engine::Error::io(path, &error))
 }
+
+/// A run with every field.
+pub fn record(path: &Path) -> engine::Result<()> {
+    let text = include_str!("../../crates/record/tests/fixtures/run-1.json");
+    std::fs::write(path, text).map_err(|error| engine::Error::io(path, &error))
+}

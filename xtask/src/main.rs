@@ -16,6 +16,7 @@ mod kernels;
 mod layers;
 mod metadata;
 mod packages;
+mod schema;
 mod source;
 mod tidy;
 mod toolchain;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Request::Test(steps)) => test(&steps),
+        Ok(Request::Schema) => write_schema(),
         Err(message) => misused(&message),
     }
 }
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
 enum Request {
     Help,
     Test(Vec<&'static Step>),
+    Schema,
 }
 
 fn parse(words: &[&str]) -> Result<Request, String> {
@@ -52,6 +55,7 @@ fn parse(words: &[&str]) -> Result<Request, String> {
         ["test"] => Ok(Request::Test(steps::STEPS.iter().collect())),
         ["test", names @ ..] => names.iter().map(|name| step(name)).collect::<Result<_, _>>().map(Request::Test),
         ["tidy"] => parse(&["test", "tidy"]),
+        ["schema"] => Ok(Request::Schema),
         _ => Err(format!("unknown command `{}`; {HINT}", words.join(" "))),
     }
 }
@@ -66,6 +70,19 @@ fn test(steps: &[&Step]) -> ExitCode {
         return misused("this is not a folder of the workspace");
     };
     if runner::run_all(&root, steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn write_schema() -> ExitCode {
+    let Some(root) = workspace_root() else {
+        return misused("this is not a folder of the workspace");
+    };
+    match schema::write(&root) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn misused(message: &str) -> ExitCode {
@@ -86,6 +103,7 @@ fn help() -> String {
            test           run every step below in this order, stop at the first failure\n  \
            test <step>..  run these steps, in the order given\n  \
            tidy           the same as `test tidy`\n  \
+           schema         write the JSON Schema of runs to docs/schema\n  \
            help           print this, as do --help and -h\n\n\
          Steps:\n",
     );
@@ -104,6 +122,7 @@ mod tests {
         match parse(&line.split_whitespace().collect::<Vec<_>>())? {
             Request::Help => Ok(None),
             Request::Test(steps) => Ok(Some(steps.iter().map(|step| step.name).collect())),
+            Request::Schema => Ok(Some(vec![])),
         }
     }
 
@@ -111,6 +130,8 @@ mod tests {
     fn steps_run_in_the_order_given() {
         assert_eq!(asked("test tidy fmt"), Ok(Some(vec!["tidy", "fmt"])));
         assert_eq!(asked("tidy"), Ok(Some(vec!["tidy"])));
+        assert_eq!(asked("schema"), Ok(Some(vec![])));
+        assert_eq!(asked("test schema"), Ok(Some(vec!["schema"])));
         assert_eq!(asked("test"), Ok(Some(steps::STEPS.iter().map(|step| step.name).collect())));
     }
 

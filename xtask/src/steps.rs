@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{fuzz, kernels, layers, tidy, viewers};
+use crate::{fuzz, kernels, layers, schema, tidy, viewers};
 
 /// One gate. It can fail, and it can be run alone by its name.
 pub struct Step {
@@ -111,6 +111,12 @@ pub static STEPS: &[Step] = &[
         ]),
     },
     Step {
+        name: "schema",
+        about: "docs/schema is the JSON Schema of the run record as it is",
+        needs_cpp: false,
+        action: Action::Check(schema::check),
+    },
+    Step {
         name: "capi",
         about: "the C and C++ faces, with a C++ compiler and CMake",
         needs_cpp: true,
@@ -134,7 +140,7 @@ pub static STEPS: &[Step] = &[
     },
     Step {
         name: "fuzz",
-        about: "files made by a fuzzer, 20 seconds for each reader of model files",
+        about: "files made by a fuzzer, 20 seconds for each reader of model files and of runs",
         needs_cpp: true,
         action: Action::Check(fuzz::check),
     },

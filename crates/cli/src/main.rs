@@ -24,14 +24,7 @@ fn main() -> ExitCode {
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     match args::parse(&arguments) {
         Ok(Command::Text(text)) => write(&text),
-        Ok(Command::Profile(options)) => match commands::profile::run(&options) {
-            Ok(printed) if printed.interrupted => {
-                write(&printed.text);
-                ExitCode::from(commands::interrupt::EXIT_CODE)
-            }
-            Ok(printed) => write(&printed.text),
-            Err(refusal) => refuse(&refusal.error, refusal.hint),
-        },
+        Ok(Command::Profile(options)) => profile(&options),
         Ok(Command::Report(options)) => match commands::report::run(&options) {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
@@ -51,8 +44,8 @@ fn main() -> ExitCode {
             Err(error) => failed(&error),
         },
         Ok(Command::Quantize(options)) => match commands::quantize::run(&options) {
-            Ok(quantisation) if options.json => write(&quantisation.to_json()),
-            Ok(quantisation) => write(&report::quantisation_text(&quantisation)),
+            Ok(quantisation) if options.json => write(quantisation.to_json()),
+            Ok(quantisation) => write(report::quantisation_text(&quantisation)),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Run(options)) => run(&options),
@@ -69,11 +62,25 @@ fn hint(arguments: &[String]) -> String {
     )
 }
 
+/// What was measured is shown even where it cannot be kept, or where somebody ended it.
+fn profile(options: &args::Profile) -> ExitCode {
+    let printed = match commands::profile::run(options) {
+        Ok(printed) => printed,
+        Err(refusal) => return refuse(&refusal.error, refusal.hint),
+    };
+    let written = write(&printed.text);
+    match printed.not_kept {
+        Some(error) => failed(&error),
+        None if printed.interrupted => ExitCode::from(commands::interrupt::EXIT_CODE),
+        None => written,
+    }
+}
+
 /// The text goes to standard output while it comes, the figures to standard error behind it.
 fn generate(options: &args::Generate) -> ExitCode {
     let mut stdout = std::io::stdout();
     match commands::generate::run(options, &mut stdout) {
-        Ok(generation) if options.json => write(&generation.to_json()),
+        Ok(generation) if options.json => write(generation.to_json()),
         Ok(generation) => {
             // Figures that nobody can be shown are no failure of the text.
             let _ = write!(std::io::stderr().lock(), "\n{}", report::generation_text(&generation));
@@ -87,10 +94,12 @@ fn generate(options: &args::Generate) -> ExitCode {
 /// Ends with the code of the program that was run.
 fn run(options: &args::Run) -> ExitCode {
     match commands::run::run(options) {
-        Ok(outcome) => match outcome.json.map(|json| write(&json)) {
-            Some(failed) if failed != ExitCode::SUCCESS => failed,
-            _ => outcome.code,
-        },
+        Ok(outcome) => {
+            let written = outcome.json.map_or(ExitCode::SUCCESS, write);
+            let kept = outcome.not_kept.map_or(ExitCode::SUCCESS, |error| failed(&error));
+            let codes = [outcome.code, written, kept];
+            codes.into_iter().find(|code| *code != ExitCode::SUCCESS).unwrap_or(ExitCode::SUCCESS)
+        }
         Err(failure) => {
             let refused = refuse(&failure.refusal.error, failure.refusal.hint);
             failure.code.map_or(refused, ExitCode::from)

@@ -145,7 +145,8 @@ fn enhanced_has_the_29_rows() {
     assert_rows_add_up(&run);
     let mut rows: Vec<&str> = run.rows.iter().map(|row| row.name.as_str()).collect();
     rows.sort_unstable();
-    let mut expected: Vec<String> = ["Iteration", "64x64", "128x128", "256x256", "512x512"].map(|s| format!("MatMul_{s}")).into();
+    let mut expected: Vec<String> =
+        ["Iteration", "64x64", "128x128", "256x256", "512x512"].map(|s| format!("MatMul_{s}")).into();
     expected.extend(["Iteration", "1000", "10000", "100000", "1000000"].map(|s| format!("GELU_{s}")));
     expected.extend(["Iteration", "256", "512", "1024", "2048"].map(|s| format!("Softmax_{s}")));
     for tensor in ["TensorAdd_10000", "TensorMul_10000", "BroadcastAdd_100x100"] {

@@ -2,7 +2,7 @@
 
 use record::{History, StoredRun};
 
-use crate::layout::{labelled, wrapped};
+use crate::layout::labelled;
 use crate::units::plural;
 
 const HEADINGS: [&str; 8] = ["run", "began (UTC)", "workload", "model", "threads", "commit", "tags", "state"];
@@ -11,6 +11,8 @@ const WIDEST_CELL: usize = 28;
 /// Digits of ids and commits.
 const ID_DIGITS: usize = 12;
 const LABELS: usize = 8;
+/// Faults that are shown one by one.
+const MOST_FAULTS: usize = 10;
 
 /// A line for each run, newest first.
 pub fn text(history: &History) -> String {
@@ -71,13 +73,15 @@ pub fn stored_run_text(run: &StoredRun) -> String {
         + &line("file", run.path.clone())
 }
 
-/// What is wrong with files of a store, a paragraph for each.
+/// What is wrong with files of a store, a line for each of the first.
 pub fn faults_text(history: &History) -> String {
-    let paragraphs = history.faults.iter().map(|fault| {
-        let sentence = printable(&format!("warning: {}: {}", fault.path, fault.message));
-        wrapped(&sentence, crate::layout::WIDTH).join("\n  ") + "\n"
-    });
-    paragraphs.collect()
+    let lines = history.faults.iter().take(MOST_FAULTS);
+    let text: String =
+        lines.map(|fault| printable(&format!("warning: {}: {}", fault.path, fault.message)) + "\n").collect();
+    match history.faults.len().saturating_sub(MOST_FAULTS) {
+        0 => text,
+        more => text + &format!("warning: and {} like these; --json has all\n", plural(more as u64, "file")),
+    }
 }
 
 fn beginning(id: &str) -> String {
@@ -197,5 +201,8 @@ the newest 2 of 9 runs; --limit N shows more
         let fault = StoreFault { path: "s/runs/01/y".to_owned(), message: "no run".to_owned() };
         let history = History { faults: vec![fault], ..History::default() };
         assert_eq!(faults_text(&history), "warning: s/runs/01/y: no run\n");
+        let many = History { faults: vec![history.faults[0].clone(); 12], ..history };
+        assert_eq!(faults_text(&many).lines().count(), 11);
+        assert!(faults_text(&many).ends_with("warning: and 2 files like these; --json has all\n"));
     }
 }

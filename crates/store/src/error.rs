@@ -26,6 +26,8 @@ pub enum ErrorKind {
     BadName,
     /// Tags still name the run.
     Tagged,
+    /// A run that could not be read again is not kept.
+    Unsound,
     /// The file is not what was written.
     Corrupt,
     /// A later version wrote it.
@@ -76,6 +78,7 @@ impl Error {
                 "a run is an id, four or more of its first digits, @latest, @previous, a tag, or a file"
             }
             ErrorKind::Tagged => "remove the tags first (`hotloop history untag NAME`), or give --force",
+            ErrorKind::Unsound => "this is a fault of the program that made the run; nothing was saved",
             ErrorKind::Corrupt => {
                 "copy the file again from where it is whole, or remove the run; the other runs are not touched"
             }

@@ -100,7 +100,10 @@ impl Store {
     pub fn save_text(&self, text: &str) -> Result<Id> {
         let id = Id::of(text.as_bytes());
         let path = self.files.run(&id);
-        read::parse(&path, text, record::RunHead::from_json)?;
+        // All of it, because a number such as NaN has a text that cannot be read.
+        if let Err(why) = Run::from_json(text) {
+            return Err(Error::new(ErrorKind::Unsound, format!("the run cannot be kept, nobody could read it: {why}")));
+        }
         // A file of that name may be a broken one.
         if read::text(&path, Some(&id)).is_err() {
             let packed = zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL)
@@ -151,6 +154,11 @@ impl Store {
             fault.path = self.path().join(&fault.path).display().to_string();
         }
         listing.faults.append(&mut faults);
+        let gone = tags.iter().filter(|(_, id)| !self.files.run(id).exists());
+        listing.faults.extend(gone.map(|(name, id)| StoreFault {
+            path: self.files.tags().join(name).display().to_string(),
+            message: format!("the tag names the run {}, which is not here", id.short()),
+        }));
         Ok(listing)
     }
 
@@ -307,14 +315,19 @@ impl Store {
     /// written to.
     fn with_index<T>(&self, work: impl Fn(&mut Index) -> std::result::Result<T, Trouble>) -> Result<T> {
         let mut slot = self.slot();
-        let mut last = None;
-        for means in [Means::Open, Means::Disk, Means::Anew, Means::Memory] {
-            let index = match (means, &last) {
-                (Means::Open, _) => match slot.take() {
+        let seen = Index::identity(&self.files);
+        let mut last: Option<Trouble> = None;
+        for means in [Means::Open, Means::Disk, Means::Anew, Means::Memory, Means::Bare] {
+            let is_broken = last.as_ref().is_some_and(Trouble::is_broken_index);
+            let index = match means {
+                Means::Open => match slot.take() {
                     Some(index) => Ok(index),
                     None => continue,
                 },
-                (Means::Anew, Some(trouble)) if !Trouble::is_broken_index(trouble) => continue,
+                Means::Anew if !is_broken => continue,
+                // Another process was faster.
+                Means::Anew if Index::identity(&self.files) != seen => Index::open(&self.files, Means::Disk),
+                Means::Memory if is_broken => continue,
                 _ => Index::open(&self.files, means),
             };
             let done = index.and_then(|mut index| work(&mut index).map(|done| (index, done)));

@@ -50,13 +50,16 @@ pub fn folder(index: &mut Index, files: &Files, name: &str) -> Outcome<()> {
     let stamp = fs::metadata(files.folder(name)).ok().map(|about| Stamp::of(&about));
     let known = Known::of(index, name)?;
     let mut news = News { stamp: stamp.as_ref().map(|stamp| stamp.trusted(begin)), ..News::default() };
-    let there = if stamp.is_none() { BTreeSet::new() } else { contents(files, name)? };
+    let there = if stamp.is_none() { BTreeSet::new() } else { contents(files, name) };
     for file in &there {
         examine(files, file, &known, &mut news);
     }
-    let is_gone = |file: &String| !there.contains(file) && !files.root().join(file).exists();
-    news.gone_faults = known.faults.keys().filter(|file| is_gone(file)).cloned().collect();
-    news.gone_runs = known.runs.iter().filter(|(_, file)| is_gone(file)).map(|(id, _)| id.clone()).collect();
+    let is_gone = |file: &str| !there.contains(file);
+    news.gone_faults.extend(known.faults.keys().filter(|file| is_gone(file)).cloned());
+    // Another process may have added one since the names were read.
+    let has_run = |file: &str| files.root().join(file).exists();
+    let gone = known.runs.iter().filter(|(_, file)| is_gone(file) && !has_run(file));
+    news.gone_runs = gone.map(|(id, _)| id.clone()).collect();
     if news.are_none(&known) { Ok(()) } else { news.write(index, name) }
 }
 
@@ -149,10 +152,7 @@ fn examine(files: &Files, file: &str, known: &Known, news: &mut News) {
     }
     let read = match &id {
         Some(id) => read_head(&path, id),
-        None => {
-            let what = "this is no place for it: runs are files `runs/ab/ab….json.zst`, named by their ids";
-            Err(Error::corrupt(&path, what))
-        }
+        None => Err(misplaced(&path)),
     };
     match read {
         Ok(run) => {
@@ -169,6 +169,14 @@ fn examine(files: &Files, file: &str, known: &Known, news: &mut News) {
             let message = message.strip_prefix(&prefix).unwrap_or(&message).to_owned();
             news.faults.push([file.to_owned(), message, stamp]);
         }
+    }
+}
+
+/// Why something is no run, whatever is in it.
+fn misplaced(path: &Path) -> Error {
+    match fs::read_dir(path) {
+        Err(error) if path.is_dir() => Error::io("cannot read", path, &error),
+        _ => Error::corrupt(path, "this is no place for it: runs are files `runs/ab/ab….json.zst`, named by their ids"),
     }
 }
 
@@ -216,13 +224,14 @@ fn threads(head: &RunHead) -> Option<u64> {
     of_rows.all(|threads| threads == first).then_some(first)
 }
 
-/// Files below a folder of `runs`, as paths from the root of the store; or the thing itself, where it is no such folder.
-fn contents(files: &Files, name: &str) -> crate::Result<BTreeSet<String>> {
-    let is_folder = name.len() == 2 && name.bytes().all(crate::id::is_digit) && files.folder(name).is_dir();
-    if !is_folder {
-        return Ok(BTreeSet::from([format!("runs/{name}")]));
+/// Files below a folder of `runs`, as paths from the root of the store; or the thing itself, where it is no such folder or
+/// cannot be read.
+fn contents(files: &Files, name: &str) -> BTreeSet<String> {
+    let is_folder = name.len() == 2 && name.bytes().all(crate::id::is_digit);
+    match names(&files.folder(name)) {
+        Ok(names) if is_folder => names.into_iter().map(|file| format!("runs/{name}/{file}")).collect(),
+        _ => BTreeSet::from([format!("runs/{name}")]),
     }
-    Ok(names(&files.folder(name))?.into_iter().map(|file| format!("runs/{name}/{file}")).collect())
 }
 
 /// Names in a folder, without hidden ones; none where there is no folder.

@@ -51,8 +51,13 @@ pub struct What {
     )]
     pub synthetic: Option<String>,
     /// The text to go on from.
-    #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file", allow_hyphen_values = true,
-        help = "the text to go on from (default: 10 random tokens, 32 for deep)")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        conflicts_with = "prompt_file",
+        allow_hyphen_values = true,
+        help = "the text to go on from (default: 10 random tokens, 32 for deep)"
+    )]
     pub prompt: Option<String>,
     /// Where it is.
     #[arg(long, value_name = "FILE", help = "a file with that text")]
@@ -124,7 +129,10 @@ pub struct Machine {
     #[arg(long, help = "plain loops instead of vector instructions")]
     pub naive: bool,
     /// Whether to leave the limits out.
-    #[arg(long, help = "do not measure what the machine can do: saves 2 seconds, rates have no share of the limit then")]
+    #[arg(
+        long,
+        help = "do not measure what the machine can do: saves 2 seconds, rates have no share of the limit then"
+    )]
     pub no_limits: bool,
     /// Whether a debug build may.
     #[arg(long, help = "measure although this program was built without optimisation; the run is marked")]

@@ -98,6 +98,6 @@ fn remove(store: &Store, words: &[String], force: bool) -> Result<String> {
 
 fn reindex(store: &Store) -> Result<Output> {
     let history = document(store, store.reindex()?);
-    let text = format!("{} in the index, {} not sound\n", history.matching, history.faults.len());
+    let text = format!("runs in the index: {}; files that are not sound: {}\n", history.matching, history.faults.len());
     Ok(Output { text, warnings: report::history_faults_text(&history) })
 }

@@ -17,10 +17,12 @@ use crate::subject::{EngineModels, Named, Ways, this_program};
 /// Calls of each thread that a timeline keeps.
 const TIMELINE: usize = 1 << 16;
 
-/// What is printed, and with which code the program ends.
+/// What is printed, and what has to be said besides.
 pub struct Printed {
     pub text: String,
     pub interrupted: bool,
+    /// Why the run could not be kept.
+    pub not_kept: Option<store::Error>,
 }
 
 /// Measures, keeps and shows.
@@ -34,9 +36,14 @@ pub fn run(options: &Profile) -> Result<Printed, Refusal> {
     let run = measure(options)?;
     let interrupted = run.interrupted;
     let output = &options.what.output;
-    let id = if output.no_save { None } else { Some(shown::save(&run, &output.store, output.tag.as_deref())?) };
+    let kept = (!output.no_save).then(|| shown::save(&run, &output.store, output.tag.as_deref()));
+    let (id, not_kept) = match kept {
+        Some(Ok(id)) => (Some(id), None),
+        Some(Err(error)) => (None, Some(error)),
+        None => (None, None),
+    };
     let text = if output.json { run.to_json() } else { shown::text(&run, &output.shown, id.as_ref()) };
-    Ok(Printed { text, interrupted })
+    Ok(Printed { text, interrupted, not_kept })
 }
 
 fn measure(options: &Profile) -> Result<Run, Refusal> {

@@ -26,6 +26,8 @@ pub struct Outcome {
     /// For standard output.
     pub json: Option<String>,
     pub code: ExitCode,
+    /// Why the run could not be kept.
+    pub not_kept: Option<store::Error>,
 }
 
 /// What could not be done, and with which code to end, if not that of bad input.
@@ -69,15 +71,17 @@ pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
     let mut follower = Follower(progress("{pos:>2} of {len}", ""));
     let run = measure(&settings, &mut follower)?;
     follower.0.finish_and_clear();
-    let id = if options.no_save { None } else { Some(shown::save(&run, &options.store, options.tag.as_deref())?) };
+    let kept = (!options.no_save).then(|| shown::save(&run, &options.store, options.tag.as_deref()));
+    let id = kept.as_ref().and_then(|kept| kept.as_ref().ok());
     let code = run.process.as_ref().map_or(ExitCode::FAILURE, code);
     let json = options.json.then(|| run.to_json());
     if json.is_none() {
         // Figures that nobody can be shown are no failure of the program.
-        let text = report::run_text(&run, &shown::on(&std::io::stderr(), options.top, id.as_ref()));
+        let text = report::run_text(&run, &shown::on(&std::io::stderr(), options.top, id));
         let _ = write!(std::io::stderr().lock(), "\n{text}");
     }
-    Ok(Outcome { json, code })
+    let not_kept = kept.and_then(Result::err);
+    Ok(Outcome { json, code, not_kept })
 }
 
 /// The last words of our line as they were given: arguments of a program need not be Unicode.

@@ -6,11 +6,10 @@ use record::Run;
 use report::RunOptions;
 use store::Id;
 
-use super::Refusal;
 use crate::args::{Format, Layout, Shown, StoreOptions};
 
 /// Keeps a run, under a name if one is given.
-pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> Result<Id, Refusal> {
+pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> store::Result<Id> {
     let store = options.open()?;
     let id = store.save(run)?;
     if let Some(tag) = tag {

@@ -30,8 +30,13 @@ pub(super) struct KernelRow<'a> {
     threads: u64,
     call: Box<dyn FnMut() + 'a>,
     /// The pass with scopes: its own, so that every row has its name in the tree.
-    scoped: fn(&mut dyn FnMut(), u64, Work),
+    scoped: Scoped,
 }
+
+/// Opens the scope of a row and makes so many calls in it.
+type Scoped = fn(&mut dyn FnMut(), u64, Work);
+/// A row's name, its size, its function.
+type Size = (&'static str, usize, Scoped);
 
 /// The work of one call, declared for its scope.
 #[derive(Clone, Copy)]
@@ -59,7 +64,7 @@ macro_rules! scoped {
 /// The names of a row and of its calls, its size, and its function.
 macro_rules! sizes {
     ($call:literal: $(($name:literal, $size:literal)),+) => {
-        [$(($name, $size, scoped!($name, $call) as fn(&mut dyn FnMut(), u64, Work))),+]
+        [$(($name, $size, scoped!($name, $call) as Scoped)),+]
     };
 }
 
@@ -72,7 +77,7 @@ fn numbers(count: usize) -> Vec<f32> {
 pub(super) fn matmul(with: Arithmetic<'_>, least: usize) -> Vec<KernelRow<'_>> {
     let all = sizes!("MatMul_Iteration": ("MatMul_64x64", 64), ("MatMul_128x128", 128), ("MatMul_256x256", 256),
         ("MatMul_512x512", 512));
-    let row = |(name, n, scoped): (&'static str, usize, fn(&mut dyn FnMut(), u64, Work))| {
+    let row = |(name, n, scoped): Size| {
         let (a, b, mut c) = (numbers(n * n), numbers(n * n), vec![0.0; n * n]);
         let Arithmetic { kernels, pool } = with;
         let call = move || {
@@ -99,7 +104,7 @@ pub(super) fn matmul(with: Arithmetic<'_>, least: usize) -> Vec<KernelRow<'_>> {
 pub(super) fn gelu(with: Arithmetic<'_>) -> Vec<KernelRow<'_>> {
     let all = sizes!("GELU_Iteration": ("GELU_1000", 1_000), ("GELU_10000", 10_000), ("GELU_100000", 100_000),
         ("GELU_1000000", 1_000_000));
-    let row = |(name, n, scoped): (&'static str, usize, fn(&mut dyn FnMut(), u64, Work))| {
+    let row = |(name, n, scoped): Size| {
         let (x, mut out) = (numbers(n), vec![0.0; n]);
         let kernels = with.kernels;
         let call = move || {
@@ -115,7 +120,7 @@ pub(super) fn gelu(with: Arithmetic<'_>) -> Vec<KernelRow<'_>> {
 pub(super) fn softmax(with: Arithmetic<'_>) -> Vec<KernelRow<'_>> {
     let all = sizes!("Softmax_Iteration": ("Softmax_256", 256), ("Softmax_512", 512), ("Softmax_1024", 1_024),
         ("Softmax_2048", 2_048));
-    let row = |(name, n, scoped): (&'static str, usize, fn(&mut dyn FnMut(), u64, Work))| {
+    let row = |(name, n, scoped): Size| {
         let (x, mut out) = (numbers(n), vec![0.0; n]);
         let kernels = with.kernels;
         let call = move || {
@@ -176,7 +181,7 @@ pub(super) fn tensors(with: Arithmetic<'_>) -> Vec<KernelRow<'_>> {
 }
 
 /// A call, and the pass with scopes around it.
-type Calls<'a> = (Box<dyn FnMut() + 'a>, fn(&mut dyn FnMut(), u64, Work));
+type Calls<'a> = (Box<dyn FnMut() + 'a>, Scoped);
 
 /// A row that moves bytes, on one thread.
 fn streaming<'a>(name: &'static str, what: String, calls: u64, bytes: f64, (call, scoped): Calls<'a>) -> KernelRow<'a> {

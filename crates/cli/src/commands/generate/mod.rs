@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use engine::{Batch, BatchSettings, Compute, LoadOptions, Request, Sampling, StateOptions};
 use record::{
-    GENERATION_SCHEMA, GENERATION_VERSION, GeneratingModel, Generation, GenerationMemory, GenerationSettings, GenerationSpeed,
+    GENERATION_SCHEMA, GENERATION_VERSION, GeneratingModel, Generation, GenerationMemory, GenerationSettings,
+    GenerationSpeed,
 };
 
 use super::{PERCENT, Refusal, interrupt, progress, tool};

@@ -1,0 +1,87 @@
+//! Runs of every version that was ever written can be read, and what a later program added stays.
+
+use record::{Run, RunHead};
+use serde_json::{Map, Value, json};
+
+const RUN_1: &str = include_str!("fixtures/run-1.json");
+
+#[test]
+fn version_1_comes_back_byte_for_byte() {
+    let run = Run::from_json(RUN_1).expect("it can be read");
+    assert_eq!(run.version, 1);
+    assert_eq!(run.to_json(), RUN_1, "nothing is lost or changed");
+    // Every field of every part stands in the file with something in it, but for the parent of the root.
+    let shown = format!("{run:?}").replacen("parent: None", "", 1).replacen("Unknown(None)", "", 1);
+    for absent in ["None", "[]", "{}", "\"\"", ": false", ": 0,", ": 0.0,"] {
+        assert!(!shown.contains(absent), "a field is {absent}: {shown}");
+    }
+}
+
+#[test]
+fn heads_say_what_the_run_says() {
+    let run = Run::from_json(RUN_1).expect("it can be read");
+    let head = RunHead::from_json(RUN_1).expect("it can be read");
+    assert_eq!((head.version, &head.created, head.interrupted), (1, &run.created, true));
+    assert_eq!((head.subject, head.models, head.workload), (run.subject, run.models, run.workload));
+    assert_eq!((head.rows, head.failures), (run.rows, run.failures));
+    assert_eq!(head.environment.machine.machine_key, run.environment.machine.machine_key);
+}
+
+/// Adds a field to every object.
+fn add_everywhere(value: &mut Value, count: &mut usize) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(|field| add_everywhere(field, count));
+            if !is_map(fields) {
+                fields.insert("from_the_future".to_owned(), json!({"at": count, "more": [1, {"x": null}]}));
+                *count += 1;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| add_everywhere(item, count)),
+        _ => {}
+    }
+}
+
+/// Whether the names are data: nothing unknown can stand there.
+fn is_map(fields: &Map<String, Value>) -> bool {
+    ["HOTLOOP_ISA", "seed", "wall", "token"].iter().any(|name| fields.contains_key(*name))
+}
+
+#[test]
+fn unknown_fields_at_every_level_survive() {
+    let mut document: Value = serde_json::from_str(RUN_1).expect("it is JSON");
+    let mut count = 0;
+    add_everywhere(&mut document, &mut count);
+    assert!(count > 40, "only {count} objects");
+    let text = serde_json::to_string(&document).expect("it is plain data");
+    let run = Run::from_json(&text).expect("it can be read");
+    let written: Value = serde_json::from_str(&run.to_json()).expect("it is JSON");
+    assert_eq!(written, document);
+    assert_eq!(Run::from_json(&run.to_json()), Ok(run), "a second time nothing changes");
+}
+
+#[test]
+fn a_later_version_is_refused_by_name() {
+    let later = RUN_1.replacen("\"version\": 1", "\"version\": 2", 1);
+    let error = Run::from_json(&later).expect_err("it is of a later version");
+    assert_eq!(error, "version 2 of `hotloop-run` is newer than 1, the newest that is known here");
+    assert_eq!(RunHead::from_json(&later), Err(error));
+    // Whatever its shape is.
+    let later = "{\"schema\": \"hotloop-run\", \"version\": 7, \"created\": {\"day\": 1}}";
+    assert!(Run::from_json(later).expect_err("it is of a later version").contains("version 7"));
+    assert_eq!(RunHead::version_in(later), Some(7));
+    assert_eq!(RunHead::version_in("{\"schema\": \"hotloop-doctor\", \"version\": 7}"), None);
+}
+
+#[test]
+fn references_that_lead_nowhere_are_refused() {
+    for (was, becomes, part) in [
+        ("\"parent\": 0", "\"parent\": 1", "profile.scopes[1]"),
+        ("\"parent\": 0", "\"parent\": 18446744073709551615", "profile.scopes[1]"),
+        ("\"parent\": 0", "\"parent\": -1", "-1"),
+        ("\"launch\": 1", "\"launch\": 1.5", "1.5"),
+    ] {
+        let error = Run::from_json(&RUN_1.replacen(was, becomes, 1)).expect_err(becomes);
+        assert!(error.contains(part), "{error}");
+    }
+}
