@@ -290,3 +290,17 @@ fn fault_stamp(path: &Path) -> String {
     let about = fs::metadata(path).map(|about| format!("{} {}", about.len(), Stamp::of(&about).text));
     format!("{} {}", record::RUN_VERSION, about.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_trusted_when_it_is_old() {
+        let stamp = Stamp::of(&fs::metadata(std::env::temp_dir()).expect("there is one"));
+        assert_eq!(stamp.trusted(stamp.changed), "");
+        assert_eq!(stamp.trusted(stamp.changed - Duration::from_secs(60)), "", "clocks may differ");
+        assert_eq!(stamp.trusted(stamp.changed + Duration::from_secs(2)), "");
+        assert_eq!(stamp.trusted(stamp.changed + Duration::from_secs(4)), stamp.text);
+    }
+}
