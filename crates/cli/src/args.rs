@@ -8,6 +8,7 @@ mod quantize;
 mod report;
 mod run;
 mod store;
+mod told;
 
 use std::error::Error as _;
 
@@ -22,6 +23,7 @@ pub use quantize::Quantize;
 pub use report::Report;
 pub use run::Run;
 pub use store::StoreOptions;
+pub use told::{Completions, Man};
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -44,13 +46,20 @@ pub enum Command {
     Quantize(Quantize),
     /// Measure any program.
     Run(Box<Run>),
+    /// Print what a shell completes by.
+    Completions(Completions),
+    /// Print a manual page.
+    Man(Man),
 }
 
 /// How to examine the machine.
 #[derive(Debug, PartialEq, Args)]
 #[command(
     about = "What this machine is and can do, how quiet it is, and what to change to measure better",
-    after_help = "Environment:\n  HOTLOOP_ISA=NAME   measure these instructions alone: scalar, avx2, avx512, neon\n  \
+    after_help = "Examples:\n  \
+                  hotloop doctor\n  \
+                  hotloop doctor --quick --json > machine.json\n\n\
+                  Environment:\n  HOTLOOP_ISA=NAME   measure these instructions alone: scalar, avx2, avx512, neon\n  \
                   HOTLOOP_CLOCK=os   describe the profiler as timing by the operating system's clock"
 )]
 pub struct Doctor {
@@ -101,6 +110,8 @@ enum Sub {
     History(Box<History>),
     Export(Export),
     Doctor(Doctor),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// More than any machine has CPUs.
@@ -116,6 +127,8 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
+        Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),
+        Ok(Line { command: Some(Sub::Man(man)), .. }) => Ok(Command::Man(man)),
         Ok(Line { command: Some(Sub::Profile(profile)), .. }) => Ok(Command::Profile(profile)),
         Ok(Line { command: Some(Sub::Report(report)), .. }) => Ok(Command::Report(report)),
         Ok(Line { command: None, what }) => {
@@ -128,9 +141,14 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     }
 }
 
+/// The whole command line.
+pub fn definition() -> clap::Command {
+    <Line as clap::CommandFactory>::command()
+}
+
 /// Whether a word is the name of a command.
 pub fn is_command(word: &str) -> bool {
-    <Line as clap::CommandFactory>::command().find_subcommand(word).is_some()
+    definition().find_subcommand(word).is_some()
 }
 
 /// Help with values as we write them, `N` and not `<N>`; columns stay where they are.

@@ -49,6 +49,11 @@ fn main() -> ExitCode {
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Run(options)) => run(&options),
+        Ok(Command::Completions(options)) => write(commands::told::completions(&options)),
+        Ok(Command::Man(options)) => match commands::told::man(&options) {
+            Ok(page) => write(page),
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
         Err(error) => refuse(&error, &hint(&arguments)),
     }
 }

@@ -10,6 +10,9 @@ fn hotloop<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     command
 }
 
+/// A run that takes a moment and leaves nothing behind.
+const SHORT: &str = "--tokens 4 --repeat 2 --warmup 0 --no-limits --no-save";
+
 fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Output {
     hotloop(arguments).output().expect("the program starts")
 }
@@ -29,39 +32,26 @@ fn stdout_of(arguments: &str) -> String {
 
 #[test]
 fn a_run_prints_every_section() {
-    let report = stdout_of("--tokens 20");
+    let report = stdout_of(SHORT);
     for section in [
-        "HOTLOOP PROFILE",
+        "HOTLOOP RUN",
+        "SYSTEM AND BUILD",
+        "FIGURES",
+        "ROWS",
         "HOT PATHS",
-        "WORK",
+        "RATES",
         "TOP ALLOCATORS",
         "MOST CALLED",
         "CALL TREE",
         "BY INDEX",
         "THREADS",
-        "INSIGHTS",
         "THE PROFILER",
+        "MEMORY",
+        "PROCESS",
+        "INSIGHTS",
     ] {
         let found = report.lines().any(|line| line.starts_with(section));
         assert!(found, "{section} is missing:\n{report}");
-    }
-    assert!(report.contains("generated 20 tokens (80 characters)"), "{report}");
-}
-
-#[test]
-fn one_token_is_singular() {
-    assert!(stdout_of("--tokens=1 --top=3").contains("generated 1 token (4 characters)"));
-}
-
-#[test]
-fn threads_of_the_demonstration_end_before_the_report() {
-    for _ in 0..20 {
-        let report = stdout_of("--tokens 2");
-        for thread in ["helper", "writer"] {
-            let words = |line: &str| line.split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>();
-            let found = report.lines().any(|line| words(line) == [thread, "ended"]);
-            assert!(found, "{thread} has not ended:\n{report}");
-        }
     }
 }
 
@@ -69,13 +59,22 @@ fn threads_of_the_demonstration_end_before_the_report() {
 fn help_and_version_are_printed() {
     for flag in ["-h", "--help"] {
         let help = stdout_of(flag);
-        for part in ["Usage: hotloop", "--top N", "--tokens N", "--budget SHARE", "--timeline", "--version"] {
+        for part in ["Usage: hotloop", "--top N", "--tokens N", "--repeat N", "--trace", "--version", "Examples:"] {
             assert!(help.contains(part), "{part} is missing:\n{help}");
         }
     }
     for flag in ["-V", "--version"] {
         assert_eq!(stdout_of(flag), format!("hotloop {}\n", env!("CARGO_PKG_VERSION")));
     }
+}
+
+/// Checks that a run is refused with some hint, and that it says why.
+#[track_caller]
+fn check_refused_with(arguments: &[&str], reason: &str) {
+    let output = run(arguments);
+    let stderr = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{stderr}");
+    assert!(stderr.contains(reason) && stderr.contains("\n\nhint: "), "{stderr}");
 }
 
 /// Checks that a run is refused with a hint, and that it says why.
@@ -97,9 +96,8 @@ fn bad_arguments_are_named() {
     check_refused(&["model.gguf"], "`model.gguf`");
     check_refused(&["--top"], "--top needs a value");
     check_refused(&["--tokens", "many"], "--tokens takes a whole number");
-    check_refused(&["--tokens=5001"], "`5001`");
-    check_refused(&["--budget=-1"], "--budget takes a number of percent");
-    check_refused(&["--timeline=on"], "`--timeline=on`");
+    check_refused(&["--time-budget=-1"], "--time-budget takes a number of seconds");
+    check_refused(&["--trace=on"], "`--trace=on`");
     check_refused(&["doctor", "--slow"], "`--slow`");
     check_refused(&["doctor", "--threads", "0"], "--threads takes a whole number");
 }
@@ -113,8 +111,11 @@ fn an_argument_that_is_not_unicode_is_refused() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let mut child =
-        hotloop(["--tokens", "20"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut child = hotloop(SHORT.split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
     // Long before the report is written, there is nobody to read it.
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("the program ends");
@@ -125,9 +126,9 @@ fn a_reader_that_goes_away_is_no_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
-    for arguments in [&["--tokens", "1"][..], &["--help"]] {
+    for arguments in [SHORT, "--help"] {
         let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
-        let output = hotloop(arguments).stdout(full).output().expect("the program starts");
+        let output = hotloop(arguments.split_whitespace()).stdout(full).output().expect("the program starts");
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{stderr}");
         assert!(stderr.starts_with("error: cannot write to standard output: "), "{stderr}");
@@ -295,4 +296,29 @@ fn quantize_says_what_cannot_be_done() {
     assert!(stderr.starts_with("error: HOTLOOP_ISA: `sse9`") && stderr.contains("\n\nhint: "), "{stderr}");
     let left = std::fs::read_dir(&folder.0).expect("it is there").count();
     assert_eq!(left, 3, "nothing half written is left");
+}
+
+#[test]
+fn every_command_has_an_example() {
+    let help = stdout_of("--help");
+    let commands =
+        help.split("Commands:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("there are commands");
+    let names: Vec<&str> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() >= 9, "{names:?}");
+    for name in names.iter().filter(|name| **name != "help") {
+        let help = stdout_of(&format!("{name} --help"));
+        assert!(help.contains("Examples:\n  hotloop"), "{name}:\n{help}");
+    }
+}
+
+#[test]
+fn shells_and_man_are_told() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = stdout_of(&format!("completions {shell}"));
+        assert!(script.contains("history") && script.contains("time-budget"), "{shell}:\n{script}");
+    }
+    let page = stdout_of("man");
+    assert!(page.starts_with(".ie") && page.contains(".TH hotloop") && page.contains("doctor"), "{page}");
+    assert!(stdout_of("man profile").contains("time\\-budget"));
+    check_refused_with(&["man", "nothing"], "`nothing`");
 }

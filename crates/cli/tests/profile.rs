@@ -223,7 +223,7 @@ fn what_cannot_be_measured_is_refused() {
         ("profile --model no-such.gguf", "no-such.gguf"),
         ("profile --prompt-file no-such.txt", "no-such.txt"),
         ("profile --tokens 100 --no-limits", "the context is full"),
-        ("profile --synthetic d=3", "d=3"),
+        ("profile --synthetic d=3", "layers"),
         ("report @latest", "no run"),
         ("report nothing", "nothing"),
     ] {
@@ -233,4 +233,43 @@ fn what_cannot_be_measured_is_refused() {
         assert!(error.contains(part) && error.contains("hint:"), "{arguments}: {error}");
         assert!(output.stdout.is_empty(), "{arguments}");
     }
+}
+
+/// Ctrl-C ends the measuring: what was measured is reported and kept.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_is_reported_and_kept() {
+    let store = folder("interrupted");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hotloop"))
+        .args(["profile", "--repeat", "1000000", "--no-limits", "--json"])
+        .env("HOTLOOP_STORE", &store)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let asked = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
+    assert!(asked.success());
+    let mut text = String::new();
+    std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut text).expect("it writes UTF-8");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let run = Run::from_json(&text).expect("it is a run");
+    assert!(run.interrupted && !run.samples.is_empty());
+    assert_adds_up(&run);
+    let kept = Run::from_json(&stdout("report @latest --json", &store)).expect("it is kept");
+    assert_eq!(kept, run);
+    let report = stdout("report @latest", &store);
+    assert!(report.to_lowercase().contains("interrupted") || report.contains("broken off"), "{report}");
+}
+
+/// A run that cannot be kept is shown all the same.
+#[test]
+fn a_store_that_cannot_be_written_costs_no_report() {
+    let store = folder("no-store");
+    std::fs::write(store.join("file"), "in the way").expect("it can be written");
+    let output = hotloop("profile --repeat 1 --no-limits --tokens 4", &store.join("file"));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.starts_with("error: ") && error.contains("hint:"), "{error}");
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{error}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("HOT PATHS"));
 }

@@ -13,7 +13,7 @@ use super::{MAX_THREADS, whole_number};
     about = "Write a model in another format, as GGUF: smaller, or ready for other engines",
     after_help = "Formats: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k. With q4_k and q5_k the output is q6_k. Rows that\n\
         are no whole blocks of the format get the next one that fits; norms, biases and positions are f32.\n\n\
-        Example:\n  hotloop quantize model-f16.gguf model-q4_k.gguf --type q4_k\n\n\
+        Examples:\n  hotloop quantize model-f16.gguf model-q4_k.gguf --type q4_k\n\n\
         The target appears when it is whole. Environment:\n  HOTLOOP_ISA=NAME   compute with these instructions: scalar, avx2, \
         avx512, neon"
 )]

@@ -10,6 +10,7 @@ pub mod quantize;
 pub mod report;
 pub mod run;
 pub mod shown;
+pub mod told;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
