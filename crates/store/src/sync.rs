@@ -200,7 +200,7 @@ pub fn stored_run(id: &Id, head: RunHead) -> StoredRun {
         subject_version: head.subject.version,
         commit,
         dirty,
-        profile: head.subject.build.map(|build| build.profile),
+        profile: head.subject.build.and_then(|build| build.profile),
         machine_key: head.environment.machine.machine_key,
         workload: head.workload.name,
         models: head.models.into_iter().map(|model| model.name).collect(),
