@@ -82,10 +82,20 @@ impl<'a> Course<'a> {
         self.shares = (from, to);
     }
 
+    /// A fair part of the time that is left, for the next of so many rows.
+    pub(crate) fn fair(&self, rows: u32) -> Duration {
+        self.effort.time.saturating_sub(self.start.elapsed()) / rows.max(1)
+    }
+
     /// Whether somebody wants to end; then nothing more is measured.
     pub(crate) fn is_over(&mut self) -> bool {
         self.interrupted |= self.watch.is_stopped();
         self.interrupted
+    }
+
+    /// Whether anything was measured that counts, beside the making of a model.
+    pub(crate) fn has_measured(&self) -> bool {
+        self.samples.iter().any(|sample| sample.phase == Phase::Timed && sample.row != "creation")
     }
 
     /// Says what is being done.
