@@ -85,6 +85,13 @@ impl Ring {
         Event { path, start: slot.start.load(Acquire), ticks: packed >> NODE_BITS }
     }
 
+    /// The node and the duration of an event that is surely there. Owner only.
+    #[inline(always)]
+    fn timing(&self, position: u64) -> (u32, u64) {
+        let packed = self.slots[position as usize & (self.slots.len() - 1)].ticks_and_node.load(Relaxed);
+        ((packed & ((1 << NODE_BITS) - 1)) as u32, packed >> NODE_BITS)
+    }
+
     /// The events from `first` on that were not overwritten while they were read, and how many there ever were.
     fn read_from(&self, first: u64) -> (Vec<Event>, u64) {
         let head = self.head.get();
@@ -183,28 +190,21 @@ pub(super) fn next_skip(local: &Local, node: &Node) -> u16 {
 
 /// Moves the events since the last fold into the histograms and looks after the budget.
 fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
-    let (from, to) = (ring.folded.get(), ring.head.get());
+    let to = ring.head.get();
     let mut seen = Seen { nodes: [0; FOLD as usize], len: 0 };
-    let mut position = from;
-    while position < to {
-        let first = ring.at(position);
-        let Some(node) = thread.nodes.get(first.path) else { break };
-        // Most events repeat the node of the one before: look it up once for all of them.
-        let histogram = (flags & mode::PERCENTILES != 0).then(|| histogram_of(local, node)).flatten();
-        let run = (position..to).map(|position| ring.at(position)).take_while(|event| event.path == first.path);
-        let mut length = 0;
-        for event in run {
-            length += 1;
-            if let Some(histogram) = histogram {
-                histogram.record(event.ticks);
-            }
+    let mut run = Run::default();
+    for position in ring.folded.get()..to {
+        let (node, ticks) = ring.timing(position);
+        if node != run.id {
+            run.end(thread, &mut seen, flags);
+            run = Run::begin(local, thread, node, flags);
         }
-        if histogram.is_none() && flags & mode::PERCENTILES != 0 {
-            thread.lost.histograms.add(u64::from(length));
+        run.length += 1;
+        if let Some(histogram) = run.histogram {
+            histogram.record(ticks);
         }
-        seen.count(node, length);
-        position += u64::from(length);
     }
+    run.end(thread, &mut seen, flags);
     ring.folded.set(to);
     if flags & mode::BUDGET != 0 {
         keep_budget(thread, &seen);
@@ -212,6 +212,39 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
     seen.forget(thread);
 }
 
+/// Events of one node in a row: it is looked up once for all of them.
+struct Run<'a> {
+    id: u32,
+    node: Option<&'a Node>,
+    histogram: Option<&'a Histogram>,
+    length: u16,
+}
+
+impl Default for Run<'_> {
+    fn default() -> Self {
+        Run { id: u32::MAX, node: None, histogram: None, length: 0 }
+    }
+}
+
+impl<'a> Run<'a> {
+    #[inline(always)]
+    fn begin(local: &Local, thread: &'a Thread, id: u32, flags: u64) -> Self {
+        let node = thread.nodes.get(id);
+        let histogram = node.filter(|_| flags & mode::PERCENTILES != 0).and_then(|node| histogram_of(local, node));
+        Run { id, node, histogram, length: 0 }
+    }
+
+    #[inline(always)]
+    fn end(self, thread: &Thread, seen: &mut Seen, flags: u64) {
+        let Some(node) = self.node else { return };
+        if self.histogram.is_none() && flags & mode::PERCENTILES != 0 {
+            thread.lost.histograms.add(u64::from(self.length));
+        }
+        seen.count(node, self.length);
+    }
+}
+
+#[inline(always)]
 fn histogram_of<'a>(local: &Local, node: &'a Node) -> Option<&'a Histogram> {
     if node.histogram().is_none() {
         let new = local.quietly(Histogram::allocate)?;
@@ -227,6 +260,7 @@ struct Seen {
 }
 
 impl Seen {
+    #[inline(always)]
     fn count(&mut self, node: &Node, events: u16) {
         let before = node.seen_in_fold.load(Relaxed);
         node.seen_in_fold.store(before.saturating_add(events), Relaxed);
