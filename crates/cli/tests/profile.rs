@@ -102,6 +102,9 @@ fn standard_shows_steps_and_layers() {
     assert!(layers.contains(&0) && layers.contains(&1) && !layers.contains(&2), "{layers:?}");
     let tokens = named(&run, "GenerateToken")[0].allocs_total.expect("allocations are counted");
     assert_eq!((tokens.allocs, tokens.alloc_bytes), (0, 0), "a token allocates nothing");
+    let (root, lab) = (named(&run, "standard")[0], named(&run, "lab"));
+    assert!(root.allocs.unwrap().allocs < 20, "what the lab does for each inference is not the workload's: {root:?}");
+    assert!(lab.len() == 1 && lab[0].allocs.unwrap().allocs > 4 * 10, "{lab:?}");
     let sample = run.samples.iter().find(|sample| sample.row == "inference" && sample.phase == Phase::Timed).unwrap();
     assert_eq!(sample.series["token_s"].len(), 19);
     assert!(sample.values["ttft_s"] <= sample.values["wall_s"]);
@@ -115,6 +118,7 @@ fn standard_shows_steps_and_layers() {
     let weights = run.memory[0].parts.iter().find(|part| part.purpose == "weights").unwrap();
     assert!(weights.bytes >= 4 * 400_000, "{weights:?}");
     assert!(run.memory[0].peak_live_bytes.unwrap() >= weights.bytes);
+    assert!(["making the model", "generating"].contains(&run.memory[0].peak_during.as_deref().unwrap()));
 }
 
 #[test]

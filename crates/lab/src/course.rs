@@ -36,6 +36,13 @@ pub trait Watch {
     fn is_stopped(&self) -> bool;
 }
 
+/// Does the lab's own work, which is no part of what is measured: in a scope of its own, or it would be taken for that of the
+/// scope around it.
+pub(crate) fn bookkeeping<T>(work: impl FnOnce() -> T) -> T {
+    hotloop::scope!("lab");
+    work()
+}
+
 /// One repeat, before it has its place in the run.
 #[derive(Debug, Clone, Default)]
 pub struct Taken {
@@ -101,7 +108,7 @@ impl<'a> Course<'a> {
     /// Says what is being done.
     pub(crate) fn tell(&mut self, done: f64, what: &str) {
         let (from, to) = self.shares;
-        self.watch.tell(from + (to - from) * done.clamp(0.0, 1.0), what);
+        bookkeeping(|| self.watch.tell(from + (to - from) * done.clamp(0.0, 1.0), what));
     }
 
     /// Now, since the run began.
@@ -139,17 +146,21 @@ impl<'a> Course<'a> {
             }
             for round in 0..most {
                 let is_timed = phase == Phase::Timed;
-                if self.is_over() || (is_timed && self.effort.repeat.is_none() && is_known(&walls, begun, time)) {
+                let is_known = || bookkeeping(|| is_known(&walls, begun, time));
+                if self.is_over() || (is_timed && self.effort.repeat.is_none() && is_known()) {
                     break;
                 }
                 let least = self.effort.repeat.unwrap_or(LEAST) as f64;
                 let by_time = begun.elapsed().as_secs_f64() / time.as_secs_f64().max(1e-9);
                 self.tell((round as f64 / least).min(by_time.max(round as f64 / most as f64)), row);
                 let start_ns = self.now_ns();
-                for (name, taken) in take()? {
-                    walls.extend(taken.values.get(WALL).filter(|_| is_timed && name == row));
-                    self.keep(&name, phase, (round, start_ns), taken);
-                }
+                let parts = take()?;
+                bookkeeping(|| {
+                    for (name, taken) in parts {
+                        walls.extend(taken.values.get(WALL).filter(|_| is_timed && name == row));
+                        self.keep(&name, phase, (round, start_ns), taken);
+                    }
+                });
             }
         }
         Ok(())

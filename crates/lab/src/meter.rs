@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use record::{Better, Metric, ProcessUse};
 
-use crate::course::{Taken, WALL};
+use crate::course::{Taken, WALL, bookkeeping};
 
 /// Metrics of samples: name, definition, unit, whether it is exact.
 const METRICS: &[(&str, &str, &str, bool)] = &[
@@ -36,10 +36,12 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Taken) {
     let start = Instant::now();
     let result = work();
     let wall = start.elapsed().as_secs_f64();
-    let mut taken = Taken::of(&[(WALL, wall)]);
-    if let Some((before, after)) = cpu.zip(cpu_s()) {
-        taken.values.insert("cpu_s".to_owned(), after - before);
-    }
+    let cpu = cpu.zip(cpu_s()).map(|(before, after)| after - before);
+    let taken = bookkeeping(|| {
+        let mut taken = Taken::of(&[(WALL, wall)]);
+        taken.values.extend(cpu.map(|cpu| ("cpu_s".to_owned(), cpu)));
+        taken
+    });
     (result, taken)
 }
 

@@ -6,7 +6,7 @@ use record::{Memory, Model, Phase, Profile, Row, Scope};
 
 use super::inference::{Infer, Inference};
 use super::tokens::Generated;
-use crate::course::{Course, Taken, WALL};
+use crate::course::{Course, Taken, WALL, bookkeeping};
 use crate::meter::timed;
 use crate::{Generator, Models, Use, Which};
 
@@ -48,10 +48,12 @@ pub(super) fn create<'a>(
     let start_ns = course.now_ns();
     let (generator, taken) = timed(|| create(models, which, usage));
     let generator = generator?;
-    let what = "from the file or the recipe to a model that is ready";
-    let model = Some(generator.describe().name);
-    course.row(Row { name: "creation".to_owned(), what: what.to_owned(), calls: 1, model, ..Row::default() });
-    course.keep("creation", Phase::Timed, (0, start_ns), taken);
+    bookkeeping(|| {
+        let what = "from the file or the recipe to a model that is ready";
+        let model = Some(generator.describe().name);
+        course.row(Row { name: "creation".to_owned(), what: what.to_owned(), calls: 1, model, ..Row::default() });
+        course.keep("creation", Phase::Timed, (0, start_ns), taken);
+    });
     Ok(generator)
 }
 
@@ -63,7 +65,7 @@ pub(super) fn infer(
     course: &mut Course<'_>,
     time: Duration,
 ) -> Result<Generated, String> {
-    declare(kind, prompt.len(), course);
+    bookkeeping(|| declare(kind, prompt.len(), course));
     let mut generated = Generated::default();
     let phased = |phase| match phase {
         Phase::Warmup => hotloop::stop(),
@@ -72,9 +74,11 @@ pub(super) fn infer(
     };
     course.repeat("inference", time, phased, || {
         let inference = (kind.infer)(generator, prompt, kind.tokens)?;
-        let parts = parts(&inference);
-        generated.add(inference.tokens);
-        Ok(parts)
+        Ok(bookkeeping(|| {
+            let parts = parts(&inference);
+            generated.add(inference.tokens);
+            parts
+        }))
     })?;
     Ok(generated)
 }
@@ -164,11 +168,8 @@ pub(super) fn memory(generator: &dyn Generator, profile: Option<&Profile>, scope
         of.filter(|scope| scope.allocs_total.is_some()).map(|scope| (scope.peak_live_bytes, kept(scope))).next()
     };
     let (Some((making, made)), Some((working, _))) = (peak(scopes[0]), peak(scopes[1])) else { return memory };
-    let (bytes, during) = if making >= made + working {
-        (making, "while the model was made")
-    } else {
-        (made + working, "while it generated")
-    };
+    let (bytes, during) =
+        if making >= made + working { (making, "making the model") } else { (made + working, "generating") };
     memory.peak_live_bytes = Some(bytes);
     memory.peak_during = Some(during.to_owned());
     for part in memory.parts.iter_mut().filter(|part| !part.mapped) {
