@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use record::{Memory, Model, Phase, Profile, Row, Scope};
+use record::{Memory, MemoryPart, Model, Phase, Profile, Row, Scope};
 
 use super::inference::{Infer, Inference};
 use super::tokens::Generated;
@@ -159,7 +159,8 @@ fn work_below(profile: &Profile, name: &str) -> Option<[Option<f64>; 2]> {
     (calls > 0).then(|| work.map(|work| (work > 0).then(|| work as f64 / calls as f64)))
 }
 
-/// The memory of a model, with what the profiler saw live at the most: while it was made, or while it worked.
+/// The memory of a model, with what the profiler saw: what else was kept, and what was live at the most, while it was made or while it
+/// worked.
 pub(super) fn memory(generator: &dyn Generator, profile: Option<&Profile>, scopes: [&str; 2]) -> Memory {
     let mut memory = generator.memory();
     let Some(profile) = profile else { return memory };
@@ -168,12 +169,20 @@ pub(super) fn memory(generator: &dyn Generator, profile: Option<&Profile>, scope
         of.filter(|scope| scope.allocs_total.is_some()).map(|scope| (scope.peak_live_bytes, kept(scope))).next()
     };
     let (Some((making, made)), Some((working, _))) = (peak(scopes[0]), peak(scopes[1])) else { return memory };
-    let (bytes, during) =
-        if making >= made + working { (making, "making the model") } else { (made + working, "generating") };
-    memory.peak_live_bytes = Some(bytes);
-    memory.peak_during = Some(during.to_owned());
+    let known: u64 = memory.parts.iter().filter(|part| !part.mapped).map(|part| part.bytes).sum();
+    let other = MemoryPart { purpose: "other".to_owned(), bytes: made.saturating_sub(known), ..MemoryPart::default() };
+    memory.parts.push(other);
+    let peak = making.max(made + working);
+    memory.peak_live_bytes = Some(peak);
+    if making >= made + working {
+        // Which of them were there at that moment is not known.
+        memory.peak_during = Some("making the model".to_owned());
+        return memory;
+    }
+    memory.peak_during = Some("generating".to_owned());
     for part in memory.parts.iter_mut().filter(|part| !part.mapped) {
-        part.at_peak_bytes = Some(part.bytes);
+        let is_other = part.purpose == "other";
+        part.at_peak_bytes = Some(if is_other { peak.saturating_sub(known) } else { part.bytes });
     }
     memory
 }
