@@ -13,7 +13,7 @@ mod told;
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 pub use export::{Export, What as ExportWhat};
 pub use generate::Generate;
@@ -120,7 +120,7 @@ const MAX_THREADS: usize = 4_096;
 /// Reads the arguments after the program's name. The error says what is wrong with them.
 pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
-    match Line::try_parse_from(words) {
+    match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
@@ -143,7 +143,8 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
 
 /// The whole command line.
 pub fn definition() -> clap::Command {
-    <Line as clap::CommandFactory>::command()
+    // Where runs are kept is nothing to those commands that keep and read none.
+    <Line as clap::CommandFactory>::command().mut_arg("store", |store| store.global(false))
 }
 
 /// Whether a word is the name of a command.

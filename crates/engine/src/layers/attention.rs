@@ -92,8 +92,8 @@ fn attend(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>, cache: &
     let (width, stride) = (config.queries(), config.queries() + 2 * config.keys());
     hotloop::scope!(
         steps::ATTENTION,
-        flops = 4 * width * seen(pass),
-        bytes = read(pass) * cache.shape().bytes_per_position() / config.layers + 8 * width * pass.rows,
+        flops = 4 * width * pass.looks.pairs,
+        bytes = pass.looks.positions * cache.shape().bytes_per_position() / config.layers + 8 * width * pass.rows,
         tokens = pass.rows
     );
     let mut rest = RowsMut::new(buffers.attended, pass.rows, width, width);
@@ -111,24 +111,6 @@ fn attend(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>, cache: &
         }
         pass.compute.kernels.attention_on(pass.pool(), &mut jobs, buffers.attention);
     }
-}
-
-/// Positions that the queries of a segment see together, of all segments.
-fn read(pass: &Pass<'_>) -> usize {
-    let window = pass.model.config.window.unwrap_or(usize::MAX);
-    let of_segment = |(segment, _, first): (&crate::Segment<'_>, usize, usize)| {
-        first + segment.tokens.len() - (first + 1).saturating_sub(window)
-    };
-    pass.segments().map(of_segment).sum()
-}
-
-/// Pairs of a query and a position that it sees.
-fn seen(pass: &Pass<'_>) -> usize {
-    let window = pass.model.config.window.unwrap_or(usize::MAX);
-    let of_segment = |(segment, _, first): (&crate::Segment<'_>, usize, usize)| {
-        (first + 1..=first + segment.tokens.len()).map(|positions| positions.min(window)).sum::<usize>()
-    };
-    pass.segments().map(of_segment).sum()
 }
 
 fn out(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>) {

@@ -42,11 +42,13 @@ fn linear(projection: Projection<'_>) -> Linear<'_> {
 }
 
 /// The floating-point operations of a matrix for so many rows.
+#[inline]
 pub(crate) fn flops(layer: &LinearLayer, rows: usize) -> usize {
-    2 * layer.weights().inputs() * layer.weights().outputs() * rows
+    layer.work.flops * rows
 }
 
 /// The bytes that it reads and writes.
+#[inline]
 pub(crate) fn bytes(layer: &LinearLayer, rows: usize) -> usize {
-    layer.weights().bytes() + 4 * (layer.weights().inputs() + layer.weights().outputs()) * rows
+    layer.work.weight_bytes + layer.work.row_bytes * rows
 }

@@ -1,7 +1,7 @@
 //! A pass over the weights: tokens in, logits out.
 
 use super::{Model, State};
-use crate::layers::{self, Layer, Pass};
+use crate::layers::{self, Layer, Looks, Pass};
 use crate::{Compute, Error, Result, steps};
 
 /// Some tokens that follow what a sequence has in the cache.
@@ -26,7 +26,7 @@ impl Model {
         hotloop::scope!(steps::FORWARD, tokens = rows);
         let logits = segments.iter().map(|segment| segment.logits).sum();
         let (mut buffers, cache, rope, lengths) = state.parts(rows);
-        let pass = Pass { model: self, compute, segments, lengths, rope, rows };
+        let pass = Pass { model: self, compute, segments, lengths, rope, rows, looks: Looks::default() }.with_looks();
         layers::embedding::forward(&pass, &mut buffers);
         for (index, weights) in self.weights.layers.iter().enumerate() {
             hotloop::scope!(steps::LAYER, index = index);

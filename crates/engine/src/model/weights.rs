@@ -73,6 +73,19 @@ pub(crate) struct Norm {
 pub(crate) struct LinearLayer {
     weights: Packed,
     pub bias: Option<Vec<f32>>,
+    /// Counted once: every pass declares it.
+    pub work: LinearWork,
+}
+
+/// What it takes to multiply rows with a matrix.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LinearWork {
+    /// Floating-point operations of a row.
+    pub flops: usize,
+    /// Bytes of the weights.
+    pub weight_bytes: usize,
+    /// Bytes of a row, there and back.
+    pub row_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -83,6 +96,14 @@ enum Packed {
 }
 
 impl LinearLayer {
+    fn new(weights: Packed, bias: Option<Vec<f32>>) -> Self {
+        let mut layer = Self { weights, bias, work: LinearWork { flops: 0, weight_bytes: 0, row_bytes: 0 } };
+        let weights = layer.weights();
+        let (inputs, outputs, weight_bytes) = (weights.inputs(), weights.outputs(), weights.bytes());
+        layer.work = LinearWork { flops: 2 * inputs * outputs, weight_bytes, row_bytes: 4 * (inputs + outputs) };
+        layer
+    }
+
     pub(crate) fn weights(&self) -> LinearWeights<'_> {
         match &self.weights {
             Packed::InFile { format, inputs, rows } => LinearWeights::Rows(WeightsInFile::new(*format, *inputs, rows)),
@@ -282,7 +303,7 @@ impl<'a> Loader<'a, '_> {
             packed
         };
         let bias = if self.has(&bias)? { Some(self.floats(&bias, &shape[1..])?) } else { None };
-        Ok(LinearLayer { weights, bias })
+        Ok(LinearLayer::new(weights, bias))
     }
 
     fn pack(&self, tensor: &Tensor<'_>, [inputs, outputs]: [usize; 2]) -> Packed {
