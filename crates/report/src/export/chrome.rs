@@ -23,8 +23,10 @@ pub(super) fn write(picture: &Picture, profile: &Profile) -> String {
         lines.push(about("thread_name", tid, json!({ "name": track.name })));
         lines.push(about("thread_sort_index", tid, json!({ "sort_index": tid })));
     }
-    // What is the same for all slices of a scope is written once.
-    let heads: Vec<String> = profile.scopes.iter().map(|scope| head(scope, picture.has_calls)).collect();
+    // What is the same for all slices of a scope is made once, and of many calls the first tells it: it is ten times as long as the rest.
+    let mut heads: Vec<String> = profile.scopes.iter().map(|scope| head(scope, picture.has_calls)).collect();
+    let short: Vec<String> = profile.scopes.iter().map(short_head).collect();
+    let mut head_of = |scope: usize| std::mem::replace(&mut heads[scope], short[scope].clone());
     let tails: Vec<String> =
         profile.scopes.iter().map(|scope| format!("\"name\":{}", Value::from(names::shown(scope)))).collect();
     for (track, tid) in picture.tracks.iter().zip(1_u64..) {
@@ -32,8 +34,8 @@ pub(super) fn write(picture: &Picture, profile: &Profile) -> String {
             format!("{{{kind},\"pid\":{PROCESS},\"tid\":{tid},\"ts\":{},{head}}}", micros(at_ns))
         };
         lines.extend(track.edges().into_iter().filter_map(|edge| match edge {
-            Edge::Open(slice) if slice.is_instant() => Some(event(INSTANT, slice.start_ns, &heads[slice.scope])),
-            Edge::Open(slice) => Some(event(BEGIN, slice.start_ns, &heads[slice.scope])),
+            Edge::Open(slice) if slice.is_instant() => Some(event(INSTANT, slice.start_ns, &head_of(slice.scope))),
+            Edge::Open(slice) => Some(event(BEGIN, slice.start_ns, &head_of(slice.scope))),
             Edge::Close(slice) if slice.is_instant() => None,
             Edge::Close(slice) => Some(event(END, slice.end_ns, &tails[slice.scope])),
         }));
@@ -58,7 +60,12 @@ fn head(scope: &record::Scope, is_call: bool) -> String {
     } else {
         args.extend(known);
     }
-    format!("\"cat\":\"scope\",\"name\":{},\"args\":{}", Value::from(names::shown(scope)), Value::Object(args))
+    format!("{},\"args\":{}", short_head(scope), Value::Object(args))
+}
+
+/// The same without what all calls have in common.
+fn short_head(scope: &record::Scope) -> String {
+    format!("\"cat\":\"scope\",\"name\":{}", Value::from(names::shown(scope)))
 }
 
 /// Nanoseconds as microseconds, to the last digit.
