@@ -2,11 +2,15 @@
 
 use std::process::Command;
 
+/// What the program is built from.
+const SOURCES: [&str; 3] = ["../../crates", "../../Cargo.toml", "../../Cargo.lock"];
+
 fn main() {
     // The state of the source is that of all files that the program is built from.
-    for path in ["../../crates", "../../Cargo.toml", "../../Cargo.lock", "../../.git/HEAD", "../../.git/index"] {
+    let of_git = ["logs/HEAD", "index"].map(|name| output("git", &["rev-parse", "--git-path", name]));
+    for path in SOURCES.map(str::to_owned).into_iter().chain(of_git.into_iter().flatten()) {
         // A path that is not there would have this run with every build.
-        if std::path::Path::new(path).exists() {
+        if std::path::Path::new(&path).exists() {
             println!("cargo:rerun-if-changed={path}");
         }
     }
@@ -36,7 +40,9 @@ fn git() {
     // Sources that were unpacked into somebody else's repository are not of its commit.
     let is_ours = git(&["rev-parse", "--show-prefix"]).as_deref() == Some("crates/cli/");
     let commit = git(&["rev-parse", "HEAD"]).filter(|_| is_ours).unwrap_or_default();
-    let changes = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
+    // Without locks: it would write the index, which this looks at to run again.
+    let status = ["--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--"];
+    let changes = git(&[&status[..], &SOURCES].concat()).unwrap_or_default();
     tell("GIT_COMMIT", &commit);
     tell("GIT_DIRTY", if changes.is_empty() { "no" } else { "yes" });
     tell("GIT_BRANCH", &git(&["branch", "--show-current"]).filter(|_| is_ours).unwrap_or_default());

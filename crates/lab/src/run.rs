@@ -18,7 +18,7 @@ const LIMITS: f64 = 0.25;
 /// How often the limits are measured while they look disturbed.
 const TRIES: u32 = 3;
 /// Variables that change what is measured.
-const VARIABLES: [&str; 3] = ["HOTLOOP_ISA", "HOTLOOP_CLOCK", "HOTLOOP_THREADS"];
+const VARIABLES: [&str; 2] = ["HOTLOOP_ISA", "HOTLOOP_CLOCK"];
 
 /// What to measure, and how.
 #[derive(Debug, Clone)]
@@ -126,7 +126,7 @@ fn measure_limits(settings: &Settings, threads: usize, watch: &mut dyn Watch) ->
             watch.tell(share, &format!("what this machine can do: {}", step.what));
         })?;
         let best = found.map_or(doctor.limits.clone(), |before| limits::best_of(before, doctor.limits));
-        let is_doubtful = limits::is_doubtful(&best);
+        let is_doubtful = limits::is_doubtful(&best, machine.smt.unwrap_or(1));
         found = Some(best);
         if !is_doubtful || watch.is_stopped() {
             break;

@@ -112,6 +112,13 @@ impl Store {
         if let Err(why) = Run::from_json(text) {
             return Err(Error::new(ErrorKind::Unsound, format!("the run cannot be kept, nobody could read it: {why}")));
         }
+        if text.len() as u64 > read::MOST_BYTES {
+            let most = read::MOST_BYTES >> 20;
+            let message = format!(
+                "the run is larger than the {most} MiB that can be read again: repeat less, or keep no timeline"
+            );
+            return Err(Error::new(ErrorKind::Unsound, message));
+        }
         // A file of that name may be a broken one.
         if read::text(&path, Some(&id)).is_err() {
             let packed = zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL)

@@ -98,7 +98,8 @@ impl Generator for EngineGenerator<'_> {
             ..MemoryPart::default()
         };
         let in_memory = self.subject.weight_bytes();
-        let weights = MemoryPart { mapped: in_memory == 0, ..part("weights", self.subject.model.weights.bytes()) };
+        let bytes = if in_memory == 0 { self.subject.model.weights.bytes() } else { in_memory };
+        let weights = MemoryPart { mapped: in_memory == 0, ..part("weights", bytes) };
         Memory {
             model: self.subject.describe().name,
             parts: vec![

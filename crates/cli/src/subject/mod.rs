@@ -80,6 +80,8 @@ pub struct Subject {
     format: String,
     parameters: u64,
     in_place: bool,
+    /// Bytes of the embedding, where there is no file that has them.
+    copied: usize,
 }
 
 impl Subject {
@@ -87,12 +89,16 @@ impl Subject {
     pub fn load(named: &Named, compute: &Compute, mut load: LoadOptions<'_>) -> Result<Self, Refusal> {
         let start = Instant::now();
         let source = named.open()?;
-        let in_place = load.in_place;
+        // What is in no file cannot stay in it.
+        let (in_place, exact) = (load.in_place && source.file().is_some(), load.exact);
         let model = Model::load(&*source, compute, &mut load)?;
         let tokenizer = tokenizer(&*source, model.config.vocab)?;
-        let (format, parameters) = numbers(&*source)?;
+        let (written, parameters) = numbers(&*source)?;
+        let is_float = ["f32", "f16", "bf16"].contains(&written.as_str());
+        let format = if exact && !is_float { format!("f32, from {written}") } else { written };
+        let copied = if source.file().is_none() { model.weights.embedding_bytes() } else { 0 };
         let (name, load_s) = (named.name(), start.elapsed().as_secs_f64());
-        Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place })
+        Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place, copied })
     }
 
     /// For the record.
@@ -118,7 +124,7 @@ impl Subject {
 
     /// What its weights take beside the file.
     pub fn weight_bytes(&self) -> usize {
-        if self.in_place { 0 } else { self.model.weights.bytes() }
+        if self.in_place { 0 } else { self.model.weights.bytes() + self.copied }
     }
 }
 

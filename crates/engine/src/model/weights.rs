@@ -172,6 +172,11 @@ impl Weights {
         self.bytes_per_token() + 4 * (norms + self.positions.as_ref().map_or(0, Vec::len))
     }
 
+    /// The bytes of the table that tokens are looked up in, wherever it lies.
+    pub fn embedding_bytes(&self) -> usize {
+        self.embedding.rows.len()
+    }
+
     /// How many numbers a token is multiplied with: what its floating-point operations are counted by.
     pub fn active_parameters(&self) -> usize {
         self.layers.iter().flat_map(LayerWeights::matrices).chain([&self.head]).map(LinearLayer::parameters).sum()

@@ -59,7 +59,9 @@ impl Command {
             watch.ended();
             let phase = if launch < repeats.warmup { Phase::Warmup } else { Phase::Timed };
             let failure = failure(&usage, *first_code.get_or_insert(usage.exit_code));
-            if failure.is_none() {
+            // One that somebody ended before its end is none, unless it is the only one: servers end only so.
+            let was_ended = watch.is_stopped() && !measured.samples.is_empty();
+            if failure.is_none() && !was_ended {
                 let (row, values) = (ROW.to_owned(), values(&usage));
                 measured.samples.push(Sample { row, phase, launch, start_ns, values, ..Sample::default() });
             }

@@ -63,18 +63,22 @@ pub(super) fn run(
         }
         let time = next(course);
         kernel_rows::measure_together(rows, course, time)?;
+        if course.is_over() {
+            return Ok(Outcome::default());
+        }
     }
     let mut outcome = Outcome { prompt_tokens: Some(PROMPT), notes: vec![ONE_PASS.to_owned()], ..Outcome::default() };
-    let (mut all, tokens) = (Vec::new(), task.tokens.unwrap_or(TOKENS));
+    let (mut generated, tokens) = (Vec::new(), task.tokens.unwrap_or(TOKENS));
     for subject in &SUBJECTS {
         let time = next(course);
         subject.measure_creation(models, tokens, course, time)?;
         let time = next(course);
-        all.extend(subject.measure_inference(task, models, (course, time), &mut outcome)?);
+        generated.push(subject.measure_inference(task, models, (course, time), &mut outcome)?);
+        if course.is_over() {
+            return Ok(outcome);
+        }
     }
-    let mut generated = Generated::default();
-    generated.add(all);
-    outcome.correctness = generated.correctness();
+    outcome.correctness = Generated::together(&generated);
     outcome.tokens = Some(tokens);
     outcome.profile = Some(profile(task, models, &mut families)?);
     for (memory, subject) in outcome.memory.iter_mut().zip(&SUBJECTS) {
@@ -88,14 +92,14 @@ pub(super) fn run(
 /// The pass with scopes: one root, below it all of the 29.
 fn profile(task: &Task, models: &dyn Models, families: &mut [Vec<KernelRow<'_>>]) -> Result<record::Profile, String> {
     let tokens = task.tokens.unwrap_or(TOKENS);
+    let prompts = [SUBJECTS[0].prompt(task, models)?, SUBJECTS[1].prompt(task, models)?];
     start_profiler(task);
     let worked = (|| -> Result<(), String> {
         hotloop::scope!("enhanced");
         families.iter_mut().flatten().for_each(KernelRow::profile);
-        for subject in &SUBJECTS {
-            let prompt = subject.prompt(task, models)?;
+        for (subject, prompt) in SUBJECTS.iter().zip(&prompts) {
             let mut generator = (subject.create)(models, subject.which, Use::usual(PROMPT + tokens))?;
-            (subject.infer)(&mut *generator, &prompt, tokens)?;
+            (subject.infer)(&mut *generator, prompt, tokens)?;
         }
         Ok(())
     })();
@@ -148,7 +152,7 @@ impl Subject {
         models: &dyn Models,
         (course, time): (&mut Course<'_>, Duration),
         outcome: &mut Outcome,
-    ) -> Result<Vec<u32>, String> {
+    ) -> Result<Generated, String> {
         let tokens = task.tokens.unwrap_or(TOKENS);
         let prompt = self.prompt(task, models)?;
         let mut generator = models.create(self.which, Use::usual(PROMPT + tokens))?;
@@ -156,7 +160,8 @@ impl Subject {
         outcome.models.push(generator.describe());
         outcome.memory.push(generator.memory());
         outcome.prompt_blake3.get_or_insert_with(|| tokens::hash(&prompt));
-        let mut generated = (self.infer)(&mut *generator, &prompt, tokens)?.tokens;
+        let mut generated = Generated::default();
+        generated.add((self.infer)(&mut *generator, &prompt, tokens)?.tokens);
         // What the tokens allocate, not what the lab keeps of them.
         let allocated =
             counted_in(&self.part("GenerateToken"), || drop((self.infer)(&mut *generator, &prompt, tokens)));
@@ -170,7 +175,7 @@ impl Subject {
                 if let Some(allocated) = allocated {
                     allocated.add_to(&mut parts[0].1);
                 }
-                generated = inference.tokens;
+                generated.add(inference.tokens);
                 Ok(parts)
             },
         )?;

@@ -50,8 +50,14 @@ pub(super) fn run(
         let time = course.fair(count - at);
         measure(pair, course, time)?;
     }
+    if course.is_over() {
+        return Ok(Outcome::default());
+    }
     course.part(share(count - 2), 1.0);
     let mut outcome = of_model(models, which, (&prompt, tokens), course)?;
+    if course.is_over() {
+        return Ok(outcome);
+    }
     let (profile, mut memory) = profile(task, models, which, (&prompt, tokens))?;
     let generator = models.create(which, Use::usual(prompt.len() + tokens))?;
     memory.cache_per_token_measured = cache_per_token(&*generator)?;
@@ -279,6 +285,9 @@ fn of_model(
         (Use { keeps: false, ..usual }, "KvCache/recomputed", "KvCache/kept"),
     ];
     for (left, (without, without_name, with_name)) in (1..=2).rev().zip(whys) {
+        if course.is_over() {
+            break;
+        }
         let mut other = create(without)?;
         for generator in [&mut *other, &mut *kept] {
             generated.add((inference::standard)(generator, prompt, tokens)?.tokens);

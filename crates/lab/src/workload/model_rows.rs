@@ -139,7 +139,8 @@ pub(super) fn declare_work(course: &mut Course<'_>, profile: &Profile, model: &M
 
 /// What multiplies weights of this format.
 fn arithmetic_of(format: &str) -> &'static str {
-    if matches!(format, "f32" | "f16" | "bf16") { "f32" } else { "int8" }
+    // Quantised weights that were made f32 say so behind it.
+    if ["f32", "f16", "bf16"].iter().any(|float| format.starts_with(float)) { "f32" } else { "int8" }
 }
 
 /// Operations and bytes of one call, declared below all scopes of a name.

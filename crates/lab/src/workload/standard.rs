@@ -16,10 +16,12 @@ pub(super) fn run(task: &Task, models: &dyn Models, course: &mut Course<'_>) -> 
         creation: "ModelCreation",
         whole: "InferenceComplete",
     };
+    let tokens = task.tokens.unwrap_or(TOKENS);
+    let prompt = tokens::prompt(task, models, which, (PROMPT, tokens))?;
     start_profiler(task);
     let worked = {
         hotloop::scope!("standard");
-        generate(task, models, Plan { which, prompt: PROMPT, tokens: TOKENS, names: own }, course)
+        generate(task, models, Plan { which, prompt, tokens, names: own }, course)
     };
     let profile = take_profile()?;
     worked?.outcome(profile, course)
@@ -36,9 +38,7 @@ pub(super) struct Names {
 /// What a model generates.
 pub(super) struct Plan {
     pub(super) which: Which,
-    /// Random tokens, where no prompt was given.
-    pub(super) prompt: usize,
-    /// Tokens, where no number was given.
+    pub(super) prompt: Vec<u32>,
     pub(super) tokens: usize,
     pub(super) names: Names,
 }
@@ -59,21 +59,20 @@ pub(super) fn generate<'a>(
     plan: Plan,
     course: &mut Course<'_>,
 ) -> Result<Worked<'a>, String> {
-    let tokens = task.tokens.unwrap_or(plan.tokens);
+    let Plan { which, prompt, tokens, names } = plan;
     course.tell(0.0, "making the model");
-    let prompt = tokens::prompt(task, models, plan.which, (plan.prompt, tokens))?;
-    let made = (plan.names.create, plan.which, Use::usual(prompt.len() + tokens));
+    let made = (names.create, which, Use::usual(prompt.len() + tokens));
     let mut generator = model_rows::create(models, made, course)?;
     let kind = model_rows::Kind {
         model: generator.describe().name,
-        infer: plan.names.infer,
+        infer: names.infer,
         tokens,
         threads: models.threads(),
         timeline: task.timeline,
     };
-    let time = course.effort().time;
+    let time = course.fair(1);
     let generated = model_rows::infer(&mut *generator, &prompt, &kind, course, time)?;
-    Ok(Worked { generator, generated, prompt, tokens, scopes: [plan.names.creation, plan.names.whole] })
+    Ok(Worked { generator, generated, prompt, tokens, scopes: [names.creation, names.whole] })
 }
 
 impl Worked<'_> {

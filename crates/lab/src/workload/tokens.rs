@@ -65,6 +65,14 @@ impl Generated {
         }
     }
 
+    /// Those of several models, one after the other.
+    pub(super) fn together(all: &[Generated]) -> Option<Correctness> {
+        let tokens: Vec<u32> = all.iter().filter_map(|one| one.first.as_ref()).flatten().copied().collect();
+        let agree = all.iter().all(|one| one.agree);
+        let inferences = all.iter().map(|one| one.inferences).max()?;
+        Generated { first: Some(tokens), inferences, agree }.correctness()
+    }
+
     /// For the record.
     pub(super) fn correctness(&self) -> Option<Correctness> {
         let first = self.first.as_ref()?;
