@@ -111,7 +111,7 @@ fn what_cannot_be_done_is_said() {
     let path = Store::open(&folder.0).run_path(&id);
     std::fs::write(&path, "broken").expect("it is written");
     folder.refused(&format!("show {id}"), 2, &path.display().to_string());
-    std::fs::remove_file(folder.0.join("index-1.sqlite")).expect("there is an index");
+    std::fs::remove_file(folder.0.join("index-2.sqlite")).expect("there is an index");
     let output = folder.history("");
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("warning: "), "a broken run is named");

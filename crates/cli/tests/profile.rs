@@ -111,7 +111,7 @@ fn standard_shows_steps_and_layers() {
     assert_eq!(run.models[0].parameters, 470_528);
     assert_eq!((run.workload.repeat, run.workload.parameters["threads"].as_str()), (Some(4), "1"));
     let build = run.subject.build.as_ref().unwrap();
-    assert!(!build.debug_assertions && build.binary_blake3.as_ref().unwrap().len() == 64, "{build:?}");
+    assert!(build.debug_assertions == Some(false) && build.binary_blake3.as_ref().unwrap().len() == 64, "{build:?}");
     let weights = run.memory[0].parts.iter().find(|part| part.purpose == "weights").unwrap();
     assert!(weights.bytes >= 4 * 400_000, "{weights:?}");
     assert!(run.memory[0].peak_live_bytes.unwrap() >= weights.bytes);

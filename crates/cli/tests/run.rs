@@ -80,6 +80,8 @@ fn a_rust_program_is_reported_with_its_profile() {
     let profile = run.profile.expect("a profile");
     assert!(!profile.timeline.is_empty() && profile.own_cost.budget.is_none());
     assert_eq!((run.workload.name.as_str(), run.subject.name.as_str()), ("command", "spin"));
+    let build = run.subject.build.expect("its file tells something");
+    assert_eq!(build.binary_blake3, lab::blake3_of(Path::new(spin())), "two programs can be told apart");
 }
 
 #[test]

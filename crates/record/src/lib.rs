@@ -28,7 +28,7 @@ pub use machine::{
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 pub use run::{
-    Allocations, Better, Build, Correctness, Environment, EnvironmentHead, Git, Losses, MachineHead, Memory,
+    Allocations, Better, Build, Correctness, Decoded, Environment, EnvironmentHead, Git, Losses, MachineHead, Memory,
     MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, RUN_SCHEMA, RUN_VERSION, Row, Run,
     RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Workload,
 };

@@ -1,6 +1,6 @@
 //! Runs of every version that was ever written can be read, and what a later program added stays.
 
-use record::{Run, RunHead};
+use record::{Build, Run, RunHead};
 use serde_json::{Map, Value, json};
 
 const RUN_1: &str = include_str!("fixtures/run-1.json");
@@ -25,6 +25,15 @@ fn heads_say_what_the_run_says() {
     assert_eq!((head.subject, head.models, head.workload), (run.subject, run.models, run.workload));
     assert_eq!((head.rows, head.failures), (run.rows, run.failures));
     assert_eq!(head.environment.machine.machine_key, run.environment.machine.machine_key);
+}
+
+#[test]
+fn what_is_not_known_of_a_build_is_absent() {
+    let mut run = Run::from_json(RUN_1).expect("it can be read");
+    run.subject.build = Some(Build { binary_blake3: Some("0123".to_owned()), ..Build::default() });
+    let document: Value = serde_json::from_str(&run.to_json()).expect("it is JSON");
+    assert_eq!(document["subject"]["build"], json!({"binary_blake3": "0123"}));
+    assert_eq!(Run::from_json(&run.to_json()), Ok(run));
 }
 
 /// Adds a field to every object.

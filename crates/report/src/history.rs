@@ -3,9 +3,9 @@
 use record::{History, StoredRun};
 
 use crate::layout::labelled;
-use crate::units::plural;
+use crate::units::{plural, tokens_per_s};
 
-const HEADINGS: [&str; 8] = ["run", "began (UTC)", "workload", "model", "threads", "commit", "tags", "state"];
+const HEADINGS: [&str; 9] = ["run", "began (UTC)", "workload", "model", "threads", "decode", "commit", "tags", "state"];
 /// Longer cells are cut; `show` has all of them.
 const WIDEST_CELL: usize = 28;
 /// Digits of ids and commits.
@@ -20,9 +20,9 @@ pub fn text(history: &History) -> String {
         let what = if history.matching == 0 { "no runs" } else { "no runs shown" };
         return format!("{what} in {}\n", printable(&history.store));
     }
-    let rows: Vec<[String; 8]> =
+    let rows: Vec<[String; 9]> =
         std::iter::once(HEADINGS.map(str::to_owned)).chain(history.runs.iter().map(row)).collect();
-    let widths: [usize; 8] =
+    let widths: [usize; 9] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
     let mut text = String::new();
     for row in &rows {
@@ -37,13 +37,14 @@ pub fn text(history: &History) -> String {
     text
 }
 
-fn row(run: &StoredRun) -> [String; 8] {
+fn row(run: &StoredRun) -> [String; 9] {
     let cells = [
         beginning(&run.id),
         began(&run.created),
         run.workload.clone(),
         models(run),
         run.threads.map_or_else(|| "not known".to_owned(), |threads| threads.to_string()),
+        decode(run),
         commit(run, beginning),
         run.tags.join(", "),
         state(run),
@@ -67,6 +68,7 @@ pub fn stored_run_text(run: &StoredRun) -> String {
         + &line("commit", commit(run, str::to_owned))
         + &line("workload", format!("{}{threads}", run.workload))
         + &line("model", models(run))
+        + &line("decode", decode(run))
         + &line("machine", run.machine_key.clone())
         + &line("state", state(run))
         + &line("tags", tags)
@@ -98,6 +100,10 @@ fn began(created: &str) -> String {
 
 fn models(run: &StoredRun) -> String {
     if run.models.is_empty() { "none".to_owned() } else { run.models.join(", ") }
+}
+
+fn decode(run: &StoredRun) -> String {
+    run.decode_tokens_per_s.map_or_else(|| "not measured".to_owned(), tokens_per_s)
 }
 
 /// With a mark where files differed from it.
@@ -147,6 +153,7 @@ mod tests {
             workload: "deep".to_owned(),
             models: vec!["Tiny.gguf".to_owned()],
             threads: Some(2),
+            decode_tokens_per_s: Some(123.4),
             tags: vec!["base".to_owned(), "v1".to_owned()],
             path: "s/runs/01/x".to_owned(),
             ..StoredRun::default()
@@ -166,9 +173,9 @@ mod tests {
     #[test]
     fn a_line_for_each_run() {
         let expected = "\
-run           began (UTC)                workload  model                         threads    commit              tags      state
-0123456789ab  2026-03-01 12:34:56        deep      Tiny.gguf                     2          fedcba987654+dirty  base, v1  complete
-ffffffffffff  2026-02-01T00:00:00+01:00  \u{fffd}[31mred  xxxxxxxxxxxxxxxxxxxxxxxxxxx…  not known  not known                     interrupted, 1 failure
+run           began (UTC)                workload  model                         threads    decode        commit              tags      state
+0123456789ab  2026-03-01 12:34:56        deep      Tiny.gguf                     2          123 tok/s     fedcba987654+dirty  base, v1  complete
+ffffffffffff  2026-02-01T00:00:00+01:00  \u{fffd}[31mred  xxxxxxxxxxxxxxxxxxxxxxxxxxx…  not known  not measured  not known                     interrupted, 1 failure
 
 the newest 2 of 9 runs; --limit N shows more
 ";
@@ -189,6 +196,7 @@ the newest 2 of 9 runs; --limit N shows more
             "hotloop 0.1.0, built as release",
             "fedcba9876543210+dirty",
             "deep on 2 threads",
+            "123 tok/s",
             "base, v1",
             &run.path,
         ] {

@@ -74,11 +74,11 @@ fn run(number: u64) -> Run {
     run.workload.name = ["standard", "deep", "enhanced", "memory"][number as usize % 4].to_owned();
     run.workload.parameters.insert("threads".to_owned(), "2".to_owned());
     run.models = vec![Model { name: format!("tiny-{}.gguf", number % 13), ..Model::default() }];
-    run.rows = vec![Row { name: "decode".to_owned(), calls: 1, ..Row::default() }];
+    run.rows = vec![Row { name: "decode".to_owned(), calls: 49, tokens: Some(1.0), ..Row::default() }];
     let sample = |at: u64| Sample {
         row: "decode".to_owned(),
         start_ns: at * 1_000_000,
-        values: [("wall".to_owned(), (number + at) as f64 / 7.0)].into(),
+        values: [("wall_s".to_owned(), (number + at) as f64 / 7.0)].into(),
         ..Sample::default()
     };
     run.samples = (0..10).map(sample).collect();

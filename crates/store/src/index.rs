@@ -14,8 +14,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBe
 use crate::files::Files;
 use crate::{Error, Filter, Id, Listing};
 
-/// Raised with every change of the tables; the file's name has it.
-pub const VERSION: i32 = 1;
+/// Raised with every change of the tables and of what they are filled with; the file's name has it.
+pub const VERSION: i32 = 2;
 
 /// How long other processes are waited for. A part of the index is written within a second.
 const PATIENCE: Duration = Duration::from_secs(10);

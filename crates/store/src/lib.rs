@@ -5,7 +5,7 @@
 //! runs/ab/ab3f….json.zst   a run: zstd of its JSON; the name is BLAKE3 of the JSON
 //! tags/NAME                the id of a run
 //! tmp/                     what is being written; nothing is listed from here
-//! index-1.sqlite           what lists show; `index.lock` says who uses it
+//! index-2.sqlite           what lists show; `index.lock` says who uses it
 //! ```
 //!
 //! A run appears by one rename of a file that is whole and on the disk, so that neither a killed process nor a full disk

@@ -191,7 +191,7 @@ fn read_head(path: &Path, id: &Id) -> crate::Result<(StoredRun, i64)> {
 
 /// What lists show of a run.
 pub fn stored_run(id: &Id, head: RunHead) -> StoredRun {
-    let threads = threads(&head);
+    let (threads, decode_tokens_per_s) = (threads(&head), decode_tokens_per_s(&head));
     let (commit, dirty) = head.subject.git.map(|git| (git.commit, git.dirty)).unzip();
     StoredRun {
         id: id.as_str().to_owned(),
@@ -200,12 +200,12 @@ pub fn stored_run(id: &Id, head: RunHead) -> StoredRun {
         subject_version: head.subject.version,
         commit,
         dirty,
-        profile: head.subject.build.map(|build| build.profile),
+        profile: head.subject.build.and_then(|build| build.profile),
         machine_key: head.environment.machine.machine_key,
         workload: head.workload.name,
         models: head.models.into_iter().map(|model| model.name).collect(),
         threads,
-        decode_tokens_per_s: None,
+        decode_tokens_per_s,
         interrupted: head.interrupted,
         failures: head.failures.len() as u64,
         schema_version: head.version,
@@ -222,6 +222,13 @@ fn threads(head: &RunHead) -> Option<u64> {
     let mut of_rows = head.rows.iter().filter_map(|row| row.threads);
     let first = of_rows.next()?;
     of_rows.all(|threads| threads == first).then_some(first)
+}
+
+/// The median over its samples.
+fn decode_tokens_per_s(head: &RunHead) -> Option<f64> {
+    let tokens = head.decode_tokens().filter(|_| !head.decoded.is_of_several_arms)?;
+    let rates: Vec<f64> = head.decoded.wall_s.iter().filter(|wall| **wall > 0.0).map(|wall| tokens / wall).collect();
+    compare::median(&rates).filter(|rate| rate.is_finite())
 }
 
 /// Files below a folder of `runs`, as paths from the root of the store; or the thing itself, where it is no such folder or

@@ -30,22 +30,16 @@ fn git() -> Option<Git> {
 fn build() -> Build {
     let list = |text: &str, at: char| text.split(at).filter(|word| !word.is_empty()).map(str::to_owned).collect();
     Build {
-        profile: env!("HOTLOOP_PROFILE").to_owned(),
-        opt_level: env!("HOTLOOP_OPT_LEVEL").to_owned(),
-        debug_assertions: cfg!(debug_assertions),
-        compiler: env!("HOTLOOP_COMPILER").to_owned(),
-        target: env!("HOTLOOP_TARGET").to_owned(),
+        profile: known(env!("HOTLOOP_PROFILE")),
+        opt_level: known(env!("HOTLOOP_OPT_LEVEL")),
+        debug_assertions: Some(cfg!(debug_assertions)),
+        compiler: known(env!("HOTLOOP_COMPILER")),
+        target: known(env!("HOTLOOP_TARGET")),
         target_cpu: known(env!("HOTLOOP_TARGET_CPU")),
         target_features: list(env!("HOTLOOP_TARGET_FEATURES"), ','),
         features: Vec::new(),
         flags: list(env!("HOTLOOP_FLAGS"), ' '),
-        binary_blake3: binary(),
+        // That of the file that runs.
+        binary_blake3: std::env::current_exe().ok().and_then(|file| lab::blake3_of(&file)),
     }
-}
-
-/// BLAKE3 of the file that runs.
-fn binary() -> Option<String> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(std::fs::File::open(std::env::current_exe().ok()?).ok()?).ok()?;
-    Some(hasher.finalize().to_hex().to_string())
 }

@@ -52,10 +52,10 @@ impl Named {
 
     /// BLAKE3 of the file, or of the recipe; `None` where there is no single file.
     pub fn blake3(&self) -> Option<String> {
-        let Some(file) = &self.model else { return Some(blake3::hash(self.sizes().as_bytes()).to_hex().to_string()) };
-        let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(std::fs::File::open(file).ok()?).ok()?;
-        Some(hasher.finalize().to_hex().to_string())
+        match &self.model {
+            Some(file) => lab::blake3_of(file),
+            None => Some(blake3::hash(self.sizes().as_bytes()).to_hex().to_string()),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! From what the tree collected to a snapshot: ticks to nanoseconds, paths to scopes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{AllocStats, OwnCost, ScopeStats, ThreadStats, ThreadTimeline, TimelineEvent};
 use crate::clock::{self, ClockInfo};
@@ -59,7 +59,11 @@ impl Scale {
     /// A single duration as the clock read it, without the own cost of the call, and of what happened inside it: the
     /// latter is not known for one call, so each pays the share that all of them together pay.
     fn call_ns(&self, ticks: u64, counters: &Counters) -> u64 {
-        self.ns((ticks as f64 - self.cost.inside) * clean_share(counters.total, counters.raw))
+        self.clean_ns(ticks as f64, counters)
+    }
+
+    fn clean_ns(&self, ticks: f64, counters: &Counters) -> u64 {
+        self.ns((ticks - self.cost.inside) * clean_share(counters.clean, counters.raw))
     }
 
     pub(super) fn thread(&self, record: &ThreadRecord) -> ThreadStats {
@@ -79,6 +83,9 @@ impl Scale {
 
     fn scope(&self, counters: &Counters, histogram: &HistogramCopy) -> ScopeStats {
         let calls = counters.entries.saturating_sub(counters.reentries) + counters.folded;
+        let min_ns = if counters.min == u64::MAX { 0 } else { self.call_ns(counters.min, counters) };
+        let max_ns = self.call_ns(counters.max, counters);
+        let clean = |ticks| self.clean_ns(ticks, counters).clamp(min_ns, max_ns.max(min_ns));
         ScopeStats {
             calls,
             timed_calls: counters.timed,
@@ -86,8 +93,8 @@ impl Scale {
             open_calls: counters.open,
             total_ns: self.ns(counters.total),
             attached_ns: self.ns(counters.attached as f64 * clean_share(counters.total, counters.raw)),
-            min_ns: if counters.min == u64::MAX { 0 } else { self.call_ns(counters.min, counters) },
-            max_ns: self.call_ns(counters.max, counters),
+            min_ns,
+            max_ns,
             allocs: alloc_stats(counters),
             allocs_total: alloc_stats(counters),
             peak_live_bytes: counters.peak,
@@ -98,9 +105,7 @@ impl Scale {
             elapsed_ns: self.ns(counters.elapsed as f64),
             threads: counters.threads,
             thread_set: counters.thread_set,
-            raw_ns: counters.raw / self.rate(),
-            clean_ns: counters.total / self.rate(),
-            histogram: histogram.clone(),
+            durations: Durations::new(histogram.durations().map(|(ticks, count)| (clean(ticks), count))),
             ..ScopeStats::default()
         }
     }
@@ -128,13 +133,33 @@ fn clean_share(clean: f64, raw: f64) -> f64 {
     if raw > 0.0 { (clean / raw).min(1.0) } else { 1.0 }
 }
 
-pub(super) fn set_percentiles(scope: &mut ScopeStats, ticks_per_ns: f64, inside_ns: f64) {
-    let share = clean_share(scope.clean_ns, scope.raw_ns);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time, never negative")]
-    let percentile = |q| {
-        let ns = (scope.histogram.quantile(q)? / ticks_per_ns - inside_ns) * share;
-        Some((ns.max(0.0) as u64).clamp(scope.min_ns, scope.max_ns.max(scope.min_ns)))
-    };
+/// The timed calls by their time, in nanoseconds and without the own cost: each path has a share of its own to take
+/// out, so only clean times of several paths can be counted together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Durations(BTreeMap<u64, u64>);
+
+impl Durations {
+    fn new(counted: impl Iterator<Item = (u64, u64)>) -> Self {
+        let mut durations = Durations::default();
+        counted.for_each(|(ns, count)| durations.count(ns, count));
+        durations
+    }
+
+    fn count(&mut self, ns: u64, count: u64) {
+        *self.0.entry(ns).or_default() += count;
+    }
+
+    pub(super) fn add(&mut self, other: &Durations) {
+        other.0.iter().for_each(|(ns, count)| self.count(*ns, *count));
+    }
+
+    fn quantile(&self, q: f64) -> Option<u64> {
+        tree::quantile(self.0.iter().map(|(ns, count)| (*ns, *count)), q)
+    }
+}
+
+pub(super) fn set_percentiles(scope: &mut ScopeStats) {
+    let percentile = |q| scope.durations.quantile(q);
     (scope.p50_ns, scope.p90_ns, scope.p99_ns) = (percentile(0.5), percentile(0.9), percentile(0.99));
 }
 
@@ -165,9 +190,7 @@ impl Merged {
             let parent = merged.place_of(step.parent as usize);
             merged.add(parent, step.index, scope);
         }
-        for scope in &mut merged.scopes {
-            set_percentiles(scope, scale.rate(), scale.inside_ns());
-        }
+        merged.scopes.iter_mut().for_each(set_percentiles);
         merged
     }
 
@@ -239,4 +262,61 @@ fn used_paths(collected: &Collected) -> Vec<bool> {
         }
     }
     used
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Snapshot;
+    use super::*;
+
+    /// A path whose calls took so many nanoseconds each, and whose settled time is this share of them.
+    fn path(scale: &Scale, nanoseconds: impl Iterator<Item = u64>, fitted: f64) -> ScopeStats {
+        let (mut counters, mut histogram) = (Counters::default(), HistogramCopy::default());
+        for ns in nanoseconds {
+            let ticks = (ns as f64 * scale.rate() + scale.cost.inside) as u64;
+            histogram.record(ticks);
+            counters.entries += 1;
+            counters.timed += 1;
+            counters.min = counters.min.min(ticks);
+            counters.max = counters.max.max(ticks);
+            counters.raw += ns as f64 * scale.rate();
+        }
+        counters.clean = counters.raw;
+        counters.total = counters.raw * fitted;
+        let mut scope = scale.scope(&counters, &histogram);
+        scope.name = "same".into();
+        set_percentiles(&mut scope);
+        scope
+    }
+
+    fn percentiles(scope: &ScopeStats) -> [u64; 3] {
+        [scope.p50_ns, scope.p90_ns, scope.p99_ns].map(Option::unwrap)
+    }
+
+    #[test]
+    fn one_long_call_of_one_path_leaves_the_percentiles_of_all() {
+        let scale = Scale::new();
+        // 4.9 ms that stood for several calls and had to give way: the path's total is a tenth of its timed calls.
+        let disturbed = path(&scale, (0..500).map(|n| 650 + n / 10).chain([4_900_000]), 0.1);
+        let quiet = path(&scale, (0..540).map(|n| 710 + n / 2), 1.0);
+        let mut snapshot = Snapshot::empty(scale.clock);
+        snapshot.scopes = vec![disturbed, quiet];
+        let together = &snapshot.by_name()[0];
+        let [one, other] = [&snapshot.scopes[0], &snapshot.scopes[1]].map(percentiles);
+        let mut truth: Vec<u64> = (0..500).map(|n| 650 + n / 10).chain((0..540).map(|n| 710 + n / 2)).collect();
+        truth.push(4_900_000);
+        truth.sort_unstable();
+        for (i, (found, q)) in percentiles(together).into_iter().zip([0.5, 0.9, 0.99]).enumerate() {
+            assert!(
+                one[i].min(other[i]) <= found && found <= one[i].max(other[i]),
+                "{found}: {} and {}",
+                one[i],
+                other[i]
+            );
+            let exact = truth[(truth.len() as f64 * q).ceil() as usize - 1] as f64;
+            assert!((found as f64 / exact - 1.0).abs() <= 2.0 * Snapshot::PERCENTILE_ERROR, "{found} for {exact}");
+        }
+        assert_eq!((together.min_ns, together.calls), (snapshot.scopes[0].min_ns, 1041));
+        assert!(together.min_ns.abs_diff(650) <= 2, "{}", together.min_ns);
+    }
 }

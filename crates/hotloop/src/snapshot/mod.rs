@@ -6,8 +6,8 @@ mod json;
 use std::collections::HashMap;
 
 use crate::clock::{self, ClockInfo};
-use crate::tree::{self, Collected, HistogramCopy, Losses, NO_INDEX};
-use build::{Merged, Scale, alloc_stats, own_cost, set_percentiles};
+use crate::tree::{self, Collected, Losses, NO_INDEX};
+use build::{Durations, Merged, Scale, alloc_stats, own_cost, set_percentiles};
 
 /// Everything recorded since the last reset.
 ///
@@ -105,10 +105,7 @@ pub struct ScopeStats {
     pub threads: u64,
     /// Which threads, as far as their numbers fit.
     thread_set: u128,
-    histogram: HistogramCopy,
-    /// Its time before and after the own cost was taken out, for percentiles of several paths together.
-    raw_ns: f64,
-    clean_ns: f64,
+    durations: Durations,
 }
 
 /// Allocations and frees: how many and how many bytes.
@@ -257,9 +254,7 @@ impl ScopeStats {
         self.polls += other.polls;
         self.thread_set |= other.thread_set;
         self.threads = self.threads.max(other.threads).max(self.thread_set.count_ones().into());
-        self.raw_ns += other.raw_ns;
-        self.clean_ns += other.clean_ns;
-        self.histogram.add(&other.histogram);
+        self.durations.add(&other.durations);
         self.flops = self.flops.saturating_add(other.flops);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.tokens = self.tokens.saturating_add(other.tokens);
@@ -349,8 +344,7 @@ impl Snapshot {
                 }
             }
         }
-        let (rate, inside) = (self.clock.ticks_per_ns, self.own_cost.inside_scope_ns);
-        sums.iter_mut().for_each(|sum| set_percentiles(sum, rate, inside));
+        sums.iter_mut().for_each(set_percentiles);
         sums.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
         sums
     }

@@ -100,7 +100,7 @@ impl HistogramCopy {
         }
     }
 
-    pub(super) fn record(&mut self, ticks: u64) {
+    pub(crate) fn record(&mut self, ticks: u64) {
         self.count(bucket_of(ticks) as u16, 1);
     }
 
@@ -108,24 +108,24 @@ impl HistogramCopy {
         other.0.iter().for_each(|(bucket, count)| self.count(*bucket, *count));
     }
 
-    /// The duration that the share `q` of all durations do not exceed, within [`ERROR_BOUND`]; `None` when empty.
-    pub(crate) fn quantile(&self, q: f64) -> Option<f64> {
-        let total: u64 = self.0.values().sum();
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a rank"
-        )]
-        let rank = ((total as f64 * q).ceil() as u64).max(1);
-        let mut upto = 0;
-        let mut buckets = self.0.iter();
-        let (bucket, _) = buckets.find(|(_, count)| {
-            upto += **count;
-            upto >= rank
-        })?;
-        Some(middle_of(usize::from(*bucket)))
+    /// The durations in ticks, within [`ERROR_BOUND`], and how many there are of each; the shortest first.
+    pub(crate) fn durations(&self) -> impl Iterator<Item = (f64, u64)> + Clone {
+        self.0.iter().map(|(bucket, count)| (middle_of(usize::from(*bucket)), *count))
     }
+}
+
+/// The value that the share `q` of all values do not exceed, of values and their counts, the least first; `None` where
+/// there are none.
+pub(crate) fn quantile<T>(counted: impl Iterator<Item = (T, u64)> + Clone, q: f64) -> Option<T> {
+    let total: u64 = counted.clone().map(|(_, count)| count).sum();
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
+    let rank = ((total as f64 * q).ceil() as u64).max(1);
+    let mut upto = 0;
+    let found = counted.into_iter().find(|(_, count)| {
+        upto += count;
+        upto >= rank
+    });
+    found.map(|(value, _)| value)
 }
 
 /// The exponent and the first bits behind the point of `ticks + 1`, as a floating-point number has them side by side:
@@ -152,6 +152,10 @@ fn middle_of(bucket: usize) -> f64 {
 mod tests {
     use super::*;
 
+    fn quantile(copy: &HistogramCopy, q: f64) -> Option<f64> {
+        super::quantile(copy.durations(), q)
+    }
+
     #[test]
     fn every_duration_lies_within_the_bound_of_its_bucket() {
         for exponent in 0..TOP_BITS {
@@ -169,12 +173,12 @@ mod tests {
     #[test]
     fn quantiles_of_known_durations() {
         let mut copy = HistogramCopy::default();
-        assert_eq!(copy.quantile(0.5), None);
+        assert_eq!(quantile(&copy, 0.5), None);
         for ticks in 1..=1000 {
             copy.record(ticks);
         }
         for (q, exact) in [(0.5, 500.0), (0.9, 900.0), (0.99, 990.0), (1.0, 1000.0)] {
-            let found = copy.quantile(q).unwrap();
+            let found = quantile(&copy, q).unwrap();
             assert!((found / exact - 1.0f64).abs() <= 2.0 * ERROR_BOUND, "p{q}: {found}");
         }
     }
@@ -188,7 +192,7 @@ mod tests {
         histogram.record(10);
         let mut copy = HistogramCopy::default();
         histogram.add_to(&mut copy);
-        assert_eq!(copy.quantile(0.5), Some(10.0));
-        assert!(copy.quantile(0.9).unwrap() > 900.0);
+        assert_eq!(quantile(&copy, 0.5), Some(10.0));
+        assert!(quantile(&copy, 0.9).unwrap() > 900.0);
     }
 }

@@ -50,7 +50,7 @@ pub use link::{Attached, Link};
 pub use read::Losses;
 
 pub(crate) use events::Event;
-pub(crate) use histogram::{ERROR_BOUND, HistogramCopy};
+pub(crate) use histogram::{ERROR_BOUND, HistogramCopy, quantile};
 pub(crate) use hot::{Entered, Token, enter, exit, flags_now};
 pub(crate) use local::Local;
 pub(crate) use measure::{Cost, cost};

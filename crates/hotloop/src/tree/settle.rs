@@ -31,6 +31,9 @@ pub(crate) struct Counters {
     pub(crate) attached: u64,
     /// Settled: the same with the cost of what happened inside, but without that of its own calls.
     pub(crate) raw: f64,
+    /// Settled: the same without the cost of what happened inside. Not the total, which also gives way where estimates
+    /// exceed their whole: one long call that stands for many may then shrink the total to a fraction of the calls.
+    pub(crate) clean: f64,
     /// Settled: the time of this path and all below it, without the profiler's own.
     pub(crate) total: f64,
     /// Settled: the profiler's own cost below this path.
@@ -66,6 +69,7 @@ impl Default for Counters {
             elapsed: 0,
             attached: 0,
             raw: 0.0,
+            clean: 0.0,
             total: 0.0,
             own_cost: 0.0,
             threads: 0,
@@ -130,6 +134,7 @@ impl Counters {
         self.elapsed = self.elapsed.saturating_add(other.elapsed);
         self.attached = self.attached.saturating_add(other.attached);
         self.raw += other.raw;
+        self.clean += other.clean;
         self.total += other.total;
         self.own_cost += other.own_cost;
         self.threads += other.threads;
@@ -156,7 +161,8 @@ fn subtract_own_cost(nodes: &mut [Counters], parents: &[usize], cost: &Cost) {
     for i in (0..nodes.len()).rev() {
         let allocating = nodes[i].allocator_calls() * cost.alloc;
         nodes[i].raw = (nodes[i].raw_total() - float(nodes[i].closed()) * cost.inside).max(0.0);
-        nodes[i].total = (nodes[i].raw - allocating - nodes[i].own_cost).max(0.0);
+        nodes[i].clean = (nodes[i].raw - allocating - nodes[i].own_cost).max(0.0);
+        nodes[i].total = nodes[i].clean;
         nodes[i].own_cost += allocating;
         if i > 0 {
             nodes[parents[i]].own_cost += nodes[i].own_cost + nodes[i].cost_of_calls(cost);
@@ -240,6 +246,15 @@ mod tests {
         let mut nodes = [node(1, 1, 100), node(1, 1, 60), node(10, 1, 100)];
         settle(&mut nodes, &[0, 0, 0], &FREE);
         assert_eq!(totals(&nodes), [100.0, 60.0, 40.0]);
+    }
+
+    #[test]
+    fn an_estimate_that_gives_way_keeps_the_share_of_its_calls() {
+        let mut nodes = [node(1, 1, 1_000), node(1_000, 10, 50_000)];
+        nodes[1].allocs = 1_000;
+        settle(&mut nodes, &[0, 0], &Cost { alloc: 5.0, ..FREE });
+        assert!(nodes[1].total <= 1_000.0);
+        assert_eq!((nodes[1].raw, nodes[1].clean), (50_000.0, 45_000.0));
     }
 
     #[test]

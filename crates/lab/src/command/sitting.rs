@@ -1,11 +1,13 @@
 //! The record of a command: the machine, how often it ran, and what came out.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
-use record::{Environment, Limits, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool, Workload};
+use record::{Build, Environment, Limits, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool, Workload};
 
 use super::{Asked, CannotRun, Command, Repeats};
+use crate::blake3_of;
 use crate::doctor::{self, Options, Step, now};
 use crate::machine::{self, Chosen, NoiseWatch, System};
 
@@ -46,10 +48,12 @@ pub fn measure(settings: &Settings, watch: &mut dyn Watch) -> Result<Run, Cannot
     let Settings { command, asked, repeats, .. } = settings;
     let created = now();
     let noise = NoiseWatch::start(&System);
+    let program = Program::of(command);
     let measured = command.repeat(*repeats, asked, watch)?;
     let machine = machine::machine(&System, settings.chosen);
     let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
     let mut notes = measured.notes;
+    let build = program.and_then(|program| program.build(&mut notes));
     // Behind the command, because a process begins with the peak of memory of the one that starts it.
     let limits =
         if settings.limits && !watch.is_stopped() { measure_limits(settings.chosen, watch, &mut notes) } else { None };
@@ -58,7 +62,7 @@ pub fn measure(settings: &Settings, watch: &mut dyn Watch) -> Result<Run, Cannot
         version: RUN_VERSION,
         tool: settings.tool.clone(),
         created,
-        subject: Subject { name: command.name(), command: command.words(), ..Subject::default() },
+        subject: Subject { name: command.name(), command: command.words(), build, ..Subject::default() },
         workload: describe(settings),
         environment: Environment { machine, limits, noise: Some(noise), variables: crate::run::variables() },
         metrics: measured.metrics,
@@ -71,6 +75,33 @@ pub fn measure(settings: &Settings, watch: &mut dyn Watch) -> Result<Run, Cannot
         notes,
         ..Run::default()
     })
+}
+
+/// The file of a program, as it was before the program ran.
+struct Program {
+    file: PathBuf,
+    changed: Option<SystemTime>,
+    bytes: u64,
+}
+
+impl Program {
+    fn of(command: &Command) -> Option<Self> {
+        let file = command.file()?;
+        let about = file.metadata().ok()?;
+        Some(Self { changed: about.modified().ok(), bytes: about.len(), file })
+    }
+
+    /// What its file tells of how it was built. Read behind the runs, because a file that was read before them would start
+    /// faster the first time; where it is another one by then, nothing is known.
+    fn build(self, notes: &mut Vec<String>) -> Option<Build> {
+        let binary_blake3 = blake3_of(&self.file);
+        let about = self.file.metadata().ok();
+        if !about.is_some_and(|now| (now.modified().ok(), now.len()) == (self.changed, self.bytes)) {
+            notes.push("the program's file changed while it was measured: which one ran is not known".to_owned());
+            return None;
+        }
+        Some(Build { binary_blake3: Some(binary_blake3?), ..Build::default() })
+    }
 }
 
 fn measure_limits(chosen: Chosen, watch: &mut dyn Watch, notes: &mut Vec<String>) -> Option<Limits> {

@@ -207,22 +207,42 @@ fn an_interruption_ends_the_repeats() {
     assert_eq!((measured.samples.len(), measured.interrupted), (2, true));
 }
 
-#[test]
-fn the_record_says_what_was_run_and_how() {
-    let settings = Settings {
+fn settings() -> Settings {
+    Settings {
         command: command(&["/bin/sh", "-c", "exit 0"]),
         asked: Asked { timeline: None, budget_percent: Some(0.5) },
         repeats: Repeats { timed: 2, warmup: 1 },
         limits: false,
         chosen: Chosen::from_environment().expect("a CPU"),
         tool: Tool { name: "test".to_owned(), version: "1".to_owned() },
-    };
-    let run = measure(&settings, &mut Until(1000)).expect("it runs");
+    }
+}
+
+#[test]
+fn the_record_says_what_was_run_and_how() {
+    let run = measure(&settings(), &mut Until(1000)).expect("it runs");
     assert_eq!((run.subject.name.as_str(), run.subject.command.join(" ").as_str()), ("sh", "/bin/sh -c exit 0"));
     assert_eq!((run.workload.name.as_str(), run.workload.repeat, run.workload.warmup), ("command", Some(2), Some(1)));
     assert_eq!(run.workload.parameters["arguments"], "-c exit 0");
     assert_eq!(run.workload.parameters["budget_percent"], "0.5");
     assert_eq!((run.samples.len(), run.process.as_ref().and_then(|process| process.exit_code)), (3, Some(0)));
     assert!(run.environment.limits.is_none() && run.environment.noise.is_some() && run.environment.machine.cpus > 0);
+    let build = run.subject.build.as_ref().expect("its file tells something");
+    assert_eq!(build.binary_blake3, lab::blake3_of(Path::new("/bin/sh")));
+    assert!(build.binary_blake3.is_some() && build.profile.is_none() && build.debug_assertions.is_none(), "{build:?}");
     assert_eq!(Run::from_json(&run.to_json()), Ok(run));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_changes_while_it_runs_is_not_known() {
+    let script = std::env::temp_dir().join(format!("hotloop-lab-changes-{}", std::process::id()));
+    std::fs::write(&script, "#!/bin/sh\necho : >> \"$0\"\n").expect("there is room for it");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, executable).expect("it is ours");
+    let settings = Settings { command: command(&[shown(&script)]), ..settings() };
+    let run = measure(&settings, &mut Until(1000)).expect("it runs");
+    std::fs::remove_file(&script).expect("it is ours");
+    assert_eq!(run.subject.build, None);
+    assert!(run.notes.iter().any(|note| note.contains("changed while it was measured")), "{:?}", run.notes);
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use head::{EnvironmentHead, MachineHead, RunHead};
+pub use head::{Decoded, EnvironmentHead, MachineHead, RunHead};
 pub use memory::{Memory, MemoryPart, ProcessUse};
 pub use profile::{Allocations, Losses, OwnCost, Profile, ProfileClock, Scope, Thread, Timeline};
 pub use sample::{Better, Metric, Phase, Row, Sample};

@@ -38,20 +38,25 @@ pub struct Git {
     pub commit_time: Option<String>,
 }
 
-/// How a program was built: runs of differently built programs do not answer the same question.
+/// How a program was built, as far as that is known: runs of differently built programs do not answer the same question.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Build {
     /// The profile, such as `release`.
-    pub profile: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The level of optimisation, such as `3`.
-    pub opt_level: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opt_level: Option<String>,
     /// Whether assertions for debugging are in it: its speed says nothing about the program.
-    pub debug_assertions: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debug_assertions: Option<bool>,
     /// The compiler.
-    pub compiler: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
     /// What it was built for.
-    pub target: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// The CPU it was built for, where one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_cpu: Option<String>,

@@ -36,7 +36,7 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     if run.interrupted {
         warnings.push("The run was interrupted: less was measured than asked for.".to_owned());
     }
-    if run.subject.build.as_ref().is_some_and(|build| build.debug_assertions) {
+    if run.subject.build.as_ref().and_then(|build| build.debug_assertions) == Some(true) {
         warnings
             .push("This is a debug build: its speed says nothing about the program. Build with --release.".to_owned());
     }

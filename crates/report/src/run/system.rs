@@ -24,7 +24,7 @@ pub(super) fn section(run: &Run) -> Section {
         ("variables", variables(run)),
         ("program", Some(program(run))),
         ("source", source(run)),
-        ("build", Some(build.map_or_else(|| UNKNOWN.to_owned(), self::build))),
+        ("build", Some(build.and_then(self::build).unwrap_or_else(|| UNKNOWN.to_owned()))),
         ("flags", build.and_then(flags)),
     ])
 }
@@ -113,18 +113,27 @@ fn source(run: &Run) -> Option<String> {
     Some(format!("commit {}{dirty}{branch}{when}", short_hash(&git.commit)))
 }
 
-fn build(build: &Build) -> String {
-    let cpu = build
-        .target_cpu
-        .as_deref()
-        .map_or_else(|| "no target CPU named".to_owned(), |cpu| format!("for the target CPU {cpu}"));
-    let debug = if build.debug_assertions { ", with assertions for debugging" } else { "" };
-    let features = match build.features.is_empty() {
-        true => String::new(),
-        false => format!(", features {}", build.features.join(" ")),
+/// What is known of it; `None` where that is nothing.
+fn build(build: &Build) -> Option<String> {
+    let known = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (compiler, target) = (known(&build.compiler), known(&build.target));
+    // Who built for a target and named no CPU built for all of them; of a build that is not known this says nothing.
+    let cpu = match known(&build.target_cpu) {
+        Some(cpu) => Some(format!("for the target CPU {cpu}")),
+        None => target.as_ref().map(|_| "no target CPU named".to_owned()),
     };
-    let (profile, level, compiler, target) = (&build.profile, &build.opt_level, &build.compiler, &build.target);
-    format!("{profile}, opt-level {level}{debug}, by {compiler} for {target}, {cpu}{features}")
+    let made = [compiler.map(|by| format!("by {by}")), target.map(|target| format!("for {target}"))];
+    let made: Vec<String> = made.into_iter().flatten().collect();
+    let parts = [
+        known(&build.profile),
+        known(&build.opt_level).map(|level| format!("opt-level {level}")),
+        (build.debug_assertions == Some(true)).then(|| "with assertions for debugging".to_owned()),
+        (!made.is_empty()).then(|| made.join(" ")),
+        cpu,
+        (!build.features.is_empty()).then(|| format!("features {}", build.features.join(" "))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn flags(build: &Build) -> Option<String> {
@@ -132,4 +141,19 @@ fn flags(build: &Build) -> Option<String> {
     let named = parts.iter().filter(|(_, list)| !list.is_empty());
     let all: Vec<String> = named.map(|(name, list)| format!("{name} {}", list.join(" "))).collect();
     (!all.is_empty()).then(|| all.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_build_only_what_is_known_is_said() {
+        let hashed = Build { binary_blake3: Some("0123".to_owned()), ..Build::default() };
+        assert_eq!(build(&hashed), None);
+        let some = Build { opt_level: Some("2".to_owned()), compiler: Some("gcc 14".to_owned()), ..hashed };
+        assert_eq!(build(&some).as_deref(), Some("opt-level 2, by gcc 14"));
+        let empty = Build { profile: Some(String::new()), target: Some("riscv64".to_owned()), ..Build::default() };
+        assert_eq!(build(&empty).as_deref(), Some("for riscv64, no target CPU named"));
+    }
 }

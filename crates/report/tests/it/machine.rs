@@ -62,11 +62,11 @@ pub fn machine() -> Machine {
 
 pub fn build() -> Build {
     Build {
-        profile: "release".into(),
-        opt_level: "3".into(),
-        debug_assertions: false,
-        compiler: "rustc 1.95.0".into(),
-        target: "x86_64-unknown-linux-gnu".into(),
+        profile: Some("release".into()),
+        opt_level: Some("3".into()),
+        debug_assertions: Some(false),
+        compiler: Some("rustc 1.95.0".into()),
+        target: Some("x86_64-unknown-linux-gnu".into()),
         features: vec!["profile".into()],
         binary_blake3: Some("0123456789abcdef0123".into()),
         ..Build::default()

@@ -409,7 +409,7 @@ pub fn interrupted() -> Run {
     run.failures = vec!["inference: the context is full after 12 tokens".into()];
     run.notes = vec!["The limits are those of an earlier measurement.".into()];
     if let Some(build) = &mut run.subject.build {
-        (build.profile, build.opt_level, build.debug_assertions) = ("dev".into(), "0".into(), true);
+        (build.profile, build.opt_level, build.debug_assertions) = (Some("dev".into()), Some("0".into()), Some(true));
     }
     run.samples.truncate(6);
     run.samples.retain(|sample| sample.row != "decode");

@@ -100,7 +100,7 @@ fn several_processes_find_a_broken_index() {
     (0..30).for_each(|number| drop(store.save(&run(number)).expect("it is saved")));
     drop(store);
     for turn in 0..10 {
-        fs::write(folder.path().join("index-1.sqlite"), "no database at all, and more than a few bytes of it")
+        fs::write(folder.path().join("index-2.sqlite"), "no database at all, and more than a few bytes of it")
             .expect("it is written");
         let list = || child::command(folder.path(), "list").stdout(Stdio::piped()).spawn().expect("it starts");
         let children: Vec<_> = (0..6).map(|_| list()).collect();
@@ -190,7 +190,7 @@ fn a_file_that_may_not_grow_is_no_run() {
 #[test]
 fn a_store_that_cannot_be_written_to_is_read() {
     let folder = Folder::new();
-    for index in ["", "rm -f \"$HOTLOOP_STORE\"/index*\n", "touch \"$HOTLOOP_STORE\"/index-1.sqlite-wal\n"] {
+    for index in ["", "rm -f \"$HOTLOOP_STORE\"/index*\n", "touch \"$HOTLOOP_STORE\"/index-2.sqlite-wal\n"] {
         let script = format!(
             "HOTLOOP_STORE_TEST_TASK='save 0 5' \"$@\"\n{index}\
              mount -o remount,ro \"$HOTLOOP_STORE\" || exit 77\n\

@@ -20,7 +20,7 @@ fn list(folder: &Folder) -> Listing {
 }
 
 fn index(folder: &Folder) -> PathBuf {
-    folder.path().join("index-1.sqlite")
+    folder.path().join("index-2.sqlite")
 }
 
 /// A broken index is made again, on the disk and while the store is open.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use record::Run;
+use record::{Phase, Row, Run, Sample};
 use store::{ErrorKind, Filter, Id, Store, moment};
 
 use crate::samples::{Folder, run};
@@ -23,6 +23,45 @@ fn what_was_saved_comes_back_byte_for_byte() {
     let entry = &listing.runs[0];
     assert_eq!((entry.id.as_str(), entry.threads, entry.dirty), (id.as_str(), Some(2), Some(true)));
     assert_eq!(store.describe(&loaded).as_ref(), Ok(entry));
+}
+
+fn decoding(rows: &[Row], samples: &[(&str, Phase, Option<&str>, f64)]) -> Option<f64> {
+    let mut run = run(1);
+    run.rows = rows.to_vec();
+    let sample = |(row, phase, arm, wall_s): &(&str, Phase, Option<&str>, f64)| Sample {
+        row: (*row).to_owned(),
+        phase: *phase,
+        arm: arm.map(str::to_owned),
+        values: [("allocs".to_owned(), 3.0), ("wall_s".to_owned(), *wall_s)].into(),
+        ..Sample::default()
+    };
+    run.samples = samples.iter().map(sample).collect();
+    let folder = Folder::new();
+    Store::open(folder.path()).save(&run).expect("it is saved");
+    Store::open(folder.path()).list(&Filter::default()).expect("it is listed").runs[0].decode_tokens_per_s
+}
+
+#[test]
+fn lists_know_how_fast_runs_generated() {
+    let row = Row { name: "decode".to_owned(), calls: 49, tokens: Some(1.0), ..Row::default() };
+    let other = Row { name: "prefill".to_owned(), ..row.clone() };
+    let (timed, warmup) = (Phase::Timed, Phase::Warmup);
+    let samples = [
+        ("decode", warmup, None, 49.0),
+        ("decode", timed, None, 0.5),
+        ("prefill", timed, None, 0.001),
+        ("decode", timed, None, 0.25),
+        ("decode", timed, None, 1.0),
+    ];
+    assert_eq!(decoding(&[other.clone(), row.clone()], &samples), Some(98.0), "the median of those that count");
+    assert_eq!(decoding(std::slice::from_ref(&other), &samples), None, "no row says how many tokens");
+    assert_eq!(decoding(&[row.clone(), row.clone()], &samples), None, "two rows of one name");
+    assert_eq!(decoding(&[Row { tokens: None, ..row.clone() }], &samples), None);
+    assert_eq!(decoding(std::slice::from_ref(&row), &samples[..1]), None, "nothing but a warm-up");
+    assert_eq!(decoding(std::slice::from_ref(&row), &[("decode", timed, None, 0.0)]), None);
+    let arms = [("decode", timed, Some("a"), 0.5), ("decode", timed, Some("b"), 0.25)];
+    assert_eq!(decoding(std::slice::from_ref(&row), &arms), None, "two sides of a comparison");
+    assert_eq!(decoding(std::slice::from_ref(&row), &arms[..1]), Some(98.0));
 }
 
 #[test]

@@ -74,13 +74,13 @@ fn standard(run: &Run) -> String {
 fn system(text: &mut String, run: &Run) {
     let machine = &run.environment.machine;
     let kernel = machine.kernel.as_ref().map_or(String::new(), |kernel| format!(" {kernel}"));
-    let compiler = run.subject.build.as_ref().map_or("not known", |build| &build.compiler);
+    let compiler = run.subject.build.as_ref().and_then(|build| build.compiler.clone()).unwrap_or_default();
     let _ = writeln!(text, "## System Information\n");
     let _ = writeln!(text, "- **OS:** {}", known(format!("{}{kernel}", machine.os)));
     let _ = writeln!(text, "- **Architecture:** {}", known(machine.arch.clone()));
     let cores = if machine.cpus == 0 { String::new() } else { machine.cpus.to_string() };
     let _ = writeln!(text, "- **CPU Cores:** {}", known(cores));
-    let _ = writeln!(text, "- **.NET Version:** none; {compiler}");
+    let _ = writeln!(text, "- **.NET Version:** none; {}", known(compiler));
     let _ = writeln!(text, "- **GC Mode:** none\n");
 }
 
