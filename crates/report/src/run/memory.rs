@@ -29,7 +29,10 @@ fn section(view: &View<'_>, memory: &Memory) -> Section {
 }
 
 fn cells(part: &MemoryPart, total: u64) -> Vec<String> {
-    let purpose = part.purpose.replace('_', " ");
+    let purpose = match part.purpose.as_str() {
+        "other" => "tokenizer, metadata and the rest".to_owned(),
+        purpose => purpose.replace('_', " "),
+    };
     if part.bytes == 0 {
         // Only training has them; a zero alone would look like a gap.
         let is_of_training = ["gradients", "optimiser"].contains(&part.purpose.as_str());

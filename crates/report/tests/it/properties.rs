@@ -117,7 +117,6 @@ fn nothing_is_not_a_number() {
 fn what_is_said_on_the_terminal_is_said_in_markdown() {
     for (_, run) in runs::all() {
         let options = RunOptions::default();
-        // A wide table has its names twice on the terminal.
         let words = |text: &str| -> BTreeSet<String> {
             text.split(|c: char| !c.is_alphanumeric())
                 .filter(|word| word.parse::<u64>().is_ok())
@@ -125,7 +124,11 @@ fn what_is_said_on_the_terminal_is_said_in_markdown() {
                 .collect()
         };
         let (text, markdown) = (run_text(&run, &options), run_markdown(&run, &options));
-        assert_eq!(words(&text), words(&markdown));
+        assert!(words(&text).is_subset(&words(&markdown)));
+        // Of a wide table the terminal leaves columns out, and says so.
+        if !text.contains("(no room for the column") {
+            assert_eq!(words(&text), words(&markdown));
+        }
     }
 }
 
