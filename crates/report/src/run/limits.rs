@@ -177,8 +177,9 @@ impl<'a> Bounds<'a> {
 }
 
 impl View<'_> {
-    /// How columns with shares of limits are to be read; `largest` is the largest of those shares.
-    pub(super) fn legend(&self, largest: f64) -> String {
+    /// How columns with shares of limits are to be read, if there are any.
+    pub(super) fn legend(&self, shares: impl Iterator<Item = f64>) -> String {
+        let Some(largest) = shares.reduce(f64::max) else { return String::new() };
         let threads = self.run.environment.limits.as_ref().map_or(0, |limits| limits.threads);
         let all = match threads {
             0 | 1 => String::new(),
@@ -191,7 +192,7 @@ impl View<'_> {
             }
             false => "",
         };
-        format!("limit: the share of what the machine can do; by: what limits it{all}{more}")
+        format!("; limit: the share of what the machine can do; by: what limits it{all}{more}")
     }
 
     /// The least time of work, where the machine was measured.

@@ -157,7 +157,7 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     let headings = ["scope", "total", "arithmetic", "bytes", "tokens", "per byte", "limit", "by"];
     let mut table = Table::new(&headings).least_important(&["per byte", "tokens"]);
     let declared = |sum: &&Sum<'_>| sum.flops | sum.bytes | sum.tokens != 0;
-    let mut largest: f64 = 0.0;
+    let mut shares: Vec<f64> = Vec::new();
     for sum in tree.names.iter().filter(declared).take(view.top) {
         let time = sum.total_ns as f64 * 1e-9;
         let cell = |amount: u64, unit: &str| match amount as f64 / time {
@@ -166,7 +166,7 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
         };
         let intensity = (sum.flops > 0 && sum.bytes > 0).then(|| digits(sum.flops as f64 / sum.bytes as f64));
         let limit = view.scope_share(sum);
-        largest = limit.as_ref().map_or(largest, |(share, _)| largest.max(*share));
+        shares.extend(limit.as_ref().map(|(share, _)| *share));
         let unit = operations(Arithmetic::of(view.scope_model(view.row_of(sum))).name());
         table.row([
             sum.name.to_owned(),
@@ -186,8 +186,8 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     let several = if tree.thread_count() > 1 { "; of scopes on several threads: for each" } else { "" };
     let explanation = format!(
         "declared work by the time of the scopes, in the mean over all calls, where FIGURES and ROWS have medians: they differ \
-         when the machine was disturbed; per byte: operations; {}{several}",
-        view.legend(largest)
+         when the machine was disturbed; per byte: operations{}{several}",
+        view.legend(shares.into_iter())
     );
     (!table.is_empty()).then(|| Section::new("RATES", &explanation).with(Block::Table(table)))
 }

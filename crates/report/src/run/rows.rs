@@ -57,8 +57,8 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     }
     let shares = view.run.rows.iter().filter_map(|row| view.measured(row)?.share());
     let explanation = format!(
-        "times of one call, from n samples of so many calls each; rate: of the median; {}; allocs, bytes: allocated per call",
-        view.legend(shares.fold(0.0, f64::max))
+        "times of one call, from n samples of so many calls each; rate: of the median{}; allocs, bytes: allocated per call",
+        view.legend(shares)
     );
     Some(Section::new("ROWS", &explanation).with(Block::Table(table)).with_what(view))
 }
@@ -182,6 +182,8 @@ mod tests {
         assert_eq!(rate_of(&work, 2.0).as_deref(), Some("1.00 GFLOP/s"));
         assert_eq!(rate_of(&read, 2.0).as_deref(), Some("2.00 GB/s"));
         assert_eq!(rate_of(&Row { tokens: Some(10.0), ..work }, 2.0).as_deref(), Some("5.00 tok/s"));
+        let whole_numbers = Row { limited_by: Some("int8".into()), ..row("a", None) };
+        assert_eq!(rate_of(&Row { flops: Some(2e9), ..whole_numbers }, 2.0).as_deref(), Some("1.00 GOP/s"));
         assert_eq!(rate_of(&row("a", None), 2.0), None);
         assert_eq!(rate_of(&read, 0.0), None);
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use record::Row;
 
-use super::document::{Block, Section, Table};
+use super::document::{Block, Section, Table, quoted};
 use super::view::View;
 use crate::units::{fine_digits, mean_bytes, mean_count, seconds};
 
@@ -29,6 +29,20 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let explanation = "the same work in several ways, per call, medians; ratio: to the first way of each kind";
     let section = || Section::new("SIDE BY SIDE", explanation).with(Block::Table(table)).with(Block::Facts(what(view)));
     (!groups(&view.run.rows).is_empty()).then(section)
+}
+
+/// The two ways of one kind of work whose times lie furthest apart.
+pub(super) fn furthest_apart(view: &View<'_>) -> Option<String> {
+    let pairs = groups(&view.run.rows).into_iter().flat_map(|(_, rows)| {
+        let first = rows[0];
+        rows.into_iter().skip(1).map(move |row| (first, row))
+    });
+    let ratios = pairs.filter_map(|(first, row)| {
+        let time = |row: &Row| compare::quantile(&view.per_call(row, "wall_s"), 0.5).filter(|time| *time > 0.0);
+        Some((time(row)? / time(first)?, first, row))
+    });
+    let (ratio, first, row) = ratios.max_by(|a, b| a.0.ln().abs().total_cmp(&b.0.ln().abs()))?;
+    Some(format!("{} takes {} times as long as {}", quoted(&row.name), fine_digits(ratio), quoted(&first.name)))
 }
 
 /// What the ways are that the lab tries.
