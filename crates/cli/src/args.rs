@@ -172,7 +172,7 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
         Some(ContextValue::Strings(texts)) => texts.first().map_or("", String::as_str),
         _ => "",
     };
-    let option = context(ContextKind::InvalidArg).split([' ', '=']).next().unwrap_or_default();
+    let option = context(ContextKind::InvalidArg).split([' ', '=']).next().unwrap_or_default().trim_matches(['<', '>']);
     let typed = || {
         let is_it = |argument: &&String| argument.split('=').next() == Some(option);
         arguments.iter().find(is_it).map_or(option, String::as_str)

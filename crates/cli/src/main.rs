@@ -71,7 +71,11 @@ fn hint(arguments: &[String]) -> String {
 fn profile(options: &args::Profile) -> ExitCode {
     let printed = match commands::profile::run(options) {
         Ok(printed) => printed,
-        Err(refusal) => return refuse(&refusal.error, refusal.hint),
+        Err(refusal) => {
+            let refused = refuse(&refusal.error, refusal.hint);
+            let interrupted = commands::interrupt::asked();
+            return if interrupted { ExitCode::from(commands::interrupt::EXIT_CODE) } else { refused };
+        }
     };
     let written = write(&printed.text);
     match printed.not_kept {

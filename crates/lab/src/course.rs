@@ -36,6 +36,13 @@ pub trait Watch {
     fn is_stopped(&self) -> bool;
 }
 
+/// Does the lab's own work, which is no part of what is measured: in a scope of its own, or it would be taken for that of the
+/// scope around it.
+pub(crate) fn bookkeeping<T>(work: impl FnOnce() -> T) -> T {
+    hotloop::scope!("lab");
+    work()
+}
+
 /// One repeat, before it has its place in the run.
 #[derive(Debug, Clone, Default)]
 pub struct Taken {
@@ -82,16 +89,26 @@ impl<'a> Course<'a> {
         self.shares = (from, to);
     }
 
+    /// A fair part of the time that is left, for the next of so many rows.
+    pub(crate) fn fair(&self, rows: u32) -> Duration {
+        self.effort.time.saturating_sub(self.start.elapsed()) / rows.max(1)
+    }
+
     /// Whether somebody wants to end; then nothing more is measured.
     pub(crate) fn is_over(&mut self) -> bool {
         self.interrupted |= self.watch.is_stopped();
         self.interrupted
     }
 
+    /// Whether anything was measured that counts, beside the making of a model.
+    pub(crate) fn has_measured(&self) -> bool {
+        self.samples.iter().any(|sample| sample.phase == Phase::Timed && sample.row != "creation")
+    }
+
     /// Says what is being done.
     pub(crate) fn tell(&mut self, done: f64, what: &str) {
         let (from, to) = self.shares;
-        self.watch.tell(from + (to - from) * done.clamp(0.0, 1.0), what);
+        bookkeeping(|| self.watch.tell(from + (to - from) * done.clamp(0.0, 1.0), what));
     }
 
     /// Now, since the run began.
@@ -129,17 +146,21 @@ impl<'a> Course<'a> {
             }
             for round in 0..most {
                 let is_timed = phase == Phase::Timed;
-                if self.is_over() || (is_timed && self.effort.repeat.is_none() && is_known(&walls, begun, time)) {
+                let is_known = || bookkeeping(|| is_known(&walls, begun, time));
+                if self.is_over() || (is_timed && self.effort.repeat.is_none() && is_known()) {
                     break;
                 }
                 let least = self.effort.repeat.unwrap_or(LEAST) as f64;
                 let by_time = begun.elapsed().as_secs_f64() / time.as_secs_f64().max(1e-9);
                 self.tell((round as f64 / least).min(by_time.max(round as f64 / most as f64)), row);
                 let start_ns = self.now_ns();
-                for (name, taken) in take()? {
-                    walls.extend(taken.values.get(WALL).filter(|_| is_timed && name == row));
-                    self.keep(&name, phase, (round, start_ns), taken);
-                }
+                let parts = take()?;
+                bookkeeping(|| {
+                    for (name, taken) in parts {
+                        walls.extend(taken.values.get(WALL).filter(|_| is_timed && name == row));
+                        self.keep(&name, phase, (round, start_ns), taken);
+                    }
+                });
             }
         }
         Ok(())

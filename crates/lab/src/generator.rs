@@ -12,12 +12,6 @@ pub trait Generator {
     /// The memory that it takes, by purpose.
     fn memory(&self) -> Memory;
 
-    /// The tokens of a text.
-    ///
-    /// # Errors
-    /// What is wrong with the text.
-    fn encode(&self, text: &str) -> Result<Vec<u32>, String>;
-
     /// Forgets all tokens, and begins chance again: what follows is the same every time.
     fn restart(&mut self);
 
@@ -75,8 +69,25 @@ impl Use {
     }
 }
 
+/// What has to be known of a model before it is made.
+#[derive(Debug, Clone)]
+pub struct Outline {
+    /// The number of its tokens.
+    pub vocab: usize,
+    /// Positions that it was made for.
+    pub context: usize,
+    /// The tokens of the text that was asked about.
+    pub tokens: Option<Vec<u32>>,
+}
+
 /// Makes models; how long that takes is measured too.
 pub trait Models {
+    /// A model without its weights, and the tokens of a text.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    fn outline(&self, which: Which, text: Option<&str>) -> Result<Outline, String>;
+
     /// A model, ready for its first token.
     ///
     /// # Errors

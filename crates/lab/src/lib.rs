@@ -15,7 +15,7 @@ mod workload;
 
 pub use course::{Effort, Watch};
 pub use doctor::{Options, Step, examine};
-pub use generator::{Generator, Models, Room, Use, Which};
+pub use generator::{Generator, Models, Outline, Room, Use, Which};
 pub use identity::blake3_of;
 pub use run::{Settings, run};
 pub use workload::{Arithmetic, Task, Workload};

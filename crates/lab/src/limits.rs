@@ -92,6 +92,34 @@ pub(crate) fn measure(
     Limits { threads, f32, int8, read, notes }
 }
 
+/// All threads should do more than this part of what they would alone.
+const TOGETHER: f64 = 0.75;
+
+/// Whether the threads were kept from running together: arithmetic is shared by nobody, so that all do it faster than one.
+pub(crate) fn is_doubtful(limits: &Limits) -> bool {
+    let too_slow = |compute: &Compute| match (&compute.one, &compute.all) {
+        (Some(one), Some(all)) => all.best < TOGETHER * f64::from(limits.threads) * one.best,
+        _ => false,
+    };
+    limits.threads > 1 && [&limits.f32, &limits.int8].into_iter().flatten().any(too_slow)
+}
+
+/// The better of two measurements of the same, rate by rate.
+pub(crate) fn best_of(first: Limits, second: Limits) -> Limits {
+    let rate = |a: Option<Rate>, b: Option<Rate>| match (a, b) {
+        (Some(a), Some(b)) => Some(if b.best > a.best { b } else { a }),
+        (a, b) => a.or(b),
+    };
+    let compute = |a: Option<Compute>, b: Option<Compute>| match (a, b) {
+        (Some(a), Some(b)) => Some(Compute { one: rate(a.one, b.one), all: rate(a.all, b.all) }),
+        (a, b) => a.or(b),
+    };
+    let (f32, int8) = (compute(first.f32, second.f32), compute(first.int8, second.int8));
+    let level = |(a, b): (Level, Level)| Level { one: rate(a.one, b.one), all: rate(a.all, b.all), ..b };
+    let read = first.read.into_iter().zip(second.read).map(level).collect();
+    Limits { f32, int8, read, ..second }
+}
+
 /// What has to be said where less was read than planned.
 fn shortfall(what: &str, level: &LevelPlan, found: &[Option<Measured>; 2], quick: bool) -> Option<String> {
     let [Some(one), Some(all)] = found else {
@@ -129,5 +157,34 @@ fn rate(measured: &Measured) -> Rate {
         isa: measured.isa.name().to_owned(),
         how: measured.how.to_owned(),
         huge_share: measured.huge_share,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(one: f64, all: f64, read: f64) -> Limits {
+        let rate = |best: f64| {
+            let (isa, how) = (String::new(), String::new());
+            Some(Rate { best, median: best, spread: 0.0, windows: 1, isa, how, huge_share: None })
+        };
+        let (name, bytes_one, bytes_all) = ("L1".to_owned(), 1, 1);
+        let level = Level { name, huge_pages: true, bytes_one, bytes_all, one: rate(read), all: rate(read) };
+        let compute = Compute { one: rate(one), all: rate(all) };
+        Limits { threads: 2, f32: Some(compute), int8: None, read: vec![level], notes: Vec::new() }
+    }
+
+    #[test]
+    fn threads_that_did_not_run_together_are_noticed() {
+        assert!(is_doubtful(&limits(100.0, 110.0, 1.0)));
+        assert!(!is_doubtful(&limits(100.0, 190.0, 1.0)));
+        assert!(!is_doubtful(&Limits { threads: 1, ..limits(100.0, 100.0, 1.0) }));
+    }
+
+    #[test]
+    fn the_best_of_two_counts_rate_by_rate() {
+        let best = best_of(limits(100.0, 110.0, 9.0), limits(90.0, 180.0, 5.0));
+        assert_eq!(best, limits(100.0, 180.0, 9.0));
     }
 }

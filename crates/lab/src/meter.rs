@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use record::{Better, Metric, ProcessUse};
 
-use crate::course::{Taken, WALL};
+use crate::course::{Taken, WALL, bookkeeping};
 
 /// Metrics of samples: name, definition, unit, whether it is exact.
 const METRICS: &[(&str, &str, &str, bool)] = &[
@@ -36,10 +36,12 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Taken) {
     let start = Instant::now();
     let result = work();
     let wall = start.elapsed().as_secs_f64();
-    let mut taken = Taken::of(&[(WALL, wall)]);
-    if let Some((before, after)) = cpu.zip(cpu_s()) {
-        taken.values.insert("cpu_s".to_owned(), after - before);
-    }
+    let cpu = cpu.zip(cpu_s()).map(|(before, after)| after - before);
+    let taken = bookkeeping(|| {
+        let mut taken = Taken::of(&[(WALL, wall)]);
+        taken.values.extend(cpu.map(|cpu| ("cpu_s".to_owned(), cpu)));
+        taken
+    });
     (result, taken)
 }
 
@@ -71,6 +73,11 @@ impl Allocated {
 /// Runs it with the profiler on, and gives what this thread allocated; `None` where allocations are not counted. What was
 /// recorded before is forgotten.
 pub(crate) fn counted(work: impl FnOnce()) -> Option<Allocated> {
+    counted_in("counted", work)
+}
+
+/// The same, of the scopes of a name that the work opens.
+pub(crate) fn counted_in(name: &str, work: impl FnOnce()) -> Option<Allocated> {
     hotloop::Config::new().percentiles(false).budget(None).start();
     hotloop::reset();
     {
@@ -80,10 +87,10 @@ pub(crate) fn counted(work: impl FnOnce()) -> Option<Allocated> {
     hotloop::stop();
     let snapshot = hotloop::snapshot();
     hotloop::reset();
-    let scope = snapshot.find("counted").filter(|_| snapshot.allocations_counted)?;
+    let scope = snapshot.find(name).filter(|_| snapshot.allocations_counted)?;
     let total = scope.allocs_total;
     Some(Allocated {
-        allocs: total.allocs + total.reallocs,
+        allocs: total.allocs,
         bytes: total.alloc_bytes,
         peak_live: scope.peak_live_bytes,
         kept: total.alloc_bytes.saturating_sub(total.free_bytes),
@@ -118,7 +125,7 @@ pub(crate) fn process(wall_s: f64) -> ProcessUse {
         wall_s,
         user_s: Some(seconds(usage.user_time())),
         system_s: Some(seconds(usage.system_time())),
-        peak_rss_bytes: count(usage.max_rss()).map(|rss| rss * unit),
+        peak_rss_bytes: peak_since_forgotten().or_else(|| count(usage.max_rss()).map(|rss| rss * unit)),
         minor_faults: count(usage.minor_page_faults()),
         major_faults: count(usage.major_page_faults()),
         voluntary_switches: count(usage.voluntary_context_switches()),
@@ -131,4 +138,18 @@ pub(crate) fn process(wall_s: f64) -> ProcessUse {
 #[cfg(not(unix))]
 pub(crate) fn process(wall_s: f64) -> ProcessUse {
     ProcessUse { wall_s, ..ProcessUse::default() }
+}
+
+/// From here on the peak of the process counts anew, where the system can: what came before had another purpose.
+pub(crate) fn forget_peak() {
+    // Where it cannot, the peak is that of the whole process.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The most memory since then.
+#[cfg(unix)]
+fn peak_since_forgotten() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }

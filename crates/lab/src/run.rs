@@ -8,12 +8,15 @@ use record::{Environment, Limits, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool};
 use crate::Models;
 use crate::course::{Course, Effort, Watch};
 use crate::doctor::{self, Options, now};
+use crate::limits;
 use crate::machine::{self, Chosen, NoiseWatch, System};
 use crate::meter;
 use crate::workload::{self, Arithmetic, Outcome, Task};
 
 /// The share of the progress that measuring the limits gets.
 const LIMITS: f64 = 0.25;
+/// How often the limits are measured while they look disturbed.
+const TRIES: u32 = 3;
 /// Variables that change what is measured.
 const VARIABLES: [&str; 3] = ["HOTLOOP_ISA", "HOTLOOP_CLOCK", "HOTLOOP_THREADS"];
 
@@ -63,13 +66,17 @@ pub fn run(
     watch: &mut dyn Watch,
 ) -> Result<Run, String> {
     let (start, created) = (Instant::now(), now());
-    let limits = if settings.limits { measure_limits(&settings, models.threads(), watch)? } else { None };
+    let limits = if settings.limits { Some(measure_limits(&settings, models.threads(), watch)?) } else { None };
+    meter::forget_peak();
     let noise = NoiseWatch::start(&System);
     let machine = machine::machine(&System, settings.chosen);
     let from = if limits.is_some() { LIMITS } else { 0.0 };
     let mut part = Part { watch, from };
     let mut course = Course::new(settings.effort, &mut part);
     let outcome = workload::run(&settings.task, models, with, &mut course)?;
+    if course.interrupted && !course.has_measured() {
+        return Err("it was ended before anything was measured; nothing was kept".to_owned());
+    }
     let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
     let environment = Environment { machine, limits, noise: Some(noise), variables: variables() };
     let Course { rows, samples, interrupted, .. } = course;
@@ -95,6 +102,7 @@ pub fn run(
         correctness: outcome.correctness,
         interrupted,
         failures: failures.into_iter().collect(),
+        notes: outcome.notes,
         ..Run::default()
     })
 }
@@ -104,17 +112,27 @@ pub(crate) fn variables() -> BTreeMap<String, String> {
     VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
 }
 
-/// The limits that rates are measured by; `None` where somebody ended it before.
-fn measure_limits(settings: &Settings, threads: usize, watch: &mut dyn Watch) -> Result<Option<Limits>, String> {
+/// The limits that rates are measured by. Other programs may have kept one of the threads from running: then it is tried again, and the
+/// best of all counts.
+fn measure_limits(settings: &Settings, threads: usize, watch: &mut dyn Watch) -> Result<Limits, String> {
     let most = u32::try_from(threads).unwrap_or(u32::MAX);
     let machine = machine::machine(&System, settings.chosen);
     // More threads than CPUs take turns: what they can do is what the CPUs can.
     let options = Options { quick: true, threads: Some(most.min(machine::allowed_cpus(&machine))) };
-    let doctor = doctor::examine(options, settings.chosen, |step| {
-        let share = LIMITS * f64::from(step.done) / f64::from(step.of);
-        watch.tell(share, &format!("what this machine can do: {}", step.what));
-    })?;
-    Ok(Some(doctor.limits))
+    let mut found: Option<Limits> = None;
+    for _ in 0..TRIES {
+        let doctor = doctor::examine(options, settings.chosen, |step| {
+            let share = LIMITS * f64::from(step.done) / f64::from(step.of);
+            watch.tell(share, &format!("what this machine can do: {}", step.what));
+        })?;
+        let best = found.map_or(doctor.limits.clone(), |before| limits::best_of(before, doctor.limits));
+        let is_doubtful = limits::is_doubtful(&best);
+        found = Some(best);
+        if !is_doubtful || watch.is_stopped() {
+            break;
+        }
+    }
+    found.ok_or_else(|| "the limits of this machine could not be measured".to_owned())
 }
 
 fn describe(

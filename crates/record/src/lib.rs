@@ -35,6 +35,7 @@ pub use run::{
 
 /// The fields that every document begins with.
 #[derive(serde::Deserialize)]
+#[serde(expecting = "a document with `schema` and `version`")]
 struct Head {
     schema: Option<String>,
     version: Option<u32>,

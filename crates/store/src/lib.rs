@@ -27,4 +27,5 @@ pub use error::{Error, ErrorKind, Result};
 pub use id::Id;
 pub use location::default_path;
 pub use store::{Filter, Listing, Loaded, Store};
+pub use tags::check as check_tag;
 pub use time::moment;

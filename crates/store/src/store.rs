@@ -85,6 +85,14 @@ impl Store {
         self.files.run(id)
     }
 
+    /// Whether a run could be kept here, as far as that can be known before: writes a file and removes it again.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self) -> Result<()> {
+        write::try_out(&self.files)
+    }
+
     /// Keeps a run. The same run is kept once, however often it is saved.
     ///
     /// # Errors
@@ -194,7 +202,9 @@ impl Store {
         }
         let beginning = word.to_ascii_lowercase();
         if !tags::is_beginning(&beginning) {
-            return Err(not_found(&format!("no run or tag is called `{word}`")));
+            return Err(not_found(&format!(
+                "no run or tag is called `{word}`; a beginning of an id has four digits or more"
+            )));
         }
         let mut ids = self.beginning_with(&beginning)?;
         match ids.len() {

@@ -16,7 +16,10 @@ const MOST_LETTERS: usize = 100;
 /// Digits from which on a word is taken for the beginning of an id.
 pub const LEAST_DIGITS: usize = 4;
 
-/// Why a name cannot be a tag.
+/// Whether a name can be a tag.
+///
+/// # Errors
+/// Why it cannot.
 pub fn check(name: &str) -> Result<()> {
     let why = if name.is_empty() || name.len() > MOST_LETTERS {
         format!("a tag has from 1 to {MOST_LETTERS} letters")

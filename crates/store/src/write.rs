@@ -23,6 +23,12 @@ pub fn put(files: &Files, target: &Path, bytes: &[u8]) -> Result<()> {
     settle(folder)
 }
 
+/// Writes a file and removes it again.
+pub fn try_out(files: &Files) -> Result<()> {
+    make_folder(&files.temporaries())?;
+    Temporary::create(files).map(drop)
+}
+
 /// Removes a file for good.
 pub fn remove(target: &Path) -> Result<()> {
     fs::remove_file(target).map_err(|error| Error::io("cannot remove", target, &error))?;

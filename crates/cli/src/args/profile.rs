@@ -96,6 +96,8 @@ pub struct Effort {
         value_name = "N",
         default_value_t = 42,
         hide_default_value = true,
+        allow_hyphen_values = true,
+        value_parser = seed,
         help = "what random prompts and choices follow from (default 42)"
     )]
     pub seed: u64,
@@ -202,6 +204,10 @@ fn workload(value: &str) -> Result<lab::Workload, String> {
     let names = || lab::Workload::ALL.map(lab::Workload::name).join(", ");
     let found = lab::Workload::ALL.into_iter().find(|workload| workload.name() == value);
     found.ok_or_else(|| format!("there is no workload `{value}`; there are {}", names()))
+}
+
+fn seed(value: &str) -> Result<u64, String> {
+    value.parse().map_err(|_| format!("--seed takes a whole number from 0 to {}, not `{value}`", u64::MAX))
 }
 
 fn seconds(value: &str) -> Result<Duration, String> {

@@ -33,6 +33,7 @@ pub fn run(options: &Profile) -> Result<Printed, Refusal> {
             hint: "build with `cargo build --release`, or measure anyway with --allow-debug: the run is marked",
         });
     }
+    check(options)?;
     let run = measure(options)?;
     let interrupted = run.interrupted;
     let output = &options.what.output;
@@ -44,6 +45,33 @@ pub fn run(options: &Profile) -> Result<Printed, Refusal> {
     };
     let text = if output.json { run.to_json() } else { shown::text(&run, &output.shown, id.as_ref()) };
     Ok(Printed { text, interrupted, not_kept })
+}
+
+/// What could not be done with what is measured is said before it is.
+fn check(options: &Profile) -> Result<(), Refusal> {
+    let Profile { workload, what } = options;
+    let named = |yes: bool, option: &'static str| yes.then_some(option);
+    let ignored = match workload {
+        Workload::Standard | Workload::Deep => None,
+        Workload::Enhanced => named(what.model.is_some(), "--model")
+            .or(named(what.synthetic.is_some(), "--synthetic"))
+            .or(named(what.prompt.is_some(), "--prompt"))
+            .or(named(what.prompt_file.is_some(), "--prompt-file")),
+        Workload::Memory => {
+            named(what.machine.no_pooling, "--no-pooling").or(named(what.machine.no_kv_cache, "--no-kv-cache"))
+        }
+    };
+    if let Some(option) = ignored {
+        let error = format!("`{option}` does not go with `{}`", workload.name());
+        let hint = "enhanced measures SmallMind's two models from random prompts, memory measures with and without anyway; see --help";
+        return Err(Refusal { error, hint });
+    }
+    if !what.output.no_save {
+        let store = what.output.store.open()?;
+        store.check()?;
+        what.output.tag.as_deref().map_or(Ok(()), store::check_tag)?;
+    }
+    Ok(())
 }
 
 fn measure(options: &Profile) -> Result<Run, Refusal> {

@@ -67,6 +67,10 @@ pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
         chosen,
         tool: tool(),
     };
+    if !options.no_save {
+        options.store.open()?.check()?;
+        options.tag.as_deref().map_or(Ok(()), store::check_tag)?;
+    }
     interrupt::listen_to_each(pass_on);
     let mut follower = Follower(progress("{pos:>2} of {len}", ""));
     let run = measure(&settings, &mut follower)?;

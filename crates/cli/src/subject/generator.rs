@@ -1,7 +1,7 @@
 //! The engine, as the lab asks for it.
 
 use engine::{CacheType, Compute, Encode, LoadOptions, Sampler, Sampling, State, StateOptions};
-use lab::{Generator, Models, Room, Use, Which};
+use lab::{Generator, Models, Outline, Room, Use, Which};
 use record::{Memory, MemoryPart};
 
 use super::{Named, Subject};
@@ -25,13 +25,26 @@ pub struct EngineModels<'a> {
     pub ways: Ways,
 }
 
-impl Models for EngineModels<'_> {
-    fn create(&self, which: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String> {
-        let named = match which {
+impl EngineModels<'_> {
+    fn named(&self, which: Which) -> Named {
+        match which {
             Which::Given => self.named.clone(),
             Which::Small => Named::synthetic("small"),
             Which::Medium => Named::synthetic("medium"),
-        };
+        }
+    }
+}
+
+impl Models for EngineModels<'_> {
+    fn outline(&self, which: Which, text: Option<&str>) -> Result<Outline, String> {
+        let (config, tokenizer) = self.named(which).outline().map_err(|refusal| refusal.error)?;
+        let encode = Encode { add_special: true, parse_special: false };
+        let tokens = text.map(|text| tokenizer.encode(text, encode));
+        Ok(Outline { vocab: config.vocab, context: config.context, tokens })
+    }
+
+    fn create(&self, which: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String> {
+        let named = self.named(which);
         let load = LoadOptions { in_place: self.ways.in_place, exact: self.ways.exact, progress: None };
         let subject = Subject::load(&named, self.compute, load).map_err(|refusal| refusal.error)?;
         let generator = EngineGenerator::new(self, subject, usage).map_err(|error| error.to_string())?;
@@ -99,10 +112,6 @@ impl Generator for EngineGenerator<'_> {
             cache_per_token_formula: Some(self.state.cache_bytes_per_token() as f64),
             ..Memory::default()
         }
-    }
-
-    fn encode(&self, text: &str) -> Result<Vec<u32>, String> {
-        Ok(self.subject.tokenizer.encode(text, Encode { add_special: true, parse_special: false }))
     }
 
     fn restart(&mut self) {

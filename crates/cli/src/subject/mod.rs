@@ -6,7 +6,7 @@ mod generator;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use engine::{Compute, LoadOptions, Model, Synthetic, SyntheticSource, TensorSource, Tokenizer};
+use engine::{Compute, Config, LoadOptions, Model, Synthetic, SyntheticSource, TensorSource, Tokenizer};
 
 use crate::commands::Refusal;
 
@@ -50,6 +50,18 @@ impl Named {
         }
     }
 
+    /// What it is, and its tokens, without its weights.
+    pub fn outline(&self) -> Result<(Config, Tokenizer), Refusal> {
+        let source = self.open()?;
+        let named = |error: engine::Error| match source.file() {
+            Some(file) => error.in_file(file),
+            None => error,
+        };
+        let config = Config::read(&*source).map_err(named)?;
+        let tokenizer = tokenizer(&*source, config.vocab)?;
+        Ok((config, tokenizer))
+    }
+
     /// BLAKE3 of the file, or of the recipe; `None` where there is no single file.
     pub fn blake3(&self) -> Option<String> {
         match &self.model {
@@ -77,7 +89,7 @@ impl Subject {
         let source = named.open()?;
         let in_place = load.in_place;
         let model = Model::load(&*source, compute, &mut load)?;
-        let tokenizer = tokenizer(&*source, &model)?;
+        let tokenizer = tokenizer(&*source, model.config.vocab)?;
         let (format, parameters) = numbers(&*source)?;
         let (name, load_s) = (named.name(), start.elapsed().as_secs_f64());
         Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place })
@@ -111,9 +123,9 @@ impl Subject {
 }
 
 /// The tokens of the file; bytes, where it brings none.
-fn tokenizer(source: &dyn TensorSource, model: &Model) -> Result<Tokenizer, Refusal> {
+fn tokenizer(source: &dyn TensorSource, vocab: usize) -> Result<Tokenizer, Refusal> {
     if source.metadata().get("tokenizer.ggml.model").is_none() {
-        return Ok(Tokenizer::bytes(model.config.vocab));
+        return Ok(Tokenizer::bytes(vocab));
     }
     let named = |error: engine::Error| match source.file() {
         Some(file) => error.in_file(file),

@@ -96,7 +96,7 @@ impl Program {
     fn build(self, notes: &mut Vec<String>) -> Option<Build> {
         let binary_blake3 = blake3_of(&self.file);
         let about = self.file.metadata().ok();
-        if !about.is_some_and(|now| (now.modified().ok(), now.len()) == (self.changed, self.bytes)) {
+        if about.is_none_or(|now| (now.modified().ok(), now.len()) != (self.changed, self.bytes)) {
             notes.push("the program's file changed while it was measured: which one ran is not known".to_owned());
             return None;
         }

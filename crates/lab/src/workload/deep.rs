@@ -1,7 +1,9 @@
 //! A larger model, layer by layer, and products of matrices beside it.
 
 use super::standard::{Names, Plan, generate};
-use super::{Arithmetic, Outcome, Task, inference, kernel_rows, model_of, model_rows, start_profiler, take_profile};
+use super::{
+    Arithmetic, Outcome, Task, inference, kernel_rows, model_of, model_rows, start_profiler, take_profile, tokens,
+};
 use crate::course::Course;
 use crate::{Models, Which};
 
@@ -17,6 +19,9 @@ pub(super) fn run(
     with: Arithmetic<'_>,
     course: &mut Course<'_>,
 ) -> Result<Outcome, String> {
+    let which = model_of(task, Which::Medium);
+    // Whether all will fit, before anything is measured.
+    tokens::prompt(task, models, which, (PROMPT, task.tokens.unwrap_or(TOKENS)))?;
     let mut rows = kernel_rows::matmul(with, 128);
     let time = course.effort().time.mul_f64(KERNELS) / (rows.len() as u32 + 1);
     let parts = (rows.len() + 1) as f64;
@@ -32,7 +37,7 @@ pub(super) fn run(
         creation: "Transformer_ModelCreation",
         whole: "Inference",
     };
-    let plan = Plan { which: model_of(task, Which::Medium), prompt: PROMPT, tokens: TOKENS, names };
+    let plan = Plan { which, prompt: PROMPT, tokens: TOKENS, names };
     start_profiler(task);
     let worked = {
         hotloop::scope!("deep");

@@ -11,7 +11,7 @@ use super::model_rows::{self, Create};
 use super::tokens::{self, Generated};
 use super::{Arithmetic, Outcome, Task, start_profiler, take_profile};
 use crate::course::{Course, Taken, WALL};
-use crate::meter::{counted, timed};
+use crate::meter::{counted, counted_in, timed};
 use crate::{Models, Use, Which};
 
 /// SmallMind's: 25 tokens behind 10 at random.
@@ -19,6 +19,10 @@ const TOKENS: usize = 25;
 const PROMPT: usize = 10;
 /// Rows that are repeated on their own: 21 of kernels and tensors, and creation and inference of two models.
 const REPEATED: u32 = 25;
+
+/// What has to be known of the tree.
+const ONE_PASS: &str = "the call tree and the rankings are of one pass with the profiler on, with as many calls as SmallMind \
+                        made; the rows are medians of many repeats with it off";
 
 /// One of the two models.
 struct Subject {
@@ -41,27 +45,31 @@ pub(super) fn run(
 ) -> Result<Outcome, String> {
     let mut families = vec![kernel_rows::matmul(with, 64), kernel_rows::gelu(with), kernel_rows::softmax(with)];
     families.extend(kernel_rows::tensors(with).into_iter().map(|row| vec![row]));
-    let time = course.effort().time / REPEATED;
+    for subject in &SUBJECTS {
+        // Whether all will fit, before anything is measured.
+        subject.prompt(task, models)?;
+    }
     let mut done = 0;
     let mut next = |course: &mut Course<'_>| {
         let share = |done: u32| f64::from(done) / f64::from(REPEATED);
         course.part(share(done), share(done + 1));
         done += 1;
+        course.fair(REPEATED + 1 - done)
     };
     for rows in &mut families {
         for row in rows.iter_mut() {
-            next(course);
+            let time = next(course);
             row.measure(course, time)?;
         }
-        next(course);
+        let time = next(course);
         kernel_rows::measure_together(rows, course, time)?;
     }
-    let mut outcome = Outcome { prompt_tokens: Some(PROMPT), ..Outcome::default() };
+    let mut outcome = Outcome { prompt_tokens: Some(PROMPT), notes: vec![ONE_PASS.to_owned()], ..Outcome::default() };
     let (mut all, tokens) = (Vec::new(), task.tokens.unwrap_or(TOKENS));
     for subject in &SUBJECTS {
-        next(course);
+        let time = next(course);
         subject.measure_creation(models, tokens, course, time)?;
-        next(course);
+        let time = next(course);
         all.extend(subject.measure_inference(task, models, (course, time), &mut outcome)?);
     }
     let mut generated = Generated::default();
@@ -85,8 +93,8 @@ fn profile(task: &Task, models: &dyn Models, families: &mut [Vec<KernelRow<'_>>]
         hotloop::scope!("enhanced");
         families.iter_mut().flatten().for_each(KernelRow::profile);
         for subject in &SUBJECTS {
+            let prompt = subject.prompt(task, models)?;
             let mut generator = (subject.create)(models, subject.which, Use::usual(PROMPT + tokens))?;
-            let prompt = tokens::prompt(&Task { prompt: None, ..task.clone() }, &*generator, PROMPT)?;
             (subject.infer)(&mut *generator, &prompt, tokens)?;
         }
         Ok(())
@@ -96,6 +104,11 @@ fn profile(task: &Task, models: &dyn Models, families: &mut [Vec<KernelRow<'_>>]
 }
 
 impl Subject {
+    fn prompt(&self, task: &Task, models: &dyn Models) -> Result<Vec<u32>, String> {
+        let tokens = task.tokens.unwrap_or(TOKENS);
+        tokens::prompt(&Task { prompt: None, ..task.clone() }, models, self.which, (PROMPT, tokens))
+    }
+
     fn part(&self, part: &str) -> String {
         format!("{}_{part}", self.name)
     }
@@ -137,14 +150,16 @@ impl Subject {
         outcome: &mut Outcome,
     ) -> Result<Vec<u32>, String> {
         let tokens = task.tokens.unwrap_or(TOKENS);
+        let prompt = self.prompt(task, models)?;
         let mut generator = models.create(self.which, Use::usual(PROMPT + tokens))?;
-        let prompt = tokens::prompt(&Task { prompt: None, ..task.clone() }, &*generator, PROMPT)?;
         self.declare(&generator.describe().name, tokens, models.threads(), course);
         outcome.models.push(generator.describe());
         outcome.memory.push(generator.memory());
         outcome.prompt_blake3.get_or_insert_with(|| tokens::hash(&prompt));
         let mut generated = (self.infer)(&mut *generator, &prompt, tokens)?.tokens;
-        let allocated = counted(|| drop((self.infer)(&mut *generator, &prompt, tokens)));
+        // What the tokens allocate, not what the lab keeps of them.
+        let allocated =
+            counted_in(&self.part("GenerateToken"), || drop((self.infer)(&mut *generator, &prompt, tokens)));
         course.repeat(
             &self.part("Inference"),
             time,

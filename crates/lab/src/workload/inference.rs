@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 use crate::Generator;
-use crate::course::Taken;
+use crate::course::{Taken, bookkeeping};
 use crate::meter::timed;
 
 /// What one inference did and took.
@@ -31,8 +31,7 @@ macro_rules! inference {
             prompt: &[u32],
             tokens: usize,
         ) -> Result<Inference, String> {
-            let mut chosen = Vec::with_capacity(tokens);
-            let clock = Clock::new(tokens);
+            let (mut chosen, clock) = bookkeeping(|| (Vec::with_capacity(tokens), Clock::new(tokens)));
             let (result, whole) = timed(|| -> Result<(), String> {
                 hotloop::scope!($whole, tokens = tokens);
                 clock.start();
@@ -63,7 +62,7 @@ macro_rules! inference {
                 Ok(())
             });
             result?;
-            Ok(clock.inference(chosen, whole))
+            Ok(bookkeeping(|| clock.inference(chosen, whole)))
         }
     };
 }

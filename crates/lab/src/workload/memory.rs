@@ -7,7 +7,7 @@ use kernels::{Kernels, LayerNorm, Matrix, MatrixMut, Product};
 use record::{Phase, Row};
 
 use super::tokens::{self, Generated};
-use super::{Arithmetic, Outcome, Task, inference, model_of};
+use super::{Arithmetic, Outcome, Task, inference, model_of, model_rows, start_profiler, take_profile};
 use crate::course::Course;
 use crate::meter::{counted, timed};
 use crate::{Generator, Models, Use, Which};
@@ -41,19 +41,45 @@ pub(super) fn run(
     ];
     // The model's two pairs are the rest.
     let count = pairs.len() as u32 + 2;
-    let time = course.effort().time / count;
+    let tokens = task.tokens.unwrap_or(TOKENS);
+    let which = model_of(task, Which::Given);
+    let prompt = tokens::prompt(task, models, which, (PROMPT, tokens))?;
     let share = |at: u32| f64::from(at) / f64::from(count);
     for (at, pair) in (0..).zip(pairs) {
         course.part(share(at), share(at + 1));
+        let time = course.fair(count - at);
         measure(pair, course, time)?;
     }
     course.part(share(count - 2), 1.0);
-    let mut outcome = of_model(task, models, (course, time))?;
-    if let Some(memory) = outcome.memory.first_mut() {
-        let generator = models.create(model_of(task, Which::Given), Use::usual(PROMPT + TOKENS))?;
-        memory.cache_per_token_measured = cache_per_token(&*generator)?;
-    }
+    let mut outcome = of_model(models, which, (&prompt, tokens), course)?;
+    let (profile, mut memory) = profile(task, models, which, (&prompt, tokens))?;
+    let generator = models.create(which, Use::usual(prompt.len() + tokens))?;
+    memory.cache_per_token_measured = cache_per_token(&*generator)?;
+    (outcome.profile, outcome.memory) = (Some(profile), vec![memory]);
+    outcome.notes.push(ONE_PASS.to_owned());
     Ok(outcome)
+}
+
+/// What has to be known of the tree.
+const ONE_PASS: &str =
+    "the call tree and the rankings are of one inference with the profiler on; the rows were measured with it off";
+
+/// An inference with the profiler on: what is live at the most, and when.
+fn profile(
+    task: &Task,
+    models: &dyn Models,
+    which: Which,
+    (prompt, tokens): (&[u32], usize),
+) -> Result<(record::Profile, record::Memory), String> {
+    start_profiler(task);
+    let worked = (|| {
+        hotloop::scope!("memory");
+        let mut generator = (model_rows::STANDARD)(models, which, Use::usual(prompt.len() + tokens))?;
+        (inference::standard)(&mut *generator, prompt, tokens).map(|_| generator)
+    })();
+    let profile = take_profile()?;
+    let memory = model_rows::memory(&*worked?, Some(&profile), ["ModelCreation", "InferenceComplete"]);
+    Ok((profile, memory))
 }
 
 /// Repeats both ways in turns, so that whatever disturbs disturbs both.
@@ -231,16 +257,18 @@ fn layer_norm<'a>(kernels: Kernels) -> [Variant<'a>; 2] {
 }
 
 /// The model with and without memory that is kept between passes, and with and without keys and values that are.
-fn of_model(task: &Task, models: &dyn Models, (course, time): (&mut Course<'_>, Duration)) -> Result<Outcome, String> {
-    let tokens = task.tokens.unwrap_or(TOKENS);
-    let usual = Use::usual(task.prompt.as_ref().map_or(PROMPT, |text| text.len() + 1) + tokens);
-    let create = |usage: Use| models.create(model_of(task, Which::Given), usage);
+fn of_model(
+    models: &dyn Models,
+    which: Which,
+    (prompt, tokens): (&[u32], usize),
+    course: &mut Course<'_>,
+) -> Result<Outcome, String> {
+    let usual = Use::usual(prompt.len() + tokens);
+    let create = |usage: Use| models.create(which, usage);
     let mut kept = create(usual)?;
-    let prompt = tokens::prompt(task, &*kept, PROMPT)?;
     let mut outcome = Outcome {
         models: vec![kept.describe()],
-        memory: vec![kept.memory()],
-        prompt_blake3: Some(tokens::hash(&prompt)),
+        prompt_blake3: Some(tokens::hash(prompt)),
         prompt_tokens: Some(prompt.len()),
         tokens: Some(tokens),
         ..Outcome::default()
@@ -250,19 +278,20 @@ fn of_model(task: &Task, models: &dyn Models, (course, time): (&mut Course<'_>, 
         (Use { pooled: false, ..usual }, "Inference/fresh", "Inference/pooled"),
         (Use { keeps: false, ..usual }, "KvCache/recomputed", "KvCache/kept"),
     ];
-    for (without, without_name, with_name) in whys {
+    for (left, (without, without_name, with_name)) in (1..=2).rev().zip(whys) {
         let mut other = create(without)?;
         for generator in [&mut *other, &mut *kept] {
-            generated.add((inference::standard)(generator, &prompt, tokens)?.tokens);
+            generated.add((inference::standard)(generator, prompt, tokens)?.tokens);
         }
         // These inferences worked just now, and nothing about them changes.
-        let run = |generator: &mut dyn Generator| drop((inference::standard)(generator, &prompt, tokens));
+        let run = |generator: &mut dyn Generator| drop((inference::standard)(generator, prompt, tokens));
         let what = "an inference, a token at a time";
         let calls = 1;
         let pair = [
             Variant { name: without_name, what, calls, work: Box::new(|| run(&mut *other)) },
             Variant { name: with_name, what, calls, work: Box::new(|| run(&mut *kept)) },
         ];
+        let time = course.fair(left);
         measure(pair, course, time)?;
     }
     outcome.correctness = generated.correctness();

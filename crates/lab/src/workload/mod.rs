@@ -78,6 +78,8 @@ pub(crate) struct Outcome {
     /// Tokens of the prompt and of each inference.
     pub(crate) prompt_tokens: Option<usize>,
     pub(crate) tokens: Option<usize>,
+    /// What has to be known to understand the figures.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Does the work.

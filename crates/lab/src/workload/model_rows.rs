@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use record::{Memory, Model, Phase, Profile, Row, Scope};
+use record::{Memory, MemoryPart, Model, Phase, Profile, Row, Scope};
 
 use super::inference::{Infer, Inference};
 use super::tokens::Generated;
-use crate::course::{Course, Taken, WALL};
+use crate::course::{Course, Taken, WALL, bookkeeping};
 use crate::meter::timed;
 use crate::{Generator, Models, Use, Which};
 
@@ -48,10 +48,12 @@ pub(super) fn create<'a>(
     let start_ns = course.now_ns();
     let (generator, taken) = timed(|| create(models, which, usage));
     let generator = generator?;
-    let what = "from the file or the recipe to a model that is ready";
-    let model = Some(generator.describe().name);
-    course.row(Row { name: "creation".to_owned(), what: what.to_owned(), calls: 1, model, ..Row::default() });
-    course.keep("creation", Phase::Timed, (0, start_ns), taken);
+    bookkeeping(|| {
+        let what = "from the file or the recipe to a model that is ready";
+        let model = Some(generator.describe().name);
+        course.row(Row { name: "creation".to_owned(), what: what.to_owned(), calls: 1, model, ..Row::default() });
+        course.keep("creation", Phase::Timed, (0, start_ns), taken);
+    });
     Ok(generator)
 }
 
@@ -63,7 +65,7 @@ pub(super) fn infer(
     course: &mut Course<'_>,
     time: Duration,
 ) -> Result<Generated, String> {
-    declare(kind, prompt.len(), course);
+    bookkeeping(|| declare(kind, prompt.len(), course));
     let mut generated = Generated::default();
     let phased = |phase| match phase {
         Phase::Warmup => hotloop::stop(),
@@ -72,9 +74,11 @@ pub(super) fn infer(
     };
     course.repeat("inference", time, phased, || {
         let inference = (kind.infer)(generator, prompt, kind.tokens)?;
-        let parts = parts(&inference);
-        generated.add(inference.tokens);
-        Ok(parts)
+        Ok(bookkeeping(|| {
+            let parts = parts(&inference);
+            generated.add(inference.tokens);
+            parts
+        }))
     })?;
     Ok(generated)
 }
@@ -155,7 +159,8 @@ fn work_below(profile: &Profile, name: &str) -> Option<[Option<f64>; 2]> {
     (calls > 0).then(|| work.map(|work| (work > 0).then(|| work as f64 / calls as f64)))
 }
 
-/// The memory of a model, with what the profiler saw live at the most: while it was made, or while it worked.
+/// The memory of a model, with what the profiler saw: what else was kept, and what was live at the most, while it was made or while it
+/// worked.
 pub(super) fn memory(generator: &dyn Generator, profile: Option<&Profile>, scopes: [&str; 2]) -> Memory {
     let mut memory = generator.memory();
     let Some(profile) = profile else { return memory };
@@ -164,15 +169,20 @@ pub(super) fn memory(generator: &dyn Generator, profile: Option<&Profile>, scope
         of.filter(|scope| scope.allocs_total.is_some()).map(|scope| (scope.peak_live_bytes, kept(scope))).next()
     };
     let (Some((making, made)), Some((working, _))) = (peak(scopes[0]), peak(scopes[1])) else { return memory };
-    let (bytes, during) = if making >= made + working {
-        (making, "while the model was made")
-    } else {
-        (made + working, "while it generated")
-    };
-    memory.peak_live_bytes = Some(bytes);
-    memory.peak_during = Some(during.to_owned());
+    let known: u64 = memory.parts.iter().filter(|part| !part.mapped).map(|part| part.bytes).sum();
+    let other = MemoryPart { purpose: "other".to_owned(), bytes: made.saturating_sub(known), ..MemoryPart::default() };
+    memory.parts.push(other);
+    let peak = making.max(made + working);
+    memory.peak_live_bytes = Some(peak);
+    if making >= made + working {
+        // Which of them were there at that moment is not known.
+        memory.peak_during = Some("making the model".to_owned());
+        return memory;
+    }
+    memory.peak_during = Some("generating".to_owned());
     for part in memory.parts.iter_mut().filter(|part| !part.mapped) {
-        part.at_peak_bytes = Some(part.bytes);
+        let is_other = part.purpose == "other";
+        part.at_peak_bytes = Some(if is_other { peak.saturating_sub(known) } else { part.bytes });
     }
     memory
 }

@@ -61,14 +61,9 @@ pub(super) fn generate<'a>(
 ) -> Result<Worked<'a>, String> {
     let tokens = task.tokens.unwrap_or(plan.tokens);
     course.tell(0.0, "making the model");
-    // How long the prompt is, only its tokens tell; there are no more of them than bytes, but for one at the beginning.
-    let most = task.prompt.as_ref().map_or(plan.prompt, |text| text.len() + 1);
-    let made = (plan.names.create, plan.which, Use::usual(most + tokens));
+    let prompt = tokens::prompt(task, models, plan.which, (plan.prompt, tokens))?;
+    let made = (plan.names.create, plan.which, Use::usual(prompt.len() + tokens));
     let mut generator = model_rows::create(models, made, course)?;
-    let prompt = tokens::prompt(task, &*generator, plan.prompt)?;
-    if prompt.is_empty() {
-        return Err("the prompt has no tokens: there is nothing to go on from".to_owned());
-    }
     let kind = model_rows::Kind {
         model: generator.describe().name,
         infer: plan.names.infer,
@@ -94,6 +89,7 @@ impl Worked<'_> {
             prompt_tokens: Some(self.prompt.len()),
             tokens: Some(self.tokens),
             profile: Some(profile),
+            notes: Vec::new(),
         })
     }
 }

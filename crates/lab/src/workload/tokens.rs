@@ -3,15 +3,33 @@
 use record::Correctness;
 
 use super::Task;
-use crate::Generator;
+use crate::{Models, Which};
 
-/// The tokens to go on from: those of the text, or so many at random.
-pub(super) fn prompt(task: &Task, generator: &dyn Generator, random: usize) -> Result<Vec<u32>, String> {
-    if let Some(text) = &task.prompt {
-        return generator.encode(text);
+/// The tokens to go on from: those of the text, or so many at random. There is room for `tokens` behind them.
+pub(super) fn prompt(
+    task: &Task,
+    models: &dyn Models,
+    which: Which,
+    (random, tokens): (usize, usize),
+) -> Result<Vec<u32>, String> {
+    let outline = models.outline(which, task.prompt.as_deref())?;
+    let prompt = outline.tokens.unwrap_or_else(|| at_random(task.seed, outline.vocab as u64, random));
+    if prompt.is_empty() {
+        return Err("the prompt has no tokens: there is nothing to go on from".to_owned());
     }
-    let vocab = generator.describe().vocab.max(1);
-    let mut state = task.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let (length, context) = (prompt.len(), outline.context);
+    if length + tokens > context {
+        return Err(format!(
+            "a prompt of {length} tokens and {tokens} behind it do not fit into the model's context of {context} tokens: \
+             choose fewer with --tokens, or a shorter prompt"
+        ));
+    }
+    Ok(prompt)
+}
+
+fn at_random(seed: u64, vocab: u64, count: usize) -> Vec<u32> {
+    let vocab = vocab.max(1);
+    let mut state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let next = || {
         // SplitMix64: every seed gives its own tokens, the same everywhere.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -20,7 +38,7 @@ pub(super) fn prompt(task: &Task, generator: &dyn Generator, random: usize) -> R
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((bits ^ (bits >> 31)) % vocab) as u32
     };
-    Ok(std::iter::repeat_with(next).take(random).collect())
+    std::iter::repeat_with(next).take(count).collect()
 }
 
 /// BLAKE3 of ids.

@@ -19,7 +19,7 @@ pub struct Memory {
     /// The most bytes live at a time, of those that were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_live_bytes: Option<u64>,
-    /// What was being done at that time.
+    /// What was being done at that time, as a noun: `making the model`, `generating`, `decode`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_during: Option<String>,
 }

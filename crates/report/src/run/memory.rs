@@ -62,13 +62,39 @@ fn cache(memory: &Memory) -> String {
 
 fn peak_live(memory: &Memory) -> String {
     let Some(peak) = memory.peak_live_bytes else { return not_measured() };
-    let during = memory.peak_during.as_ref().map_or(String::new(), |what| match what.starts_with("while ") {
-        true => format!(", {what}"),
-        false => format!(", during {what}"),
-    });
-    format!("{}{during}", bytes(peak))
+    format!("{}{}", bytes(peak), memory.peak_during.as_deref().map_or(String::new(), during))
+}
+
+/// When that was, behind a comma. Some runs have a clause where later ones have a noun.
+fn during(what: &str) -> String {
+    let first = what.split(' ').next().unwrap_or_default();
+    match first {
+        "" => String::new(),
+        "while" => format!(", {what}"),
+        doing if doing.ends_with("ing") => format!(", while {what}"),
+        _ => format!(", during {what}"),
+    }
 }
 
 fn peak_rss(view: &View<'_>) -> String {
     view.run.process.as_ref().and_then(|process| process.peak_rss_bytes).map_or_else(not_measured, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_the_peak_was_is_a_sentence() {
+        let cases = [
+            ("making the model", ", while making the model"),
+            ("generating", ", while generating"),
+            ("decode", ", during decode"),
+            ("while the model was made", ", while the model was made"),
+            ("", ""),
+        ];
+        for (what, sentence) in cases {
+            assert_eq!(during(what), sentence);
+        }
+    }
 }
