@@ -10,8 +10,6 @@ use crate::units::{bytes, count, plural, seconds};
 
 /// Failures that are named one by one.
 const FAILURES_SHOWN: usize = 8;
-/// Enough of an id to find it by.
-const ID_DIGITS: usize = 12;
 
 pub(super) fn title(run: &Run) -> String {
     if run.workload.name == "command" && !run.subject.command.is_empty() {
@@ -80,8 +78,7 @@ pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
 
 /// An id, and what can be done with it.
 fn reachable(id: &str) -> String {
-    let start: String = id.chars().take(ID_DIGITS).collect();
-    format!("{id}: `hotloop report {start}` shows it again, `hotloop export {start} --to chrome` hands it on")
+    format!("{id}: `hotloop report {id}` shows it again, `hotloop export {id} --to chrome` hands it on")
 }
 
 /// `2026-11-15 08:00:00 UTC` of `2026-11-15T08:00:00Z`.
