@@ -279,6 +279,14 @@ mod tests {
     }
 
     #[test]
+    fn shares_above_the_limit_are_explained_where_there_are_some() {
+        let run = Run::default();
+        let legend = |shares: &[f64]| View::new(&run, 1).legend(shares.iter().copied());
+        assert_eq!(legend(&[]), "");
+        assert!(!legend(&[0.9]).contains("100 %") && legend(&[0.9, 1.1]).contains("more than 100 %: "));
+    }
+
+    #[test]
     fn disturbed_limits_are_found() {
         let mut limits = limits();
         assert_eq!(doubt(&limits), None);

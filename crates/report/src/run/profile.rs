@@ -157,7 +157,7 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     let headings = ["scope", "total", "arithmetic", "bytes", "tokens", "per byte", "limit", "by"];
     let mut table = Table::new(&headings).least_important(&["per byte", "tokens"]);
     let declared = |sum: &&Sum<'_>| sum.flops | sum.bytes | sum.tokens != 0;
-    let mut shares: Vec<f64> = Vec::new();
+    let (mut shares, mut has_whole_numbers): (Vec<f64>, bool) = (Vec::new(), false);
     for sum in tree.names.iter().filter(declared).take(view.top) {
         let time = sum.total_ns as f64 * 1e-9;
         let cell = |amount: u64, unit: &str| match amount as f64 / time {
@@ -168,6 +168,7 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
         let limit = view.scope_share(sum);
         shares.extend(limit.as_ref().map(|(share, _)| *share));
         let unit = operations(Arithmetic::of(view.scope_model(view.row_of(sum))).name());
+        has_whole_numbers |= unit == "OP/s" && sum.flops > 0;
         table.row([
             sum.name.to_owned(),
             estimate(sum, nanos(sum.total_ns)),
@@ -183,10 +184,12 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
             limit.map_or_else(String::new, |(_, roof)| roof.cell()),
         ]);
     }
+    // What a scope of a quantised model multiplies is not recorded: most of it is in whole numbers.
+    let of_f32 = if has_whole_numbers { "; OP/s: of a quantised model, those in f32 with them" } else { "" };
     let several = if tree.thread_count() > 1 { "; of scopes on several threads: for each" } else { "" };
     let explanation = format!(
         "declared work by the time of the scopes, in the mean over all calls, where FIGURES and ROWS have medians: they differ \
-         when the machine was disturbed; per byte: operations{}{several}",
+         when the machine was disturbed; per byte: operations{of_f32}{}{several}",
         view.legend(shares.into_iter())
     );
     (!table.is_empty()).then(|| Section::new("RATES", &explanation).with(Block::Table(table)))
