@@ -35,6 +35,7 @@ fn a_run_prints_every_section() {
     let report = stdout_of(SHORT);
     for section in [
         "HOTLOOP RUN",
+        "IN SHORT",
         "SYSTEM AND BUILD",
         "FIGURES",
         "ROWS",

@@ -11,6 +11,8 @@ const WIDEST_CELL: usize = 28;
 /// Digits of ids and commits.
 const ID_DIGITS: usize = 12;
 const LABELS: usize = 8;
+/// The workload of programs that are run as they are.
+const COMMAND: &str = "command";
 /// Faults that are shown one by one.
 const MOST_FAULTS: usize = 10;
 
@@ -67,7 +69,7 @@ pub fn stored_run_text(run: &StoredRun) -> String {
         + &line("subject", format!("{}{version}{built}", run.subject))
         + &line("commit", commit(run, str::to_owned))
         + &line("workload", format!("{}{threads}", run.workload))
-        + &line("model", models(run))
+        + &line("model", if run.models.is_empty() { "none".to_owned() } else { run.models.join(", ") })
         + &line("decode", decode(run))
         + &line("machine", run.machine_key.clone())
         + &line("state", state(run))
@@ -98,8 +100,18 @@ fn began(created: &str) -> String {
     }
 }
 
+/// The file of a path.
+fn base(path: &str) -> &str {
+    path.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(path)
+}
+
+/// Its models; of a program that was run as it is, the program.
 fn models(run: &StoredRun) -> String {
-    if run.models.is_empty() { "none".to_owned() } else { run.models.join(", ") }
+    let mut names: Vec<&str> = run.models.iter().map(|name| base(name)).collect();
+    if names.is_empty() && run.workload == COMMAND {
+        names.push(base(&run.subject));
+    }
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 fn decode(run: &StoredRun) -> String {
@@ -180,6 +192,17 @@ ffffffffffff  2026-02-01T00:00:00+01:00  \u{fffd}[31mred  xxxxxxxxxxxxxxxxxxxxxx
 the newest 2 of 9 runs; --limit N shows more
 ";
         assert_eq!(text(&history()), expected);
+    }
+
+    #[test]
+    fn models_are_named_by_their_file_and_commands_by_theirs() {
+        let of = |workload: &str, models: &[&str]| {
+            let models = models.iter().map(|name| (*name).to_owned()).collect();
+            let (workload, subject) = (workload.to_owned(), "/usr/bin/python3".to_owned());
+            super::models(&StoredRun { workload, models, subject, ..StoredRun::default() })
+        };
+        assert_eq!(of("standard", &["../shared/a/Tiny.gguf", "synthetic small"]), "Tiny.gguf, synthetic small");
+        assert_eq!([of("command", &[]), of("standard", &[])], ["python3", "none"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 /// A duration in three digits.
 pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
+        0.0 => "0 s".to_owned(),
         ..1e-6 => format!("{} ns", digits(seconds * 1e9)),
         ..1e-3 => format!("{} us", digits(seconds * 1e6)),
         ..1.0 => format!("{} ms", digits(seconds * 1e3)),
@@ -34,14 +35,18 @@ pub(crate) fn rate(per_second: f64, unit: &str) -> String {
     format!("{} {prefix}{unit}", digits(value))
 }
 
-/// A share in percent.
+/// A share in percent. Nothing is `0 %`, and only nothing.
 pub(crate) fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.001 { "< 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
+    match share {
+        0.0 => "0 %".to_owned(),
+        0.0..0.001 => "< 0.1 %".to_owned(),
+        _ => format!("{:.1} %", share * 100.0),
+    }
 }
 
-/// A share in whole percent.
+/// A share in whole percent; below one as [`percent`] has it.
 pub(crate) fn whole_percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    if (0.0..0.0095).contains(&share) { percent(share) } else { format!("{:.0} %", share * 100.0) }
 }
 
 /// A whole number with its thousands apart.
@@ -82,7 +87,7 @@ pub(crate) fn mean_bytes(value: f64) -> String {
 
 /// A whole number of nanoseconds as a duration.
 pub(crate) fn nanos(ns: u64) -> String {
-    if ns == 0 { "0 ns".to_owned() } else { seconds(ns as f64 * 1e-9) }
+    seconds(ns as f64 * 1e-9)
 }
 
 /// The sum of counts that a file claims: absurd ones end at the largest number there is.
@@ -138,14 +143,15 @@ mod tests {
         );
         assert_eq!(
             [percent(0.0), percent(0.000_3), percent(0.125), whole_percent(0.98)],
-            ["0.0 %", "< 0.1 %", "12.5 %", "98 %"]
+            ["0 %", "< 0.1 %", "12.5 %", "98 %"]
+        );
+        assert_eq!(
+            [whole_percent(0.0), whole_percent(0.000_3), whole_percent(0.004), whole_percent(0.0099)],
+            ["0 %", "< 0.1 %", "0.4 %", "1 %"]
         );
         assert_eq!([count(0), count(999), count(1_000), count(12_345_678)], ["0", "999", "1,000", "12,345,678"]);
         assert_eq!([mean_count(3.0), mean_count(0.25), mean_count(1234.5)], ["3", "0.25", "1,235"]);
-        assert_eq!(
-            [mean_bytes(0.5), mean_bytes(2048.0), nanos(0), nanos(1500)],
-            ["0.50 B", "2 KiB", "0 ns", "1.50 us"]
-        );
+        assert_eq!([mean_bytes(0.5), mean_bytes(2048.0), nanos(0), nanos(1500)], ["0.50 B", "2 KiB", "0 s", "1.50 us"]);
         assert_eq!([digits(f64::INFINITY), digits(1e300)], ["not a number", "1.00e300"]);
         assert_eq!([fine_digits(0.001), fine_digits(0.0), fine_digits(0.25)], ["0.0010", "0.00", "0.25"]);
         assert_eq!([tokens_per_s(10_870.2), tokens_per_s(4.5)], ["10,870 tok/s", "4.50 tok/s"]);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::document::{Block, Section, Table};
-use super::profile::{SMALL, estimate, mean, part, remainder};
+use super::profile::{SMALL, estimate, mean, own, part, remainder, tilde};
 use super::tree::{Family, Member, Tree};
 use super::view::View;
 use crate::units::{bytes, count, nanos, plural, raise, share, sum_of};
@@ -13,11 +13,16 @@ use crate::units::{bytes, count, nanos, plural, raise, share, sum_of};
 const TREE_ROWS: usize = 4;
 /// Steps that stand beside each other in the table by index.
 const STEPS: usize = 7;
+/// Characters that they have in a line of 120, beside name, calls, total, others and self.
+const ROOM_FOR_STEPS: usize = 66;
+/// Characters of a time: `~1.25 ms`.
+const WIDEST_TIME: usize = 8;
 
 pub(super) fn section(view: &View<'_>, tree: &Tree<'_>) -> Section {
     let wall = view.wall_ns();
     let shown = shown_paths(tree, wall, view.top.saturating_mul(TREE_ROWS));
-    let mut table = Table::new(&["scope", "total", "% wall", "% parent", "self", "calls", "mean", "allocs", "bytes"]);
+    let headings = ["scope", "total", "% wall", "% parent", "self", "calls", "mean", "allocs", "bytes"];
+    let mut table = Table::new(&headings).least_important(&["allocs", "bytes", "mean"]);
     let roots: Vec<usize> = (0..tree.paths.len()).filter(|place| tree.paths[*place].parent.is_none()).collect();
     let mut pending: Vec<(usize, Row)> = entries(tree, &roots, &shown).into_iter().rev().map(|row| (0, row)).collect();
     while let Some((depth, row)) = pending.pop() {
@@ -28,8 +33,7 @@ pub(super) fn section(view: &View<'_>, tree: &Tree<'_>) -> Section {
         }
     }
     remainder(&mut table, tree, wall);
-    let explanation =
-        "who calls whom; total = self + the rows one step to the right; scopes that differ only by index are one row";
+    let explanation = "who calls whom; total = self + the rows one step to the right; scopes that differ only by index are one row; ~: estimated";
     Section::new("CALL TREE", explanation).with(Block::Table(table))
 }
 
@@ -42,6 +46,7 @@ enum Row {
         count: u64,
         total_ns: u64,
         calls: u64,
+        is_estimate: bool,
     },
 }
 
@@ -65,7 +70,8 @@ fn entries(tree: &Tree<'_>, places: &[usize], shown: &[bool]) -> Vec<Row> {
         let (total_ns, calls) = hidden().fold((0_u64, 0_u64), |(ns, calls), path| {
             (path.sum.total_ns.saturating_add(ns), path.sum.calls.saturating_add(calls))
         });
-        rows.push(Row::Rest { parent: first.parent, count: hidden().count() as u64, total_ns, calls });
+        let is_estimate = hidden().any(|path| path.sum.is_sampled);
+        rows.push(Row::Rest { parent: first.parent, count: hidden().count() as u64, total_ns, calls, is_estimate });
     }
     rows
 }
@@ -75,9 +81,9 @@ fn cells(tree: &Tree<'_>, row: &Row, wall: u64) -> Vec<String> {
         parent.map_or_else(String::new, |parent| part(ns, tree.paths[parent].sum.total_ns))
     };
     match row {
-        Row::Rest { parent, count: number, total_ns, calls } => vec![
+        Row::Rest { parent, count: number, total_ns, calls, is_estimate } => vec![
             format!("({})", plural(*number, "more scope")),
-            nanos(*total_ns),
+            tilde(*is_estimate, nanos(*total_ns)),
             part(*total_ns, wall),
             of_parent(*total_ns, *parent),
             String::new(),
@@ -93,7 +99,7 @@ fn cells(tree: &Tree<'_>, row: &Row, wall: u64) -> Vec<String> {
                 estimate(sum, nanos(sum.total_ns)),
                 part(sum.total_ns, wall),
                 of_parent(sum.total_ns, path.parent),
-                estimate(sum, nanos(sum.self_ns)),
+                own(sum),
                 count(sum.calls),
                 mean(sum),
                 allocs(|total| count(total.allocs)),
@@ -103,40 +109,75 @@ fn cells(tree: &Tree<'_>, row: &Row, wall: u64) -> Vec<String> {
     }
 }
 
+/// Columns of the table by index: which steps have one.
+struct Steps {
+    shown: Vec<usize>,
+    has_others: bool,
+}
+
+impl Steps {
+    /// The longest, as many as fit in a line.
+    fn of(tree: &Tree<'_>, family: &Family<'_>) -> Self {
+        let mut sums: HashMap<usize, u64> = HashMap::new();
+        for (name, ns) in family.members.values().flat_map(|member| &member.steps) {
+            raise(sums.entry(*name).or_default(), *ns);
+        }
+        let mut steps: Vec<(usize, u64)> = sums.into_iter().collect();
+        steps.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| tree.name(a.0).cmp(tree.name(b.0))));
+        let mut room = ROOM_FOR_STEPS;
+        let fits = |(name, _): &&(usize, u64)| {
+            let width = tree.name(*name).chars().count().max(WIDEST_TIME) + 2;
+            let fits = width <= room;
+            room = room.saturating_sub(width);
+            fits
+        };
+        let shown: Vec<usize> = steps.iter().take(STEPS).take_while(fits).map(|(name, _)| *name).collect();
+        Steps { has_others: shown.len() < steps.len(), shown }
+    }
+
+    fn headings<'a>(&self, tree: &Tree<'a>, family: &Family<'a>) -> Vec<&'a str> {
+        let mut headings = vec![family.name, "calls", "total"];
+        headings.extend(self.shown.iter().map(|name| tree.name(*name)));
+        headings.extend(self.has_others.then_some("others"));
+        headings.extend((!self.shown.is_empty()).then_some("self"));
+        headings
+    }
+
+    fn cells(&self, name: String, member: &Member) -> Vec<String> {
+        let is_estimate = |name: &usize| member.estimated_steps.contains(name);
+        let time = |name: &usize| member.steps.get(name).copied().unwrap_or(0);
+        let mut cells = vec![name, count(member.calls), tilde(member.is_sampled, nanos(member.total_ns))];
+        cells.extend(self.shown.iter().map(|name| tilde(is_estimate(name), nanos(time(name)))));
+        if self.has_others {
+            let others = || member.steps.keys().filter(|name| !self.shown.contains(name));
+            cells.push(tilde(others().any(is_estimate), nanos(sum_of(others().map(time)))));
+        }
+        if !self.shown.is_empty() {
+            let is_estimate = member.is_sampled || !member.estimated_steps.is_empty();
+            cells.push(tilde(is_estimate, nanos(member.self_ns)));
+        }
+        cells
+    }
+}
+
 /// Index by step, such as the layers of a model by the steps of each.
 pub(super) fn by_index(view: &View<'_>, tree: &Tree<'_>, family: &Family<'_>) -> Section {
-    let mut sums: HashMap<usize, u64> = HashMap::new();
-    for (name, ns) in family.members.values().flat_map(|member| &member.steps) {
-        raise(sums.entry(*name).or_default(), *ns);
-    }
-    let mut steps: Vec<(usize, u64)> = sums.into_iter().collect();
-    steps.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| tree.name(a.0).cmp(tree.name(b.0))));
-    let hidden = steps.len().saturating_sub(STEPS);
-    steps.truncate(STEPS);
-    let mut headings = vec![family.name, "calls", "total"];
-    headings.extend(steps.iter().map(|(name, _)| tree.name(*name)));
-    headings.extend((hidden > 0).then_some("others"));
-    headings.extend((!steps.is_empty()).then_some("self"));
-    let mut table = Table::new(&headings);
-    let line = |name: String, member: &Member| {
-        let mut cells = vec![name, count(member.calls), nanos(member.total_ns)];
-        let shown: Vec<u64> = steps.iter().map(|(name, _)| member.steps.get(name).copied().unwrap_or(0)).collect();
-        let all = sum_of(member.steps.values().copied());
-        cells.extend(shown.iter().map(|ns| nanos(*ns)));
-        cells.extend((hidden > 0).then(|| nanos(all.saturating_sub(sum_of(shown.iter().copied())))));
-        cells.extend((!steps.is_empty()).then(|| nanos(member.self_ns)));
-        cells
-    };
+    let steps = Steps::of(tree, family);
+    let mut table = Table::new(&steps.headings(tree, family));
     let most = view.top.saturating_mul(TREE_ROWS);
     for (index, member) in family.members.iter().take(most) {
-        table.row(line(index.map_or_else(|| "(others)".to_owned(), |index| format!("[{index}]")), member));
+        let name = index.map_or_else(|| "(others)".to_owned(), |index| format!("[{index}]"));
+        table.row(steps.cells(name, member));
     }
     if family.members.len() > most {
         let rest = family.members.values().skip(most).fold(Member::default(), Member::plus);
-        table.row(line(format!("({} more)", count((family.members.len() - most) as u64)), &rest));
+        table.row(steps.cells(format!("({} more)", count((family.members.len() - most) as u64)), &rest));
     }
     let all = family.members.values().fold(Member::default(), Member::plus);
-    table.row(line("= all".to_owned(), &all));
-    Section::new("BY INDEX", "scopes that carry an index, and the scopes below them; total = the steps + self")
-        .with(Block::Table(table))
+    table.row(steps.cells("= all".to_owned(), &all));
+    Section::new(
+        "BY INDEX",
+        "scopes that carry an index, and the scopes below them; total = the steps + self; ~: estimated",
+    )
+    .with(Block::Table(table))
 }

@@ -35,6 +35,8 @@ pub(super) enum Block {
 pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<TableRow>,
+    /// Headings of columns that are left out where there is no room for all, the first of them first.
+    pub(super) least_important: Vec<&'static str>,
 }
 
 /// A heading, and the side on which its cells stand.
@@ -77,7 +79,17 @@ impl Table {
     /// The first column is a name to the left; numbers follow, to the right.
     pub(super) fn new(headings: &[&str]) -> Self {
         let column = |(at, heading): (usize, &&str)| Column { heading: printable(heading), is_text: at == 0 };
-        Table { columns: headings.iter().enumerate().map(column).collect(), rows: Vec::new() }
+        Table {
+            columns: headings.iter().enumerate().map(column).collect(),
+            rows: Vec::new(),
+            least_important: Vec::new(),
+        }
+    }
+
+    /// Columns that can be done without, the least important first.
+    pub(super) fn least_important(mut self, headings: &[&'static str]) -> Self {
+        self.least_important = headings.to_vec();
+        self
     }
 
     /// The last column holds words.
@@ -120,6 +132,9 @@ pub(super) fn printable(text: &str) -> String {
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "'"))
 }
+
+/// The label of what makes figures doubtful.
+pub(super) const WARNING: &str = "WARNING";
 
 /// What stands where there is no value.
 pub(super) fn not_measured() -> String {

@@ -25,9 +25,11 @@ pub(super) struct Group<'a> {
 
 /// Tokens per second, and what they could be.
 pub(super) struct Speed {
-    /// Tokens per second of every sample.
-    per_second: Vec<f64>,
+    /// By the median time of a call.
     pub(super) median: f64,
+    /// By the interval of that time, turned round.
+    interval: Option<(f64, f64)>,
+    samples: usize,
     /// The least time of one call, and the time that it took.
     pub(super) roof: Option<Roof>,
     pub(super) call_s: f64,
@@ -148,13 +150,13 @@ impl<'a> Group<'a> {
 
 fn speed(tokens: f64, times: &[f64], roof: Option<Roof>) -> Option<Speed> {
     let times: Vec<f64> = times.iter().copied().filter(|time| *time > 0.0).collect();
-    let per_second = compare::sorted(&times.iter().map(|time| tokens / time).collect::<Vec<_>>());
-    let (median, call_s) = (compare::quantile(&per_second, 0.5)?, compare::quantile(&times, 0.5)?);
-    Some(Speed { per_second, median, roof, call_s })
+    let time = Timing::of(&times)?;
+    let interval = time.interval.map(|found| (tokens / found.high, tokens / found.low));
+    Some(Speed { median: tokens / time.median, interval, samples: time.samples, roof, call_s: time.median })
 }
 
 fn section(view: &View<'_>, group: &Group<'_>) -> Section {
-    let mut table = Table::new(&["figure", "value", "95 % interval", "n", "of the limit"]).with_words_last();
+    let mut table = Table::new(&["figure", "value", "95 % interval", "n", "of the limit that binds"]).with_words_last();
     let generation =
         |metric: &str| group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, metric)));
     time_row(&mut table, "time to first token", &generation("ttft_s"));
@@ -179,7 +181,7 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
     }
     let of = group.name.map_or(String::new(), |name| format!("of {}; ", super::document::quoted(name)));
     let explanation = format!(
-        "{of}medians, unless said otherwise; n: how many were measured; intervals hold for any distribution, fewer than 6 give none"
+        "{of}medians, unless said otherwise, and speeds by the median time; n: how many were measured; intervals hold for any distribution, fewer than 6 give none"
     );
     Section::new("FIGURES", &explanation).with(Block::Table(table))
 }
@@ -218,14 +220,13 @@ fn token_rows(table: &mut Table, sorted: &[f64]) {
 fn speed_row(table: &mut Table, name: &str, speed: Option<Speed>) {
     let Some(speed) = speed else { return table.row([name.to_owned(), not_measured()]) };
     let written = tokens_per_s;
-    let interval = compare::quantile_interval(&speed.per_second, 0.5, CONFIDENCE);
-    let interval =
-        interval.map_or_else(|| "too few".to_owned(), |found| between(&written(found.low), &written(found.high)));
+    let interval = speed.interval;
+    let interval = interval.map_or_else(|| "too few".to_owned(), |(low, high)| between(&written(low), &written(high)));
     let limit = match (speed.share(), &speed.roof) {
-        (Some(share), Some(roof)) => format!("{} of {}, which binds", whole_percent(share), roof.in_words()),
+        (Some(share), Some(roof)) => format!("{} of {}", whole_percent(share), roof.in_words()),
         _ => not_measured(),
     };
-    table.row([name.to_owned(), written(speed.median), interval, counted(speed.per_second.len()), limit]);
+    table.row([name.to_owned(), written(speed.median), interval, counted(speed.samples), limit]);
 }
 
 /// Allocations of whole generations, or their bytes, divided by the tokens of each.

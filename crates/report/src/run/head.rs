@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use record::{Model, Run, Workload};
 
 use super::document::{Block, Section, quoted};
+use super::shell;
 use crate::units::{bytes, count, plural, seconds};
 
 /// Failures that are named one by one.
@@ -12,7 +13,7 @@ const FAILURES_SHOWN: usize = 8;
 
 pub(super) fn title(run: &Run) -> String {
     if run.workload.name == "command" && !run.subject.command.is_empty() {
-        return run.subject.command.join(" ");
+        return shell::line(&run.subject.command);
     }
     let name = if run.workload.name.is_empty() { "a run" } else { &run.workload.name };
     format!("{name} on {}", subject(run))
@@ -57,12 +58,12 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
 }
 
 pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
-    let command = (!run.subject.command.is_empty()).then(|| run.subject.command.join(" "));
+    let command = (!run.subject.command.is_empty()).then(|| shell::line(&run.subject.command));
     let before = [
-        ("run", id.map(str::to_owned)),
+        ("run", id.map(reachable)),
         ("when", Some(when(run)).filter(|when| !when.is_empty())),
         ("workload", Some(workload(&run.workload))),
-        ("asked for", asked(&run.workload)),
+        ("settings", settings(&run.workload)),
     ];
     let models = run.models.iter().map(|known| ("model", Some(model(known))));
     let after = [
@@ -73,6 +74,11 @@ pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
     let facts = before.into_iter().chain(models).chain(after);
     let known = facts.filter_map(|(label, sentence)| Some((label.to_owned(), sentence?)));
     Section::new("RUN", "").with(Block::Facts(known.collect()))
+}
+
+/// An id, and what can be done with it.
+fn reachable(id: &str) -> String {
+    format!("{id}: `hotloop report {id}` shows it again, `hotloop export {id} --to chrome` hands it on")
 }
 
 /// `2026-11-15 08:00:00 UTC` of `2026-11-15T08:00:00Z`.
@@ -97,14 +103,18 @@ fn workload(workload: &Workload) -> String {
 }
 
 /// What decides the work, and how often it was to be repeated.
-fn asked(workload: &Workload) -> Option<String> {
-    let mut parts: Vec<String> = workload.parameters.iter().map(|(name, value)| parameter(name, value)).collect();
+fn settings(workload: &Workload) -> Option<String> {
+    // The arguments of a program stand in its command line.
+    let decisive = workload.parameters.iter().filter(|(name, _)| workload.name != "command" || *name != "arguments");
+    let mut parts: Vec<String> = decisive.map(|(name, value)| parameter(name, value)).collect();
     if let Some(repeat) = workload.repeat {
         let warmup = workload.warmup.filter(|warmup| *warmup > 0);
         let after = warmup.map_or(String::new(), |warmup| format!(" after {} to warm up", count(warmup)));
         parts.push(format!("{}{after}", plural(repeat, "repeat")));
     }
-    parts.extend(workload.time_budget_s.map(|budget| format!("at most {}", seconds(budget))));
+    // With a number of repeats the time does not decide.
+    let budget = workload.time_budget_s.filter(|_| workload.repeat.is_none());
+    parts.extend(budget.map(|budget| format!("at most {}", seconds(budget))));
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
@@ -128,7 +138,7 @@ fn model(model: &Model) -> String {
         false => format!("{} and {} of keys and values", plural(model.heads, "head"), count(model.kv_heads)),
     };
     format!(
-        "{}: {}, {} parameters{active} as {}, {} of weights; {} of width {}, {heads} of {}, {} tokens known, context {}",
+        "{}: {}, {} parameters{active} as {}, {} of weights; {} of width {}, {heads} of {}, vocabulary {}, context {}",
         quoted(&model.name),
         model.architecture,
         count(model.parameters),

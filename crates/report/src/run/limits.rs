@@ -3,7 +3,7 @@
 use record::{Cache, CacheKind, Compute, Level, Limits, Machine, Model, Rate, Run};
 
 use super::view::View;
-use crate::units::rate;
+use crate::units::{digits, plural, rate, whole_percent};
 
 /// What a machine can do.
 pub(super) struct Bounds<'a> {
@@ -39,16 +39,56 @@ pub(super) struct Roof {
     /// The limit itself, per second.
     pub(super) per_second: f64,
     is_arithmetic: bool,
+    /// The threads that it is the limit of, where those are not all.
+    threads: Option<u64>,
 }
 
 impl Roof {
     /// The limit in words.
     pub(super) fn in_words(&self) -> String {
-        match self.is_arithmetic {
-            true => format!("{} arithmetic at {}", self.by, rate(self.per_second, "FLOP/s")),
+        let limit = match self.is_arithmetic {
+            true => format!("{} arithmetic at {}", self.by, rate(self.per_second, operations(&self.by))),
             false => format!("reading from {} at {}", self.by, rate(self.per_second, "B/s")),
+        };
+        self.threads.map_or_else(|| limit.clone(), |threads| format!("{limit} on {}", plural(threads, "thread")))
+    }
+
+    /// The limit in a cell: `L2`, or `L2, 1 thread`.
+    pub(super) fn cell(&self) -> String {
+        match self.threads {
+            Some(threads) => format!("{}, {}", self.by, plural(threads, "thread")),
+            None => self.by.clone(),
         }
     }
+}
+
+/// The unit of arithmetic by its name: products of whole numbers are no FLOP.
+pub(super) fn operations(arithmetic: &str) -> &'static str {
+    if arithmetic == "int8" { "OP/s" } else { "FLOP/s" }
+}
+
+/// A rate whose windows lie further apart was disturbed.
+const WIDE_SPREAD: f64 = 0.5;
+/// All threads do at least so much more than one, unless they were disturbed.
+const LEAST_GAIN: f64 = 1.5;
+
+/// Why limits may be too low, and shares of them too large; nothing where they look sound.
+pub(super) fn doubt(limits: &Limits) -> Option<String> {
+    let arithmetic = || [("f32", &limits.f32), ("int8", &limits.int8)].into_iter();
+    let gain = |compute: &Compute| Some(compute.all.as_ref()?.best / compute.one.as_ref()?.best);
+    let little = arithmetic().find_map(|(name, compute)| {
+        let gain = gain(compute.as_ref()?).filter(|gain| limits.threads >= 2 && *gain < LEAST_GAIN)?;
+        let threads = plural(u64::from(limits.threads), "thread");
+        Some(format!("{threads} did only {} times the {name} arithmetic of one", digits(gain)))
+    });
+    let computed = arithmetic().filter_map(|(_, compute)| compute.as_ref());
+    let computed = computed.flat_map(|compute| [compute.one.as_ref(), compute.all.as_ref()]);
+    let read = limits.read.iter().flat_map(|level| [level.one.as_ref(), level.all.as_ref()]);
+    let spread = computed.chain(read).flatten().map(|rate| rate.spread).fold(0.0, f64::max);
+    let wide = (spread > WIDE_SPREAD)
+        .then(|| format!("slow windows of one of them lay {} below its best", whole_percent(spread)));
+    let why: Vec<String> = [little, wide].into_iter().flatten().collect();
+    (!why.is_empty()).then(|| format!("the limits were disturbed and may be too low: {}", why.join(", and ")))
 }
 
 impl Arithmetic {
@@ -58,7 +98,7 @@ impl Arithmetic {
         if format.starts_with('q') || format.starts_with("iq") { Arithmetic::Int8 } else { Arithmetic::F32 }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Arithmetic::F32 => "f32",
             Arithmetic::Int8 => "int8",
@@ -75,14 +115,16 @@ impl<'a> Bounds<'a> {
     /// The larger of the times that arithmetic and reading need, as far as both are known.
     pub(super) fn roof(&self, work: &Work) -> Option<Roof> {
         let positive = |amount: Option<f64>| amount.filter(|amount| *amount > 0.0 && amount.is_finite());
+        let threads = work.threads.map(|threads| threads.max(1)).filter(|some| *some < u64::from(self.limits.threads));
         let arithmetic = positive(work.flops).and_then(|flops| {
             let per_second = self.arithmetic(work.arithmetic, work.threads)?;
             let by = work.arithmetic.name().to_owned();
-            Some(Roof { seconds: flops / per_second, by, per_second, is_arithmetic: true })
+            Some(Roof { seconds: flops / per_second, by, per_second, is_arithmetic: true, threads })
         });
         let reading = positive(work.bytes).and_then(|bytes| {
             let (level, per_second) = self.reading(work.working_set.max(bytes), work.threads)?;
-            Some(Roof { seconds: bytes / per_second, by: level.to_owned(), per_second, is_arithmetic: false })
+            let by = level.to_owned();
+            Some(Roof { seconds: bytes / per_second, by, per_second, is_arithmetic: false, threads })
         });
         [arithmetic, reading].into_iter().flatten().max_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
@@ -135,6 +177,24 @@ impl<'a> Bounds<'a> {
 }
 
 impl View<'_> {
+    /// How columns with shares of limits are to be read, if there are any.
+    pub(super) fn legend(&self, shares: impl Iterator<Item = f64>) -> String {
+        let Some(largest) = shares.reduce(f64::max) else { return String::new() };
+        let threads = self.run.environment.limits.as_ref().map_or(0, |limits| limits.threads);
+        let all = match threads {
+            0 | 1 => String::new(),
+            all => format!(", of all {all} threads unless it says of how many"),
+        };
+        let more = match largest > 1.0 {
+            true => {
+                "; more than 100 %: limits are those of reading, while bytes that are written count too, and were \
+                     measured in a short time"
+            }
+            false => "",
+        };
+        format!("; limit: the share of what the machine can do; by: what limits it{all}{more}")
+    }
+
     /// The least time of work, where the machine was measured.
     pub(super) fn roof(&self, work: &Work) -> Option<Roof> {
         self.bounds.as_ref()?.roof(work)
@@ -205,6 +265,39 @@ mod tests {
         check(read(20e3, 100e3, 1), Some((1e-6, "DRAM")));
         // Four cores have four caches of 32 KiB.
         check(read(20e3, 100e3, 4), Some((2.5e-8, "L1")));
+    }
+
+    #[test]
+    fn a_limit_says_of_how_many_threads_it_is() {
+        let machine = Machine::default();
+        let limits = limits();
+        let bounds = Bounds { limits: &limits, machine: &machine };
+        let roof = |threads: u64| bounds.roof(&Work { flops: Some(1.0), threads: Some(threads), ..Work::default() });
+        let [one, all] = [1, 4].map(|threads| roof(threads).expect("it was measured"));
+        assert_eq!([one.cell(), all.cell()], ["f32, 1 thread", "f32"]);
+        assert_eq!(one.in_words(), "f32 arithmetic at 100 GFLOP/s on 1 thread");
+    }
+
+    #[test]
+    fn shares_above_the_limit_are_explained_where_there_are_some() {
+        let run = Run::default();
+        let legend = |shares: &[f64]| View::new(&run, 1).legend(shares.iter().copied());
+        assert_eq!(legend(&[]), "");
+        assert!(!legend(&[0.9]).contains("100 %") && legend(&[0.9, 1.1]).contains("more than 100 %: "));
+    }
+
+    #[test]
+    fn disturbed_limits_are_found() {
+        let mut limits = limits();
+        assert_eq!(doubt(&limits), None);
+        limits.read[0].one.as_mut().expect("it is there").spread = 0.6;
+        let wide = "the limits were disturbed and may be too low: slow windows of one of them lay 60 % below its best";
+        assert_eq!(doubt(&limits).as_deref(), Some(wide));
+        limits.read[0].one = None;
+        limits.f32 = Some(Compute { one: Some(rate_of(100e9)), all: Some(rate_of(140e9)) });
+        let little =
+            "the limits were disturbed and may be too low: 4 threads did only 1.40 times the f32 arithmetic of one";
+        assert_eq!(doubt(&limits).as_deref(), Some(little));
     }
 
     #[test]

@@ -13,23 +13,32 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
 fn section(view: &View<'_>, memory: &Memory) -> Section {
     let mut table = Table::new(&["purpose", "bytes", "share", "live at the peak", "where"]).with_words_last();
     let total = sum_of(memory.parts.iter().map(|part| part.bytes));
+    let is_known = memory.parts.iter().any(|part| part.at_peak_bytes.is_some());
     for part in &memory.parts {
-        table.row(cells(part, total));
+        table.row(cells(part, total, is_known));
     }
     let at_peak: Option<Vec<u64>> = memory.parts.iter().map(|part| part.at_peak_bytes).collect();
     let peak =
         at_peak.filter(|parts| !parts.is_empty()).map_or_else(String::new, |parts| bytes(sum_of(parts.into_iter())));
     table.row(["= all".to_owned(), bytes(total), String::new(), peak]);
+    let mapped = match memory.parts.iter().any(|part| part.mapped) {
+        true => "; what is mapped from a file, the system may take back",
+        false => "",
+    };
     let of = if memory.model.is_empty() { String::new() } else { format!("of {}, ", quoted(&memory.model)) };
-    Section::new("MEMORY", &format!("{of}by purpose")).with(Block::Table(table)).with_facts([
+    Section::new("MEMORY", &format!("{of}by purpose{mapped}")).with(Block::Table(table)).with_facts([
         ("cache per token", Some(cache(memory))),
         ("peak of live bytes", Some(peak_live(memory))),
         ("peak of the process", Some(peak_rss(view))),
     ])
 }
 
-fn cells(part: &MemoryPart, total: u64) -> Vec<String> {
-    let purpose = part.purpose.replace('_', " ");
+/// The column of the peak is left out where nobody knows it.
+fn cells(part: &MemoryPart, total: u64, is_peak_known: bool) -> Vec<String> {
+    let purpose = match part.purpose.as_str() {
+        "other" => "tokenizer, metadata and the rest".to_owned(),
+        purpose => purpose.replace('_', " "),
+    };
     if part.bytes == 0 {
         // Only training has them; a zero alone would look like a gap.
         let is_of_training = ["gradients", "optimiser"].contains(&part.purpose.as_str());
@@ -39,8 +48,8 @@ fn cells(part: &MemoryPart, total: u64) -> Vec<String> {
         purpose,
         bytes(part.bytes),
         share(part.bytes, total).map_or_else(String::new, percent),
-        part.at_peak_bytes.map_or_else(String::new, bytes),
-        if part.mapped { "mapped from a file: the system may take it back" } else { "" }.to_owned(),
+        part.at_peak_bytes.map_or_else(|| if is_peak_known { not_measured() } else { String::new() }, bytes),
+        if part.mapped { "mapped from a file" } else { "" }.to_owned(),
     ]
 }
 

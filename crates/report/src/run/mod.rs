@@ -12,6 +12,8 @@ mod originals;
 mod process;
 mod profile;
 mod rows;
+mod shell;
+mod short;
 mod system;
 mod terminal;
 mod tree;
@@ -63,15 +65,16 @@ fn document(run: &Run, options: &RunOptions) -> Document {
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(first);
     sections.push(head::section(run, options.id.as_deref()));
-    sections.push(system::section(run));
+    sections.extend(short::section(&view));
     sections.extend(figures::sections(&view));
+    sections.push(insights::section(&view));
+    sections.push(system::section(run));
     sections.extend(rows::section(&view));
     sections.extend(variants::section(&view));
     sections.extend(profile::sections(&view));
     sections.extend(trust::section(&view));
     sections.extend(memory::sections(&view));
     sections.extend(last);
-    sections.push(insights::section(&view));
     sections.extend(notes(run));
     sections.extend(metrics(run));
     Document { title: head::title(run), warnings: head::warnings(run), sections }

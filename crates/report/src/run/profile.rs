@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::call_tree;
 use super::document::{Block, Section, Table, not_measured};
-use super::limits::{Arithmetic, Roof, Work};
+use super::limits::{Arithmetic, Roof, Work, operations};
 use super::tree::{Sum, Tree};
 use super::view::View;
 use crate::units::{
@@ -36,7 +36,16 @@ pub(super) fn part(ns: u64, whole: u64) -> String {
 
 /// Times of sampled scopes are estimates, and marked as such.
 pub(super) fn estimate(sum: &Sum<'_>, value: String) -> String {
-    if sum.is_sampled { format!("~{value}") } else { value }
+    tilde(sum.is_sampled, value)
+}
+
+/// The time of its own code: what is left of a total beside estimated parts is an estimate too.
+pub(super) fn own(sum: &Sum<'_>) -> String {
+    tilde(sum.is_self_estimated, nanos(sum.self_ns))
+}
+
+pub(super) fn tilde(is_estimate: bool, value: String) -> String {
+    if is_estimate { format!("~{value}") } else { value }
 }
 
 fn percentile(sum: &Sum<'_>, q: f64) -> String {
@@ -53,13 +62,14 @@ pub(super) fn mean(sum: &Sum<'_>) -> String {
 
 fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
     let wall = view.wall_ns();
-    let mut table = Table::new(&["scope", "self", "% wall", "total", "% wall", "calls", "mean", "p50", "p99", "max"]);
+    let headings = ["scope", "self", "% wall", "total", "% wall", "calls", "mean", "p50", "p99", "max"];
+    let mut table = Table::new(&headings).least_important(&["max", "p50", "p99"]);
     let mut by_self: Vec<&Sum<'_>> = tree.names.iter().collect();
     by_self.sort_by_key(|sum| Reverse(sum.self_ns));
     for sum in by_self.iter().take(view.top) {
         table.row([
             sum.name.to_owned(),
-            estimate(sum, nanos(sum.self_ns)),
+            own(sum),
             part(sum.self_ns, wall),
             estimate(sum, nanos(sum.total_ns)),
             part(sum.total_ns, wall),
@@ -73,7 +83,8 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
     if by_self.len() > view.top {
         let rest = sum_of(by_self[view.top..].iter().map(|sum| sum.self_ns));
         let name = format!("({})", plural((by_self.len() - view.top) as u64, "more scope"));
-        table.row([name, nanos(rest), part(rest, wall)]);
+        let is_estimate = by_self[view.top..].iter().any(|sum| sum.is_self_estimated);
+        table.row([name, tilde(is_estimate, nanos(rest)), part(rest, wall)]);
     }
     remainder(&mut table, tree, wall);
     Section::new("HOT PATHS", &explanation(tree)).with(Block::Table(table))
@@ -81,7 +92,8 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
 
 fn explanation(tree: &Tree<'_>) -> String {
     let mut text =
-        "by self time: where the time is spent. self: without the scopes that it calls; total: with them; ~: estimated; names: without modules, where that is clear"
+        "by self time: where the time is spent. self: without the scopes that it calls; total: with them; ~: estimated, as \
+         some calls were counted and not timed, there or one step below; names: without modules, where that is clear"
             .to_owned();
     if tree.thread_count() > 1 {
         text.push_str(
@@ -114,14 +126,24 @@ impl View<'_> {
     pub(super) fn scope_roof(&self, sum: &Sum<'_>) -> Option<Roof> {
         let calls = (sum.calls > 0).then_some(sum.calls as f64)?;
         let per_call = |amount: u64| (amount > 0).then(|| amount as f64 / calls);
-        let smallest = self.run.models.iter().min_by_key(|model| model.weight_bytes);
-        // Layers take turns: what a scope reads was last read a whole pass ago. Of several models the nearest level counts,
-        // so that no share comes out too large.
-        let working_set = smallest.map_or(0.0, |model| model.weight_bytes as f64);
+        let row = self.row_of(sum);
+        let model = self.scope_model(row);
+        // Layers take turns: what a scope reads was last read a whole pass ago. Work of no model reads its own again.
+        let working_set = model.map_or(0.0, |model| model.weight_bytes as f64);
         // Scopes on several threads are timed by the sum of those; else the caller's time is that of all who help it.
-        let threads = if sum.threads > 1 { Some(1) } else { self.threads(None) };
-        let (flops, bytes, arithmetic) = (per_call(sum.flops), per_call(sum.bytes), Arithmetic::of(smallest));
+        let threads = if sum.threads > 1 { Some(1) } else { self.threads(row) };
+        let (flops, bytes, arithmetic) = (per_call(sum.flops), per_call(sum.bytes), Arithmetic::of(model));
         self.roof(&Work { flops, bytes, working_set, arithmetic, threads })
+    }
+
+    /// The model whose work a scope does: that of its row; of several the smallest, so that no share comes out too large.
+    fn scope_model(&self, row: Option<&record::Row>) -> Option<&record::Model> {
+        let is_of_none = |row: &record::Row| row.tokens.is_none() && (row.flops.is_some() || row.bytes.is_some());
+        match row {
+            Some(row) if row.model.is_some() => self.model(row),
+            Some(row) if is_of_none(row) => None,
+            _ => self.run.models.iter().min_by_key(|model| model.weight_bytes),
+        }
     }
 
     /// The share of that limit which they reach, and the limit.
@@ -132,8 +154,10 @@ impl View<'_> {
 }
 
 fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
-    let mut table = Table::new(&["scope", "total", "FLOP/s", "bytes/s", "tokens/s", "FLOP/byte", "limit", "by"]);
+    let headings = ["scope", "total", "arithmetic", "bytes", "tokens", "per byte", "limit", "by"];
+    let mut table = Table::new(&headings).least_important(&["per byte", "tokens"]);
     let declared = |sum: &&Sum<'_>| sum.flops | sum.bytes | sum.tokens != 0;
+    let (mut shares, mut has_whole_numbers): (Vec<f64>, bool) = (Vec::new(), false);
     for sum in tree.names.iter().filter(declared).take(view.top) {
         let time = sum.total_ns as f64 * 1e-9;
         let cell = |amount: u64, unit: &str| match amount as f64 / time {
@@ -142,10 +166,13 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
         };
         let intensity = (sum.flops > 0 && sum.bytes > 0).then(|| digits(sum.flops as f64 / sum.bytes as f64));
         let limit = view.scope_share(sum);
+        shares.extend(limit.as_ref().map(|(share, _)| *share));
+        let unit = operations(Arithmetic::of(view.scope_model(view.row_of(sum))).name());
+        has_whole_numbers |= unit == "OP/s" && sum.flops > 0;
         table.row([
             sum.name.to_owned(),
             estimate(sum, nanos(sum.total_ns)),
-            cell(sum.flops, "FLOP/s"),
+            cell(sum.flops, unit),
             cell(sum.bytes, "B/s"),
             if sum.tokens > 0 && time > 0.0 {
                 estimate(sum, tokens_per_s(sum.tokens as f64 / time))
@@ -154,13 +181,16 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
             },
             intensity.unwrap_or_default(),
             limit.as_ref().map_or_else(String::new, |(share, _)| whole_percent(*share)),
-            limit.map_or_else(String::new, |(_, roof)| roof.by),
+            limit.map_or_else(String::new, |(_, roof)| roof.cell()),
         ]);
     }
+    // What a scope of a quantised model multiplies is not recorded: most of it is in whole numbers.
+    let of_f32 = if has_whole_numbers { "; OP/s: of a quantised model, those in f32 with them" } else { "" };
     let several = if tree.thread_count() > 1 { "; of scopes on several threads: for each" } else { "" };
     let explanation = format!(
-        "declared work by the time of the scopes; limit: the share of what the machine can do, and by what that is limited\
-         {several}"
+        "declared work by the time of the scopes, in the mean over all calls, where FIGURES and ROWS have medians: they differ \
+         when the machine was disturbed; per byte: operations{of_f32}{}{several}",
+        view.legend(shares.into_iter())
     );
     (!table.is_empty()).then(|| Section::new("RATES", &explanation).with(Block::Table(table)))
 }
@@ -173,7 +203,7 @@ fn allocators(view: &View<'_>, tree: &Tree<'_>) -> Section {
         tree.names.iter().filter(|sum| sum.allocs.is_some_and(|own| own.allocs > 0)).collect();
     by_bytes.sort_by_key(|sum| Reverse(sum.allocs.map_or(0, |own| own.alloc_bytes)));
     let headings = ["scope", "bytes", "allocs", "frees", "allocs/call", "bytes/call", "with callees", "peak live"];
-    let mut table = Table::new(&headings);
+    let mut table = Table::new(&headings).least_important(&["frees", "allocs/call"]);
     for sum in by_bytes.iter().take(view.top) {
         let (own, calls) = (sum.allocs.unwrap_or_default(), sum.calls.max(1) as f64);
         table.row([
@@ -249,8 +279,8 @@ fn futures(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
 }
 
 fn threads(view: &View<'_>, tree: &Tree<'_>) -> Section {
-    let mut table =
-        Table::new(&["thread", "state", "wall", "in scopes", "share", "profiler", "calls", "allocs", "bytes"]);
+    let headings = ["thread", "state", "wall", "in scopes", "share", "profiler", "calls", "allocs", "bytes"];
+    let mut table = Table::new(&headings).least_important(&["profiler", "state"]);
     let mut by_time: Vec<&record::Thread> = tree.profile.threads.iter().collect();
     by_time.sort_by_key(|thread| Reverse(thread.in_scopes_ns));
     let counted = tree.counts_allocations();
@@ -272,7 +302,8 @@ fn threads(view: &View<'_>, tree: &Tree<'_>) -> Section {
             if counted { bytes(thread.alloc_bytes) } else { String::new() },
         ]);
     }
-    let explanation = "wall: from the thread's first scope to its end, or to the end of the run";
+    let explanation = "wall: from the thread's first scope to its end, or to the end of the run; threads that help a kernel \
+                       open no scopes: their work is in the scope that waits for it";
     let mut section = Section::new("THREADS", explanation).with(Block::Table(table));
     let hidden = sum_of(by_time.iter().skip(view.top).map(|thread| thread.count));
     if hidden > 0 {

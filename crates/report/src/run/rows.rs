@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use record::Row;
 
 use super::document::{Block, Section, Table};
-use super::limits::{Arithmetic, Roof, Work};
+use super::limits::{Arithmetic, Roof, Work, operations};
 use super::view::{Timing, View};
 use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
@@ -49,33 +49,28 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     if view.run.rows.is_empty() {
         return None;
     }
-    let mut table = Table::new(&[
-        "row",
-        "calls",
-        "n",
-        "median",
-        "95 % interval",
-        "fastest",
-        "rate",
-        "limit",
-        "by",
-        "allocs",
-        "bytes",
-    ]);
+    let headings =
+        ["row", "calls", "n", "median", "95 % interval", "fastest", "rate", "limit", "by", "allocs", "bytes"];
+    let mut table = Table::new(&headings).least_important(&["fastest", "calls", "bytes", "allocs"]);
     for (depth, row) in in_order(&view.run.rows) {
         table.row_at(depth, cells(view, row));
     }
-    let explanation = "times of one call, from n samples of so many calls each; rate: of the median; limit: the share of what \
-                       the machine can do, and by what that is limited; allocs, bytes: allocated per call";
-    Some(Section::new("ROWS", explanation).with(Block::Table(table)).with_what(view))
+    let shares = view.run.rows.iter().filter_map(|row| view.measured(row)?.share());
+    let explanation = format!(
+        "times of one call, from n samples of so many calls each; rate: of the median{}; allocs, bytes: allocated per call",
+        view.legend(shares)
+    );
+    Some(Section::new("ROWS", &explanation).with(Block::Table(table)).with_what(view))
 }
 
 impl Section {
-    /// What the rows are, where they are few enough to be read.
+    /// What the rows are. Variants are explained side by side, and a program that is run as it is by the heading.
     fn with_what(self, view: &View<'_>) -> Self {
-        let described = view.run.rows.iter().filter(|row| !row.what.is_empty());
+        let is_command = view.run.workload.name == "command";
+        let is_told = |row: &&Row| !is_command && !row.what.is_empty() && !row.name.contains('/');
+        let described = view.run.rows.iter().filter(is_told);
         let facts: Vec<(String, String)> = described.map(|row| (row.name.clone(), row.what.clone())).collect();
-        if facts.is_empty() || facts.len() > view.top { self } else { self.with(Block::Facts(facts)) }
+        if facts.is_empty() { self } else { self.with(Block::Facts(facts)) }
     }
 }
 
@@ -122,7 +117,7 @@ fn cells(view: &View<'_>, row: &Row) -> Vec<String> {
         seconds(time.fastest),
         rate_of(row, time.median).unwrap_or_default(),
         measured.share().map_or_else(String::new, whole_percent),
-        measured.roof.as_ref().map_or_else(String::new, |roof| roof.by.clone()),
+        measured.roof.as_ref().map_or_else(String::new, Roof::cell),
         per_call("allocs").map_or_else(String::new, mean_count),
         per_call("alloc_bytes").map_or_else(String::new, mean_bytes),
     ]
@@ -146,7 +141,8 @@ pub(super) fn between(low: &str, high: &str) -> String {
 fn rate_of(row: &Row, seconds: f64) -> Option<String> {
     let per_second =
         |amount: Option<f64>| Some(amount.filter(|amount| *amount > 0.0)? / seconds).filter(|rate| rate.is_finite());
-    let flops = || per_second(row.flops).map(|value| rate(value, "FLOP/s"));
+    let unit = operations(row.limited_by.as_deref().unwrap_or(""));
+    let flops = || per_second(row.flops).map(|value| rate(value, unit));
     let bytes = || per_second(row.bytes).map(|value| rate(value, "B/s"));
     let tokens = || per_second(row.tokens).map(tokens_per_s);
     match row.limited_by.as_deref() {
@@ -186,6 +182,8 @@ mod tests {
         assert_eq!(rate_of(&work, 2.0).as_deref(), Some("1.00 GFLOP/s"));
         assert_eq!(rate_of(&read, 2.0).as_deref(), Some("2.00 GB/s"));
         assert_eq!(rate_of(&Row { tokens: Some(10.0), ..work }, 2.0).as_deref(), Some("5.00 tok/s"));
+        let whole_numbers = Row { limited_by: Some("int8".into()), ..row("a", None) };
+        assert_eq!(rate_of(&Row { flops: Some(2e9), ..whole_numbers }, 2.0).as_deref(), Some("1.00 GOP/s"));
         assert_eq!(rate_of(&row("a", None), 2.0), None);
         assert_eq!(rate_of(&read, 0.0), None);
     }

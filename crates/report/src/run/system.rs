@@ -1,6 +1,6 @@
 //! Where it ran, what was going on there, and how the program was built.
 
-use record::{Build, Machine, Noise, Run};
+use record::{Build, Limits, Machine, Noise, Rate, Run};
 
 use super::document::Section;
 use super::head::short_hash;
@@ -20,6 +20,7 @@ pub(super) fn section(run: &Run) -> Section {
         ("memory", Some(machine.mem_bytes.map_or_else(|| UNKNOWN.to_owned(), bytes))),
         ("system", Some(system(machine)).filter(|system| !system.is_empty())),
         ("limits", Some(limits(run))),
+        ("", run.environment.limits.as_ref().and_then(super::limits::doubt)),
         ("disturbance", Some(run.environment.noise.as_ref().map_or_else(super::document::not_measured, noise))),
         ("variables", variables(run)),
         ("program", Some(program(run))),
@@ -57,24 +58,37 @@ fn system(machine: &Machine) -> String {
     text
 }
 
-/// What the shares further down are shares of.
+/// What the shares of limits are shares of.
 fn limits(run: &Run) -> String {
     let Some(limits) = &run.environment.limits else { return super::document::not_measured() };
-    let mut parts = Vec::new();
-    for (name, unit, compute) in [("f32", "FLOP/s", &limits.f32), ("int8", "OP/s", &limits.int8)] {
-        let best = compute.as_ref().and_then(|compute| compute.all.as_ref().or(compute.one.as_ref()));
-        parts.extend(best.map(|best| format!("{name} {}", rate(best.best, unit))));
+    let arithmetic = [("f32", "FLOP/s", &limits.f32), ("int8", "OP/s", &limits.int8)];
+    let mut known: Vec<String> = Vec::new();
+    for (name, unit, compute) in arithmetic {
+        let compute = compute.as_ref();
+        let (one, all) = (compute.and_then(|it| it.one.as_ref()), compute.and_then(|it| it.all.as_ref()));
+        known.extend(of_one_and_all(limits, (one, all), unit).map(|rates| format!("{name} {rates}")));
     }
     let mut named: Vec<&str> = Vec::new();
-    for level in &limits.read {
-        let best = level.all.as_ref().or(level.one.as_ref()).filter(|_| !named.contains(&level.name.as_str()));
-        parts.extend(best.map(|best| format!("{} {}", level.name, rate(best.best, "B/s"))));
+    for level in limits.read.iter() {
+        let rates = of_one_and_all(limits, (level.one.as_ref(), level.all.as_ref()), "B/s");
+        known.extend(rates.filter(|_| !named.contains(&&*level.name)).map(|rates| format!("{} {rates}", level.name)));
         named.push(&level.name);
     }
-    if parts.is_empty() {
-        return super::document::not_measured();
+    if known.is_empty() { super::document::not_measured() } else { known.join("; ") }
+}
+
+/// `118 GFLOP/s on one thread, 226 GFLOP/s on 2`.
+fn of_one_and_all(limits: &Limits, rates: (Option<&Rate>, Option<&Rate>), unit: &str) -> Option<String> {
+    let written = |found: &Rate| rate(found.best, unit);
+    match rates {
+        (one, Some(all)) if limits.threads <= 1 => Some(written(one.unwrap_or(all))),
+        (Some(one), Some(all)) => {
+            Some(format!("{} on one thread, {} on {}", written(one), written(all), limits.threads))
+        }
+        (Some(one), None) => Some(format!("{} on one thread", written(one))),
+        (None, Some(all)) => Some(format!("{} on {} threads", written(all), limits.threads)),
+        (None, None) => None,
     }
-    format!("{}, on {}", parts.join(", "), plural(u64::from(limits.threads), "thread"))
 }
 
 /// In one sentence: how busy the machine was with other things.

@@ -1,13 +1,15 @@
 //! A report for the terminal: no line longer than 120 columns, readable without colour.
 
-use super::document::{Block, Document, Section, Table, printable};
+use super::document::{Block, Document, Section, Table, WARNING, printable};
 use crate::layout::wrapped;
 
 const TITLE: &str = "HOTLOOP RUN";
 /// No line is longer.
 pub(super) const WIDTH: usize = 120;
-/// Names are cut to this before columns go into a second table.
+/// Names are cut to this before columns that count are left out,
 const NARROW_NAME: usize = 24;
+/// and to this before the least important ones are.
+const GOOD_NAME: usize = 40;
 /// Deeper rows stand no further to the right.
 const DEEPEST: usize = 24;
 
@@ -26,7 +28,7 @@ pub(super) fn write(document: &Document, color: bool) -> String {
     for warning in &document.warnings {
         let body = wrapped(&printable(warning), WIDTH - 11);
         for (number, line) in body.iter().enumerate() {
-            let mark = if number == 0 { "WARNING" } else { "" };
+            let mark = if number == 0 { WARNING } else { "" };
             text.push_str(&ink.warning(&format!("  {mark:<7}  {line}")));
             text.push('\n');
         }
@@ -68,7 +70,7 @@ fn section(text: &mut String, section: &Section, ink: &Ink) {
         }
         match block {
             Block::Text(sentence) => paragraph(text, "  ", sentence),
-            Block::Facts(facts) => self::facts(text, facts),
+            Block::Facts(facts) => self::facts(text, facts, ink),
             Block::List(sentences) => list(text, sentences),
             Block::Table(table) => self::table(text, table),
         }
@@ -82,11 +84,13 @@ fn paragraph(text: &mut String, mark: &str, sentence: &str) {
     text.push_str(&format!("{mark}{}\n", lines.join(&format!("\n{indent}"))));
 }
 
-fn facts(text: &mut String, facts: &[(String, String)]) {
+fn facts(text: &mut String, facts: &[(String, String)], ink: &Ink) {
     let labels: Vec<String> = facts.iter().map(|(label, _)| shortened(&printable(label), 32)).collect();
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     for (label, (_, sentence)) in labels.iter().zip(facts) {
-        paragraph(text, &format!("  {label:<width$}  "), sentence);
+        let mut lines = String::new();
+        paragraph(&mut lines, &format!("  {label:<width$}  "), sentence);
+        text.push_str(&if label == WARNING { ink.warning(lines.trim_end()) + "\n" } else { lines });
     }
 }
 
@@ -96,25 +100,28 @@ fn list(text: &mut String, sentences: &[String]) {
     }
 }
 
-/// Columns that do not fit beside the others follow in a table of their own, with the names again.
+/// Columns that do not fit beside the others are left out, the least important first, and named below.
 fn table(text: &mut String, table: &Table) {
     let widths: Vec<usize> = (0..table.columns.len()).map(|column| column_width(table, column)).collect();
-    let mut left: &[usize] = &table.used_columns()[1..];
-    let mut first = true;
-    while first || !left.is_empty() {
-        let room = WIDTH - 2 - widths[0].min(NARROW_NAME);
-        let mut used = 0;
-        let fits = |column: &&usize| {
-            used += widths[**column] + 2;
-            used <= room
-        };
-        let taken = left.iter().take_while(fits).count().max(usize::from(!left.is_empty()));
-        let (now, later) = left.split_at(taken);
-        if !first {
-            text.push('\n');
+    let mut columns: Vec<usize> = table.used_columns()[1..].to_vec();
+    let mut left_out: Vec<&str> = Vec::new();
+    let is_too_wide = |columns: &[usize], names: usize| {
+        let others: usize = columns.iter().map(|column| widths[*column] + 2).sum();
+        2 + widths[0].min(names) + others > WIDTH
+    };
+    for heading in &table.least_important {
+        let place = columns.iter().position(|column| table.columns[*column].heading == *heading);
+        if let Some(place) = place.filter(|_| is_too_wide(&columns, GOOD_NAME)) {
+            left_out.push(&table.columns[columns.remove(place)].heading);
         }
-        part(text, table, now, &widths);
-        (left, first) = (later, false);
+    }
+    while columns.len() > 1 && is_too_wide(&columns, NARROW_NAME) {
+        left_out.extend(columns.pop().map(|column| &*table.columns[column].heading));
+    }
+    part(text, table, &columns, &widths);
+    if !left_out.is_empty() {
+        let columns = if left_out.len() == 1 { "column" } else { "columns" };
+        paragraph(text, "  ", &format!("(no room for the {columns} {})", left_out.join(", ")));
     }
 }
 
@@ -174,12 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn wide_tables_continue_below() {
+    fn wide_tables_leave_out_what_matters_least() {
         let mut text = String::new();
-        table(&mut text, &wide());
+        table(&mut text, &wide().least_important(&["column 03", "column 01"]));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        assert!((1..20).all(|column| text.contains(&format!("cell {column}"))), "{text}");
-        assert!(text.matches("column 00").count() > 1, "{text}");
+        assert_eq!(text.matches("column 00").count(), 1, "{text}");
+        let note = text.split("(no room for the columns ").nth(1).expect("it says so");
+        assert!(note.starts_with("column 03, column 01, column 19,"), "{text}");
+        assert!((2..20).all(|column| text.contains(&format!("column {column:02}"))), "{text}");
     }
 
     #[test]

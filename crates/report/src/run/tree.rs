@@ -1,6 +1,6 @@
 //! The call tree, summed up in three ways: by name, without indices, by index.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::{Allocations, Profile, Scope};
 
@@ -32,6 +32,8 @@ struct Interned<'a> {
 pub(super) struct Sum<'a> {
     /// As much of the name as tells it from others.
     pub(super) name: &'a str,
+    /// With its modules.
+    full: &'a str,
     /// Without calls that lie within calls of the same name.
     pub(super) total_ns: u64,
     pub(super) self_ns: u64,
@@ -39,6 +41,8 @@ pub(super) struct Sum<'a> {
     in_calls_ns: u64,
     pub(super) calls: u64,
     pub(super) is_sampled: bool,
+    /// What lies below was estimated, so that what is left for itself is an estimate too.
+    pub(super) is_self_estimated: bool,
     pub(super) allocs: Option<Allocations>,
     pub(super) allocs_total: Option<Allocations>,
     pub(super) peak_live_bytes: u64,
@@ -47,6 +51,8 @@ pub(super) struct Sum<'a> {
     pub(super) tokens: u64,
     pub(super) threads: u64,
     members: Vec<&'a Scope>,
+    /// The places of those in the profile.
+    pub(super) places: Vec<usize>,
 }
 
 /// A path of the tree, its indices made one.
@@ -75,16 +81,20 @@ pub(super) struct Member {
     pub(super) calls: u64,
     /// The time of what it calls, by the number of the name.
     pub(super) steps: BTreeMap<usize, u64>,
+    /// The steps whose times are estimates.
+    pub(super) estimated_steps: BTreeSet<usize>,
+    pub(super) is_sampled: bool,
 }
 
 impl<'a> Tree<'a> {
     pub(super) fn new(profile: &'a Profile) -> Self {
         let interned = Interned::new(&profile.scopes);
         let nested = nested(&profile.scopes, &interned);
+        let estimated = self_estimated(&profile.scopes);
         Tree {
             profile,
-            names: by_name(&profile.scopes, &interned, &nested),
-            paths: without_indices(&profile.scopes, &interned),
+            names: by_name(&profile.scopes, &interned, &nested, &estimated),
+            paths: without_indices(&profile.scopes, &interned, &estimated),
             families: families(&profile.scopes, &interned, &nested),
             interned,
         }
@@ -124,7 +134,15 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// What the lab calls the scopes around a whole workload.
+const ROOTS_OF_LAB: [&str; 5] = ["standard", "deep", "enhanced", "memory", "lab"];
+
 impl<'a> Sum<'a> {
+    /// Whether it only stands around the work that the lab asked for: nothing can be gained in it.
+    pub(super) fn is_of_lab(&self) -> bool {
+        self.full.starts_with("lab::") && ROOTS_OF_LAB.contains(&end(self.full, 0))
+    }
+
     fn add(&mut self, scope: &'a Scope, is_nested: bool) {
         raise(&mut self.self_ns, scope.self_ns);
         raise(&mut self.in_calls_ns, scope.total_ns);
@@ -209,6 +227,8 @@ impl Member {
         for (name, ns) in &other.steps {
             raise(self.steps.entry(*name).or_default(), *ns);
         }
+        self.estimated_steps.extend(&other.estimated_steps);
+        self.is_sampled |= other.is_sampled;
         self
     }
 }
@@ -291,16 +311,31 @@ fn nested(scopes: &[Scope], interned: &Interned<'_>) -> Vec<bool> {
     nested
 }
 
-fn by_name<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool]) -> Vec<Sum<'a>> {
-    let mut sums: Vec<Sum<'a>> = interned.shown.iter().map(|name| Sum { name, ..Sum::default() }).collect();
+/// For each scope whether the time of its own code is an estimate: the calls were sampled, or those of a scope below it.
+fn self_estimated(scopes: &[Scope]) -> Vec<bool> {
+    let mut estimated: Vec<bool> = scopes.iter().map(|scope| scope.is_sampled).collect();
     for (at, scope) in scopes.iter().enumerate() {
-        sums[interned.of_scope[at]].add(scope, nested[at]);
+        if let Some(parent) = scope.parent.filter(|parent| *parent < at && scope.is_sampled) {
+            estimated[parent] = true;
+        }
+    }
+    estimated
+}
+
+fn by_name<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool], estimated: &[bool]) -> Vec<Sum<'a>> {
+    let names = interned.shown.iter().zip(&interned.names);
+    let mut sums: Vec<Sum<'a>> = names.map(|(name, full)| Sum { name, full, ..Sum::default() }).collect();
+    for (at, scope) in scopes.iter().enumerate() {
+        let sum = &mut sums[interned.of_scope[at]];
+        sum.add(scope, nested[at]);
+        sum.is_self_estimated |= estimated[at];
+        sum.places.push(at);
     }
     sums.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(b.name)));
     sums
 }
 
-fn without_indices<'a>(scopes: &'a [Scope], interned: &Interned<'a>) -> Vec<Path<'a>> {
+fn without_indices<'a>(scopes: &'a [Scope], interned: &Interned<'a>, estimated: &[bool]) -> Vec<Path<'a>> {
     let mut places: HashMap<(Option<usize>, usize), usize> = HashMap::new();
     let mut paths: Vec<Path<'a>> = Vec::new();
     let mut place_of: Vec<usize> = Vec::with_capacity(scopes.len());
@@ -309,13 +344,14 @@ fn without_indices<'a>(scopes: &'a [Scope], interned: &Interned<'a>) -> Vec<Path
         let number = interned.of_scope[at];
         let place = *places.entry((parent, number)).or_insert(paths.len());
         if place == paths.len() {
-            let sum = Sum { name: interned.shown[number], ..Sum::default() };
+            let sum = Sum { name: interned.shown[number], full: interned.names[number], ..Sum::default() };
             paths.push(Path { sum, parent, children: Vec::new() });
             if let Some(parent) = parent {
                 paths[parent].children.push(place);
             }
         }
         paths[place].sum.add(scope, false);
+        paths[place].sum.is_self_estimated |= estimated[at];
         place_of.push(place);
     }
     let totals: Vec<u64> = paths.iter().map(|path| path.sum.total_ns).collect();
@@ -335,6 +371,9 @@ fn families<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool]) -
             let members = &mut families[interned.of_scope[parent]].members;
             let member = members.entry(scopes[parent].index).or_default();
             raise(member.steps.entry(number).or_default(), scope.total_ns);
+            if scope.is_sampled {
+                member.estimated_steps.insert(number);
+            }
         }
         counts[at] = (scope.index.is_some() || scope.is_other_index) && !nested[at];
         if counts[at] {
@@ -344,6 +383,7 @@ fn families<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool]) -
             raise(&mut member.total_ns, scope.total_ns);
             raise(&mut member.self_ns, scope.self_ns);
             raise(&mut member.calls, scope.calls);
+            member.is_sampled |= scope.is_sampled;
         }
     }
     families.retain(|family| !family.members.is_empty());

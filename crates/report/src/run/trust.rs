@@ -40,13 +40,16 @@ fn own_cost(profile: &Profile, tree: &Tree<'_>) -> String {
         true => format!(", {} per allocation", short(cost.per_alloc_ns)),
         false => String::new(),
     };
+    let most = match cost.share_of_wall {
+        small @ 0.0..0.001 if small > 0.0 => "less than 0.1 %".to_owned(),
+        share => format!("at most {}", percent(share)),
+    };
     format!(
-        "{} per timed call, {} per counted one{alloc}: {} in all, on no thread more than {} of the wall time; taken out of \
-         the times above",
+        "{} per timed call, {} per counted one{alloc}: {} in all, {most} of the wall time of each thread; taken out of the \
+         times above",
         short(cost.per_scope_ns),
         short(cost.per_sampled_scope_ns),
-        short(cost.total_ns as f64),
-        percent(cost.share_of_wall)
+        short(cost.total_ns as f64)
     )
 }
 

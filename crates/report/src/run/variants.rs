@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use record::Row;
 
-use super::document::{Block, Section, Table};
+use super::document::{Block, Section, Table, quoted};
 use super::view::View;
 use crate::units::{fine_digits, mean_bytes, mean_count, seconds};
 
@@ -16,8 +16,8 @@ const METRICS: [(&str, Written); 4] =
     [("allocs", mean_count), ("alloc_bytes", mean_bytes), ("peak_live_bytes", mean_bytes), ("wall_s", seconds)];
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
-    let mut table =
-        Table::new(&["variant", "allocs", "ratio", "bytes", "ratio", "peak live", "ratio", "time", "ratio"]);
+    let headings = ["variant", "allocs", "ratio", "bytes", "ratio", "peak live", "ratio", "time", "ratio"];
+    let mut table = Table::new(&headings);
     for (group, variants) in groups(&view.run.rows) {
         table.row([group.to_owned()]);
         let first = values(view, variants[0]);
@@ -27,7 +27,47 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
         }
     }
     let explanation = "the same work in several ways, per call, medians; ratio: to the first way of each kind";
-    (!table.is_empty()).then(|| Section::new("SIDE BY SIDE", explanation).with(Block::Table(table)))
+    let section = || Section::new("SIDE BY SIDE", explanation).with(Block::Table(table)).with(Block::Facts(what(view)));
+    (!groups(&view.run.rows).is_empty()).then(section)
+}
+
+/// The two ways of one kind of work whose times lie furthest apart.
+pub(super) fn furthest_apart(view: &View<'_>) -> Option<String> {
+    let pairs = groups(&view.run.rows).into_iter().flat_map(|(_, rows)| {
+        let first = rows[0];
+        rows.into_iter().skip(1).map(move |row| (first, row))
+    });
+    let ratios = pairs.filter_map(|(first, row)| {
+        let time = |row: &Row| compare::quantile(&view.per_call(row, "wall_s"), 0.5).filter(|time| *time > 0.0);
+        Some((time(row)? / time(first)?, first, row))
+    });
+    let (ratio, first, row) = ratios.max_by(|a, b| a.0.ln().abs().total_cmp(&b.0.ln().abs()))?;
+    Some(format!("{} takes {} times as long as {}", quoted(&row.name), fine_digits(ratio), quoted(&first.name)))
+}
+
+/// What the ways are that the lab tries.
+const WAYS: [(&str, &str); 8] = [
+    ("fresh", "new memory for everything that is computed"),
+    ("pooled", "memory that was used before, taken from a pool"),
+    ("allocating", "the result in new memory"),
+    ("in_place", "the result in the memory of one of the operands"),
+    ("separate", "one step after the other, each over all values"),
+    ("fused", "all steps in one go over the values"),
+    ("recomputed", "keys and values of all tokens computed again for each token"),
+    ("kept", "keys and values of earlier tokens kept in a cache"),
+];
+
+/// What the work is, then what the ways are.
+fn what(view: &View<'_>) -> Vec<(String, String)> {
+    let groups = groups(&view.run.rows);
+    let work = groups.iter().map(|(name, variants)| ((*name).to_owned(), variants[0].what.clone()));
+    let is_tried = |way: &str| {
+        let mut rows =
+            groups.iter().flat_map(|(name, variants)| variants.iter().map(|row| &row.name[name.len() + 1..]));
+        rows.any(|row| row == way)
+    };
+    let ways = WAYS.iter().filter(|(way, _)| is_tried(way)).map(|(way, what)| ((*way).to_owned(), (*what).to_owned()));
+    work.chain(ways).filter(|(_, what)| !what.is_empty()).collect()
 }
 
 /// Names before the slash that have several behind it.

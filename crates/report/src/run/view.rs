@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::{Model, Phase, Row, Run, Sample};
 
 use super::limits::Bounds;
-use super::tree::Tree;
+use super::tree::{Sum, Tree};
 
 /// A run and what is computed from it once.
 pub(super) struct View<'a> {
@@ -16,6 +16,8 @@ pub(super) struct View<'a> {
     pub(super) tree: Option<Tree<'a>>,
     timed: HashMap<&'a str, Vec<&'a Sample>>,
     models: HashMap<&'a str, &'a Model>,
+    /// Of each scope the nearest row at it or above it, by name.
+    scope_rows: Vec<Option<&'a Row>>,
 }
 
 impl<'a> View<'a> {
@@ -26,7 +28,15 @@ impl<'a> View<'a> {
         }
         let tree = run.profile.as_ref().map(Tree::new);
         let models = run.models.iter().map(|model| (model.name.as_str(), model)).collect();
-        View { run, top, bounds: Bounds::of(run), tree, timed, models }
+        View { run, top, bounds: Bounds::of(run), tree, timed, models, scope_rows: scope_rows(run) }
+    }
+
+    /// The row of these scopes, of which all that matters for their limit is the same; nothing where it is not.
+    pub(super) fn row_of(&self, sum: &Sum<'_>) -> Option<&'a Row> {
+        let mut rows = sum.places.iter().map(|place| self.scope_rows.get(*place).copied().flatten());
+        let first = rows.next()??;
+        let kind = |row: &'a Row| (row.threads, &row.model);
+        rows.all(|row| row.is_some_and(|row| kind(row) == kind(first))).then_some(first)
     }
 
     /// The samples of a row that count.
@@ -72,6 +82,20 @@ impl<'a> View<'a> {
     pub(super) fn wall_ns(&self) -> u64 {
         self.run.profile.as_ref().map_or(0, |profile| profile.wall_ns)
     }
+}
+
+/// Rows that have a scope of their name say with how many threads it and all below it work.
+fn scope_rows(run: &Run) -> Vec<Option<&Row>> {
+    let known = run.rows.iter().filter(|row| row.threads.is_some());
+    let rows: HashMap<&str, &Row> = known.map(|row| (row.name.as_str(), row)).collect();
+    let scopes = run.profile.as_ref().map_or(&[][..], |profile| &profile.scopes);
+    let mut found: Vec<Option<&Row>> = Vec::with_capacity(scopes.len());
+    for (at, scope) in scopes.iter().enumerate() {
+        let own = scope.name.rsplit("::").next().and_then(|name| rows.get(name).copied());
+        let above = || scope.parent.filter(|parent| *parent < at).and_then(|parent| found[parent]);
+        found.push(own.or_else(above));
+    }
+    found
 }
 
 /// A duration with the interval that its true value lies in.

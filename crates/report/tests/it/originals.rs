@@ -180,3 +180,17 @@ fn loopos_has_its_columns() {
         assert!(numbers[..5].iter().all(|number| number.parse::<f64>().is_ok()) && numbers[5].ends_with('%'), "{row}");
     }
 }
+
+#[test]
+fn what_only_stands_around_the_work_is_no_method() {
+    let mut run = runs::standard();
+    let root = "lab::workload::standard::standard";
+    let specs: Vec<runs::Spec> =
+        vec![(root, None, None, 9_000_000, 1), ("lab::InferenceComplete", None, Some(0), 7_000_000, 1)];
+    run.profile = Some(runs::profile(runs::scopes(&specs), 0));
+    let (smallmind, loopos) = (run_smallmind(&run), run_loopos(&run));
+    let names: Vec<String> = standard(&smallmind).into_iter().map(|method| method.name).collect();
+    assert!(!names.is_empty() && names.iter().all(|name| name == "InferenceComplete"), "{names:?}");
+    assert!(loopos.contains("Total entries: 1\n") && !loopos.contains("\nstandard"), "{loopos}");
+    assert!(!smallmind.contains("| 0.000 | 0.00% |"), "what allocates nothing is no allocator:\n{smallmind}");
+}

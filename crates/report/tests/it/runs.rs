@@ -225,6 +225,7 @@ fn memory() -> Memory {
             part("scratch", 40 << 10, 0, false),
             part("gradients", 0, 0, false),
             part("optimiser", 0, 0, false),
+            MemoryPart { at_peak_bytes: None, ..part("other", 12 << 10, 0, false) },
         ],
         cache_per_token_formula: Some(8192.0),
         cache_per_token_measured: Some(8192.0),

@@ -26,16 +26,27 @@ pub(super) fn idle(view: &View<'_>) -> Option<Insight> {
     (share.is_finite() && share < IDLE).then_some(Insight { worth: (1.0 - share) / 2.0, sentence })
 }
 
+/// CPUs that other programs used, where that is enough to move figures.
+fn others(view: &View<'_>) -> Option<f64> {
+    view.run.environment.noise.as_ref()?.others_cpus.filter(|used| *used >= OTHERS)
+}
+
+/// The same as a half sentence.
+pub(in super::super) fn others_in_words(view: &View<'_>) -> Option<String> {
+    let cpus = u64::from(view.run.environment.machine.cpus.max(1));
+    others(view).map(|used| format!("other programs used {} of {}", digits(used), plural(cpus, "CPU")))
+}
+
 /// What others took from the machine meanwhile.
 pub(super) fn disturbed(view: &View<'_>) -> Option<Insight> {
     let noise = view.run.environment.noise.as_ref()?;
     let cpus = f64::from(view.run.environment.machine.cpus.max(1));
     let stolen = noise.steal_share.filter(|share| *share >= TAKEN);
-    let others = noise.others_cpus.filter(|used| *used >= OTHERS);
+    let others = others(view).unwrap_or(0.0);
     let mut parts = Vec::new();
     parts.extend(stolen.map(|share| format!("the hypervisor took {} of the CPU time", percent(share))));
-    parts.extend(others.map(|used| format!("other programs used {} of {}", digits(used), plural(cpus as u64, "CPU"))));
-    let worth = stolen.unwrap_or(0.0).max(others.unwrap_or(0.0) / cpus);
+    parts.extend(others_in_words(view));
+    let worth = stolen.unwrap_or(0.0).max(others / cpus);
     let sentence = format!("While it ran, {}: medians and intervals contain that.", parts.join(" and "));
     (!parts.is_empty()).then_some(Insight { worth, sentence })
 }

@@ -28,22 +28,35 @@ const RULES: &[Rule] = &[
     scopes::uneven_index,
     scopes::uneven_threads,
     scopes::own_cost,
-    tokens::decode_below_limit,
     tokens::prompt,
     tokens::slow_token,
     tokens::row_below_limit,
     tokens::cache_beside_formula,
     machine::idle,
-    machine::disturbed,
     machine::disk,
 ];
 
-pub(super) fn section(view: &View<'_>) -> Section {
-    let mut found: Vec<Insight> = RULES.iter().filter_map(|rule| rule(view)).collect();
+pub(super) use machine::others_in_words;
+
+/// What the short account says with the figures: how near decoding is to its limit, and what disturbed.
+const SAID_BEFORE: &[Rule] = &[tokens::decode_below_limit, machine::disturbed];
+
+/// What else there is to say, what concerns most first.
+pub(super) fn found(view: &View<'_>) -> Vec<String> {
+    sentences(RULES.iter().filter_map(|rule| rule(view)))
+}
+
+fn sentences(insights: impl Iterator<Item = Insight>) -> Vec<String> {
+    let mut found: Vec<Insight> = insights.collect();
     found.sort_by(|a, b| b.worth.total_cmp(&a.worth));
-    let sentences: Vec<String> = found.into_iter().take(MOST).map(|insight| insight.sentence).collect();
+    found.into_iter().map(|insight| insight.sentence).collect()
+}
+
+pub(super) fn section(view: &View<'_>) -> Section {
+    let mut sentences = sentences(SAID_BEFORE.iter().chain(RULES).filter_map(|rule| rule(view)));
+    sentences.truncate(MOST);
     let section =
-        Section::new("INSIGHTS", "what follows from the figures above, by arithmetic; what concerns most comes first");
+        Section::new("INSIGHTS", "what follows from the figures by arithmetic; what concerns most comes first");
     match sentences.is_empty() {
         true => section.with(Block::Text("Nothing stands out.".to_owned())),
         false => section.with(Block::List(sentences)),

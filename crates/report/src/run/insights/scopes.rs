@@ -48,7 +48,8 @@ fn name(sum: &Sum<'_>) -> String {
 /// The scope that spends most in its own code, where it declares no work that could be set beside a limit.
 pub(super) fn hottest(view: &View<'_>) -> Option<Insight> {
     let tree = view.tree.as_ref()?;
-    let sum = tree.names.iter().max_by_key(|sum| sum.self_ns).filter(|sum| view.scope_share(sum).is_none())?;
+    let own = tree.names.iter().filter(|sum| !sum.is_of_lab());
+    let sum = own.max_by_key(|sum| sum.self_ns).filter(|sum| view.scope_share(sum).is_none())?;
     let part = share(sum.self_ns, view.wall_ns())?;
     let sentence = match of_wall(view, sum.self_ns) {
         Some(part) => format!(

@@ -79,6 +79,12 @@ fn the_hottest_scope() {
     let expected =
         "`busy` spends 60 % of the wall time in its own code: twice as fast there, the run would be 30 % shorter.";
     says(scopes::hottest, &run(600_000_000), expected);
+    let mut of_lab = run(300_000_000);
+    let profile = of_lab.profile.as_mut().expect("it has one");
+    profile.scopes.push(scope("lab::workload::standard::standard", 650_000_000));
+    let expected =
+        "`busy` spends 30 % of the wall time in its own code: twice as fast there, the run would be 15 % shorter.";
+    says(scopes::hottest, &of_lab, expected);
     is_silent(scopes::hottest, &run(60_000_000));
 }
 

@@ -70,15 +70,19 @@ fn cell_name(name: &str) -> String {
 
 fn of_scopes(profile: &Profile) -> Methods {
     let tree = Tree::new(profile);
+    let of_lab: HashSet<&str> = tree.names.iter().filter(|sum| sum.is_of_lab()).map(|sum| sum.name).collect();
     let mut called_by: HashMap<&str, BTreeMap<usize, u64>> = HashMap::new();
     for (at, scope) in profile.scopes.iter().enumerate() {
         let Some(parent) = scope.parent.filter(|parent| *parent < at) else { continue };
+        if of_lab.contains(tree.name(tree.name_of(parent))) {
+            continue;
+        }
         let callers = called_by.entry(tree.name(tree.name_of(at))).or_default();
         raise(callers.entry(tree.name_of(parent)).or_default(), scope.calls);
     }
     let named = |(number, calls): (usize, u64)| (cell_name(tree.name(number)), calls);
     let ms = |ns: u64| ns as f64 / 1e6;
-    let methods = tree.names.iter().map(|sum| Method {
+    let methods = tree.names.iter().filter(|sum| !sum.is_of_lab()).map(|sum| Method {
         name: cell_name(sum.name),
         calls: sum.calls,
         total_ms: ms(sum.total_ns),

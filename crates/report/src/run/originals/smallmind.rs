@@ -110,6 +110,9 @@ fn allocators(text: &mut String, methods: &Methods) {
     text.push_str("|------|--------|------------------|-----------|-------|----------------|\n");
     let counted = methods.bytes.is_some();
     for (rank, method) in ranked(methods, if counted { 20 } else { 0 }, |method| method.bytes.unwrap_or(0)) {
+        if megabytes(method.bytes) < 0.000_5 {
+            break;
+        }
         let total = megabytes(method.bytes);
         let part = percentage(total, megabytes(methods.bytes));
         let mean = total * KIB / method.calls.max(1) as f64;
@@ -207,6 +210,9 @@ fn enhanced(run: &Run) -> String {
     let most = if methods.bytes.is_some() { 15 } else { 0 };
     for (rank, method) in ranked(&methods, most, |method| method.bytes.unwrap_or(0)) {
         let alloc = megabytes(method.bytes);
+        if alloc < 0.005 {
+            break;
+        }
         let mean = alloc * KIB / method.calls.max(1) as f64;
         let _ = writeln!(text, "| {rank} | `{}` | {alloc:.2} | {} | {mean:.2} |", method.name, count(method.calls));
     }

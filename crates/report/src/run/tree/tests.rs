@@ -46,6 +46,33 @@ fn indices_are_one_path_and_a_family() {
 }
 
 #[test]
+fn beside_estimated_parts_the_rest_is_an_estimate() {
+    let sampled = |name: &str, parent: usize| Scope { is_sampled: true, ..scope(name, Some(parent), 5, 5) };
+    let layer = Scope { index: Some(0), ..scope("layer", Some(0), 2, 12) };
+    let profile = profile(vec![scope("pass", None, 1, 13), layer, sampled("qkv", 1), scope("norm", Some(1), 5, 5)]);
+    let tree = Tree::new(&profile);
+    let marks = |name: &str| {
+        let sum = tree.names.iter().find(|sum| sum.name == name).expect("it is there");
+        (sum.is_sampled, sum.is_self_estimated)
+    };
+    assert_eq!(
+        ["pass", "layer", "qkv", "norm"].map(marks),
+        [(false, false), (false, true), (true, true), (false, false)]
+    );
+    let member = &tree.families[0].members[&Some(0)];
+    assert!(!member.is_sampled && member.estimated_steps.iter().eq([&tree.name_of(2)]));
+}
+
+#[test]
+fn scopes_around_a_workload_are_known() {
+    let names = ["lab::workload::standard::standard", "lab::workload::inference::Prefill", "mine::standard", "deep"];
+    let profile = profile(names.iter().map(|name| scope(name, None, 1, 1)).collect());
+    let of_lab: Vec<&str> =
+        Tree::new(&profile).names.iter().filter(|sum| sum.is_of_lab()).map(|sum| sum.full).collect();
+    assert_eq!(of_lab, names[..1]);
+}
+
+#[test]
 fn names_are_as_short_as_they_may_be() {
     let names = ["a::b::c", "a::d::c", "a::e", "<A as B>::f", "x::g", "g", ""];
     let profile = profile(names.iter().map(|name| scope(name, None, 1, 1)).collect());

@@ -1,0 +1,83 @@
+//! The gist of a run in a few lines, for whoever reads no further.
+
+use std::cmp::Reverse;
+
+use super::document::{Block, Section, WARNING, not_measured};
+use super::figures::{Group, groups};
+use super::insights;
+use super::profile::tilde;
+use super::view::{Timing, View};
+use crate::units::{count, plural, seconds, share, tokens_per_s, whole_percent};
+
+/// Models whose speed is named, scopes, and insights.
+const MODELS: usize = 2;
+const SCOPES: usize = 3;
+const INSIGHTS: usize = 2;
+/// More would not be short.
+const LINES: usize = 6;
+
+/// Nothing where there is nothing to say.
+pub(super) fn section(view: &View<'_>) -> Option<Section> {
+    let mut facts: Vec<(&str, String)> = warnings(view).into_iter().map(|warning| (WARNING, warning)).collect();
+    facts.extend(groups(view).iter().take(MODELS).filter_map(|group| Some(("speed", speed(view, group)?))));
+    facts.extend(command(view).map(|sentence| ("time", sentence)));
+    facts.extend(super::variants::furthest_apart(view).map(|sentence| ("apart", sentence)));
+    facts.extend(hottest(view).map(|sentence| ("hottest", sentence)));
+    let found = insights::found(view);
+    let room = LINES.saturating_sub(facts.len()).min(INSIGHTS);
+    facts.extend(found.into_iter().take(room).map(|sentence| ("insight", sentence)));
+    let facts: Vec<(String, String)> =
+        facts.into_iter().map(|(label, sentence)| (label.to_owned(), sentence)).collect();
+    (!facts.is_empty()).then(|| Section::new("IN SHORT", "").with(Block::Facts(facts)))
+}
+
+/// What moved the figures, or the limits that they are measured by.
+fn warnings(view: &View<'_>) -> Vec<String> {
+    let others = insights::others_in_words(view).map(|others| format!("{others}: figures are disturbed"));
+    let limits = view.run.environment.limits.as_ref().and_then(super::limits::doubt);
+    [others, limits].into_iter().flatten().collect()
+}
+
+fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
+    let first = group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, "ttft_s")));
+    let (first, decode) = (compare::quantile(&first, 0.5), group.decode(view));
+    if first.is_none() && decode.is_none() {
+        return None;
+    }
+    let first = first.map_or_else(not_measured, seconds);
+    let decode = decode.map_or_else(not_measured, |speed| {
+        let limit = speed.share().zip(speed.roof.as_ref());
+        let limit = limit.map(|(share, roof)| format!(", {} of the limit ({})", whole_percent(share), roof.cell()));
+        tokens_per_s(speed.median) + &limit.unwrap_or_default()
+    });
+    let is_alone = view.run.models.len() <= 1;
+    let name = group.model.filter(|_| !is_alone).map(|model| format!("{}: ", super::document::quoted(&model.name)));
+    Some(format!("{}first token after {first}, then {decode}", name.unwrap_or_default()))
+}
+
+/// How long a program took that was run as it is.
+fn command(view: &View<'_>) -> Option<String> {
+    let row = view.run.rows.first().filter(|_| view.run.workload.name == "command")?;
+    let time = Timing::of(&view.per_call(row, "wall_s"))?;
+    Some(match time.samples {
+        1 => format!("{}, measured once", seconds(time.median)),
+        times => format!("{} in the median of {}", seconds(time.median), plural(times as u64, "run")),
+    })
+}
+
+/// The scopes that spend most in their own code.
+fn hottest(view: &View<'_>) -> Option<String> {
+    let tree = view.tree.as_ref()?;
+    let mut by_self: Vec<_> = tree.names.iter().filter(|sum| !sum.is_of_lab() && sum.self_ns > 0).collect();
+    by_self.sort_by_key(|sum| Reverse(sum.self_ns));
+    let named = by_self.iter().take(SCOPES).filter_map(|sum| {
+        let part = whole_percent(share(sum.self_ns, view.wall_ns())?);
+        Some(format!("{} {}", super::document::quoted(sum.name), tilde(sum.is_self_estimated, part)))
+    });
+    let named: Vec<String> = named.collect();
+    let threads = match tree.thread_count() {
+        0 | 1 => String::new(),
+        several => format!(", summed over {} threads", count(several)),
+    };
+    (!named.is_empty()).then(|| format!("{} of the wall time, in their own code{threads}", named.join(", ")))
+}
