@@ -46,7 +46,8 @@ fn own_cost(profile: &Profile, tree: &Tree<'_>) -> String {
     };
     format!(
         "{} per timed call, {} per counted one{alloc}: {} in all, {most} of the wall time of each thread; taken out of the \
-         times above",
+         times above. Reckoned from calls in a loop: among other work, when the caches hold other things, a call costs two to four \
+         times that",
         short(cost.per_scope_ns),
         short(cost.per_sampled_scope_ns),
         short(cost.total_ns as f64)

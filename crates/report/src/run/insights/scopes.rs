@@ -85,7 +85,7 @@ pub(super) fn outside(view: &View<'_>) -> Option<Insight> {
 /// The scope with the most allocations, where it makes some in every call.
 pub(super) fn allocating(view: &View<'_>) -> Option<Insight> {
     let tree = view.tree.as_ref()?;
-    let often = tree.names.iter().filter(|sum| sum.calls >= ENOUGH_CALLS);
+    let often = tree.names.iter().filter(|sum| sum.calls >= ENOUGH_CALLS && !sum.is_of_lab());
     let (sum, own) = often.filter_map(|sum| Some((sum, sum.allocs?))).max_by_key(|(_, own)| own.allocs)?;
     let per_call = own.allocs as f64 / sum.calls as f64;
     let cost = own.allocs as f64 * tree.profile.own_cost.per_alloc_ns;
