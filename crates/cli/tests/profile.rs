@@ -202,7 +202,11 @@ fn a_timeline_is_kept_where_one_is_asked_for() {
     let without = run("standard --repeat 1 --warmup 0 --tokens 3");
     assert!(without.profile.unwrap().timeline.is_empty());
     let with = run("standard --repeat 1 --warmup 0 --tokens 3 --trace");
-    assert!(!with.profile.unwrap().timeline.is_empty());
+    let profile = with.profile.unwrap();
+    assert_eq!(profile.own_cost.budget, None, "a timeline has every call");
+    let (events, calls): (u64, u64) =
+        (profile.timeline[0].scopes.len() as u64, profile.scopes.iter().map(|scope| scope.calls).sum());
+    assert_eq!(events, calls);
 }
 
 #[test]

@@ -13,7 +13,7 @@ const MOST_RUNS: usize = 1_000_000_000;
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     about = "The runs that are kept: list, show, tag, remove",
-    after_help = "RUN is an id, four or more of its first digits, @latest, @previous, a tag, or a file.\n\n\
+    after_help = "RUN is an id, four or more of its first digits, @latest, @previous, a tag; `show` takes a file too.\n\n\
         Examples:\n  \
           hotloop history --workload deep --since 2026-03-01\n  \
           hotloop history tag @latest baseline\n  \

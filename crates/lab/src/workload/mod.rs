@@ -97,9 +97,11 @@ pub(crate) fn run(
     }
 }
 
-/// Everything is timed that takes long enough, the rest is counted and sampled; see `hotloop::Config::budget`.
+/// Everything is timed that takes long enough, the rest is counted and sampled; see `hotloop::Config::budget`. A timeline has gaps where
+/// calls are only counted: who wants one gets all.
 fn profiler(timeline: Option<usize>) -> hotloop::Config {
-    hotloop::Config::new().timeline(timeline)
+    let usual = hotloop::Config::new();
+    if timeline.is_some() { usual.timeline(timeline).budget(None) } else { usual }
 }
 
 /// From here on, and from nothing.
