@@ -1,7 +1,5 @@
 //! The lab from outside.
 #![allow(clippy::print_stdout, reason = "tests may print: it is shown only when they fail")]
 
-#[cfg(all(unix, not(miri)))]
-mod command;
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 mod independent;

@@ -1,4 +1,7 @@
 //! Commands of all kinds: with the library in them and without, that fail, that are killed, that are not there.
+//!
+//! A binary of its own: children inherit the peak of their parent's memory, and other tests take a lot of it.
+#![cfg(all(unix, not(miri)))]
 
 use std::path::{Path, PathBuf};
 use std::process;
@@ -207,7 +210,14 @@ fn a_program_that_always_ends_alike_is_repeated() {
 fn an_interruption_ends_the_repeats() {
     let repeats = Repeats { timed: 100, warmup: 0 };
     let measured = command(&["true"]).repeat(repeats, &Asked::default(), &mut Until(2)).expect("it runs");
-    assert_eq!((measured.samples.len(), measured.interrupted), (2, true));
+    // The second may have been ended by it.
+    assert_eq!((measured.samples.len(), measured.interrupted), (1, true));
+    let measured = command(&["true"]).repeat(repeats, &Asked::default(), &mut Until(1)).expect("it runs");
+    assert_eq!(
+        (measured.samples.len(), measured.interrupted),
+        (1, true),
+        "one alone may be a server, which ends only so"
+    );
 }
 
 fn settings() -> Settings {
