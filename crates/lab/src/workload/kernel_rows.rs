@@ -69,7 +69,7 @@ macro_rules! sizes {
 }
 
 /// Numbers from −1 to 1 that look like any.
-fn numbers(count: usize) -> Vec<f32> {
+pub(super) fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7919 + 13) % 2003) as f32 / 1001.5 - 1.0).collect()
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kernels::{Kernels, LayerNorm, Matrix, MatrixMut, Product};
 use record::{Phase, Row};
 
+use super::kernel_rows::numbers;
 use super::tokens::{self, Generated};
 use super::{Arithmetic, Outcome, Task, inference, model_of, model_rows, start_profiler, take_profile};
 use crate::course::Course;
@@ -116,10 +117,6 @@ fn measure(mut pair: [Variant<'_>; 2], course: &mut Course<'_>, time: Duration) 
             Ok(taken.into())
         },
     )
-}
-
-fn numbers(count: usize) -> Vec<f32> {
-    (0..count).map(|i| ((i * 7919 + 13) % 2003) as f32 / 1001.5 - 1.0).collect()
 }
 
 /// C = A·B of these shapes, with one factor or the other turned.
