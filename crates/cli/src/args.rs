@@ -3,6 +3,7 @@
 mod export;
 mod generate;
 mod history;
+mod model;
 mod profile;
 mod quantize;
 mod report;
@@ -18,6 +19,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 pub use export::{Export, What as ExportWhat};
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
+pub use model::Named;
 pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;

@@ -17,5 +17,6 @@ pub use course::{Effort, Watch};
 pub use doctor::{Options, Step, examine};
 pub use generator::{Generator, Models, Outline, Room, Use, Which};
 pub use identity::blake3_of;
+pub use meter::peak_rss;
 pub use run::{Settings, run};
 pub use workload::{Arithmetic, Task, Workload};

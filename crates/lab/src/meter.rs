@@ -5,6 +5,7 @@ use std::time::Instant;
 use record::{Better, Metric, ProcessUse};
 
 use crate::course::{Taken, WALL, bookkeeping};
+use crate::machine::{Files, System};
 
 /// Metrics of samples: name, definition, unit, whether it is exact.
 const METRICS: &[(&str, &str, &str, bool)] = &[
@@ -125,7 +126,7 @@ pub(crate) fn process(wall_s: f64) -> ProcessUse {
         wall_s,
         user_s: Some(seconds(usage.user_time())),
         system_s: Some(seconds(usage.system_time())),
-        peak_rss_bytes: peak_since_forgotten().or_else(|| count(usage.max_rss()).map(|rss| rss * unit)),
+        peak_rss_bytes: peak_rss().or_else(|| count(usage.max_rss()).map(|rss| rss * unit)),
         minor_faults: count(usage.minor_page_faults()),
         major_faults: count(usage.major_page_faults()),
         voluntary_switches: count(usage.voluntary_context_switches()),
@@ -146,10 +147,26 @@ pub(crate) fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The most memory since then.
-#[cfg(unix)]
-fn peak_since_forgotten() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+/// The most memory that this process had, since it began or since that was forgotten.
+#[must_use]
+pub fn peak_rss() -> Option<u64> {
+    peak_of(&System.read("/proc/self/status")?)
+}
+
+/// `VmHWM:     5120 kB`
+fn peak_of(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_are_read() {
+        assert_eq!(peak_of("Name:\tx\nVmPeak:\t 9 kB\nVmHWM:\t    5120 kB\nVmRSS:\t 1 kB\n"), Some(5_242_880));
+        assert_eq!(peak_of("Name:\tx\n"), None);
+        assert_eq!(peak_of("VmHWM:\t5120\n"), None);
+    }
 }

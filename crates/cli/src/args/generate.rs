@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{MAX_THREADS, whole_number};
+use super::{MAX_THREADS, Named, whole_number};
 
 /// What to generate, and how.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -21,16 +21,8 @@ use super::{MAX_THREADS, whole_number};
         Environment:\n  HOTLOOP_ISA=NAME   compute with these instructions: scalar, avx2, avx512, neon"
 )]
 pub struct Generate {
-    /// The file.
-    #[arg(long, value_name = "FILE", conflicts_with = "synthetic", help = "the model: GGUF, safetensors or llama2.c")]
-    pub model: Option<PathBuf>,
-    /// Random weights.
-    #[arg(
-        long,
-        value_name = "SIZES",
-        help = "random weights: small, medium, or sizes such as d=768,layers=12,type=q4_0"
-    )]
-    pub synthetic: Option<String>,
+    #[command(flatten)]
+    pub named: Named,
     /// The text to go on from.
     #[arg(
         long,

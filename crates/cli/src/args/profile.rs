@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{MAX_THREADS, generate, whole_number};
+use super::{MAX_THREADS, Named, generate, whole_number};
 
 /// What to profile, and how.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -40,16 +40,8 @@ pub struct Profile {
 /// All but the workload.
 #[derive(Debug, Clone, PartialEq, Args)]
 pub struct What {
-    /// The file.
-    #[arg(long, value_name = "FILE", conflicts_with = "synthetic", help = "the model: GGUF, safetensors or llama2.c")]
-    pub model: Option<PathBuf>,
-    /// Random weights.
-    #[arg(
-        long,
-        value_name = "SIZES",
-        help = "random weights: small, medium, or sizes such as d=768,layers=12,type=q4_0"
-    )]
-    pub synthetic: Option<String>,
+    #[command(flatten)]
+    pub named: Named,
     /// The text to go on from.
     #[arg(
         long,

@@ -55,3 +55,6 @@ pub fn tool() -> record::Tool {
 
 /// The figure of work that is counted in bytes.
 pub const PERCENT: &str = "{percent:>3} %";
+
+/// Calls of each thread that a timeline keeps.
+pub const TIMELINE: usize = 1 << 16;

@@ -10,12 +10,9 @@ use lab::machine::Chosen;
 use lab::{Arithmetic, Effort, Settings, Task, Watch, Workload};
 use record::Run;
 
-use super::{PERCENT, Refusal, generate, interrupt, progress, shown, tool};
-use crate::args::{Profile, What};
-use crate::subject::{EngineModels, Named, Ways, this_program};
-
-/// Calls of each thread that a timeline keeps.
-const TIMELINE: usize = 1 << 16;
+use super::{PERCENT, Refusal, TIMELINE, generate, interrupt, progress, shown, tool};
+use crate::args::{Named, Profile, What};
+use crate::subject::{EngineModels, Ways, this_program};
 
 /// What is printed, and what has to be said besides.
 pub struct Printed {
@@ -53,8 +50,8 @@ fn check(options: &Profile) -> Result<(), Refusal> {
     let named = |yes: bool, option: &'static str| yes.then_some(option);
     let ignored = match workload {
         Workload::Standard | Workload::Deep => None,
-        Workload::Enhanced => named(what.model.is_some(), "--model")
-            .or(named(what.synthetic.is_some(), "--synthetic"))
+        Workload::Enhanced => named(what.named.model.is_some(), "--model")
+            .or(named(what.named.synthetic.is_some(), "--synthetic"))
             .or(named(what.prompt.is_some(), "--prompt"))
             .or(named(what.prompt_file.is_some(), "--prompt-file")),
         Workload::Memory => {
@@ -81,8 +78,7 @@ fn measure(options: &Profile) -> Result<Run, Refusal> {
     let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
     let machine = &what.machine;
     let compute = if machine.naive { Compute::naive(machine.threads) } else { Compute::new(machine.threads)? };
-    let named = Named { model: what.model.clone(), synthetic: what.synthetic.clone() };
-    let models = EngineModels { compute: &compute, named, ways: ways(what) };
+    let models = EngineModels { compute: &compute, named: what.named.clone(), ways: ways(what) };
     let settings = Settings {
         task: task(options, prompt, models.named.is_some()),
         effort: effort(options),

@@ -10,11 +10,9 @@ use lab::Step;
 use lab::command::{Asked, CannotRun, Command, Repeats, Settings, Watch, Why, measure, terminate};
 use lab::machine::Chosen;
 
-use super::{Refusal, interrupt, progress, shown, tool};
+use super::{Refusal, TIMELINE, interrupt, progress, shown, tool};
 use crate::args;
 
-/// Calls of each thread that a timeline keeps.
-const TIMELINE: usize = 1 << 16;
 /// What shells have for a program that is there and cannot be executed, and for one that is not there.
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;

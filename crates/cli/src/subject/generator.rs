@@ -4,7 +4,8 @@ use engine::{CacheType, Compute, Encode, LoadOptions, Sampler, Sampling, State, 
 use lab::{Generator, Models, Outline, Room, Use, Which};
 use record::{Memory, MemoryPart};
 
-use super::{Named, Subject};
+use super::Subject;
+use crate::args::Named;
 
 /// How the engine is to compute.
 #[derive(Debug, Clone)]

@@ -3,11 +3,11 @@
 mod build;
 mod generator;
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use engine::{Compute, Config, LoadOptions, Model, Synthetic, SyntheticSource, TensorSource, Tokenizer};
 
+use crate::args::Named;
 use crate::commands::Refusal;
 
 pub use build::this_program;
@@ -15,13 +15,6 @@ pub use generator::{EngineModels, Ways};
 
 /// The model of whoever names none.
 const BUNDLED: &str = "small";
-
-/// What somebody asked for: a file, random weights, or nothing.
-#[derive(Debug, Clone, Default)]
-pub struct Named {
-    pub model: Option<PathBuf>,
-    pub synthetic: Option<String>,
-}
 
 impl Named {
     /// Whether a model was named at all.
@@ -53,11 +46,7 @@ impl Named {
     /// What it is, and its tokens, without its weights.
     pub fn outline(&self) -> Result<(Config, Tokenizer), Refusal> {
         let source = self.open()?;
-        let named = |error: engine::Error| match source.file() {
-            Some(file) => error.in_file(file),
-            None => error,
-        };
-        let config = Config::read(&*source).map_err(named)?;
+        let config = Config::read(&*source).map_err(|error| in_file(&*source, error))?;
         let tokenizer = tokenizer(&*source, config.vocab)?;
         Ok((config, tokenizer))
     }
@@ -133,12 +122,16 @@ fn tokenizer(source: &dyn TensorSource, vocab: usize) -> Result<Tokenizer, Refus
     if source.metadata().get("tokenizer.ggml.model").is_none() {
         return Ok(Tokenizer::bytes(vocab));
     }
-    let named = |error: engine::Error| match source.file() {
+    let tokenizer = Tokenizer::from_metadata(source.metadata()).map_err(|error| in_file(source, error))?;
+    Ok(tokenizer)
+}
+
+/// The error with the name of the file, where there is one.
+fn in_file(source: &dyn TensorSource, error: engine::Error) -> engine::Error {
+    match source.file() {
         Some(file) => error.in_file(file),
         None => error,
-    };
-    let tokenizer = Tokenizer::from_metadata(source.metadata()).map_err(named)?;
-    Ok(tokenizer)
+    }
 }
 
 /// How most of the weights are written, and how many there are.

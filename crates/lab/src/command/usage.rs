@@ -11,12 +11,14 @@ use std::time::Instant;
 use record::ProcessUse;
 use wait4::Wait4;
 
-use crate::machine::{Files, System};
+use crate::peak_rss;
 
 /// Runs a command to its end: its id, its figures, and what has to be known of them.
 pub(super) fn measure(command: &mut Command, started: impl FnOnce(u32)) -> io::Result<(u32, ProcessUse, Vec<String>)> {
     let before = Counters::of_children();
-    let own_peak = own_peak();
+    // Where a child begins. That of `getrusage` would not do: it begins with the peak of our own parent, which our children do
+    // not inherit.
+    let own_peak = peak_rss();
     let start = Instant::now();
     let child = command.spawn()?;
     let process = child.id();
@@ -89,18 +91,6 @@ impl Counters {
     }
 }
 
-/// The peak of this process, where a child begins with it. That of `getrusage` would not do: it begins with the peak of our
-/// own parent, which our children do not inherit.
-fn own_peak() -> Option<u64> {
-    peak_of(&System.read("/proc/self/status")?)
-}
-
-/// `VmHWM:     5120 kB`
-fn peak_of(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-}
-
 /// Asks a process to end.
 #[cfg(unix)]
 pub fn terminate(process: u32) {
@@ -123,16 +113,4 @@ fn signal(status: ExitStatus) -> Option<i32> {
 #[cfg(not(unix))]
 fn signal(_: ExitStatus) -> Option<i32> {
     None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn peaks_are_read() {
-        assert_eq!(peak_of("Name:\tx\nVmPeak:\t 9 kB\nVmHWM:\t    5120 kB\nVmRSS:\t 1 kB\n"), Some(5_242_880));
-        assert_eq!(peak_of("Name:\tx\n"), None);
-        assert_eq!(peak_of("VmHWM:\t5120\n"), None);
-    }
 }

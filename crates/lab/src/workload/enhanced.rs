@@ -80,12 +80,12 @@ pub(super) fn run(
     }
     outcome.correctness = Generated::together(&generated);
     outcome.tokens = Some(tokens);
-    outcome.profile = Some(profile(task, models, &mut families)?);
+    let profile = profile(task, models, &mut families)?;
     for (memory, subject) in outcome.memory.iter_mut().zip(&SUBJECTS) {
-        let generator = models.create(subject.which, Use::usual(PROMPT + tokens))?;
         let scopes = [subject.part("Creation"), subject.part("Inference")];
-        *memory = model_rows::memory(&*generator, outcome.profile.as_ref(), [&scopes[0], &scopes[1]]);
+        *memory = model_rows::memory(std::mem::take(memory), &profile, [&scopes[0], &scopes[1]]);
     }
+    outcome.profile = Some(profile);
     Ok(outcome)
 }
 

@@ -85,7 +85,7 @@ fn profile(
         (inference::standard)(&mut *generator, prompt, tokens).map(|_| generator)
     })();
     let profile = take_profile()?;
-    let memory = model_rows::memory(&*worked?, Some(&profile), ["ModelCreation", "InferenceComplete"]);
+    let memory = model_rows::memory(worked?.memory(), &profile, ["ModelCreation", "InferenceComplete"]);
     Ok((profile, memory))
 }
 

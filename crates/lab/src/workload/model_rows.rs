@@ -162,9 +162,7 @@ fn work_below(profile: &Profile, name: &str) -> Option<[Option<f64>; 2]> {
 
 /// The memory of a model, with what the profiler saw: what else was kept, and what was live at the most, while it was made or while it
 /// worked.
-pub(super) fn memory(generator: &dyn Generator, profile: Option<&Profile>, scopes: [&str; 2]) -> Memory {
-    let mut memory = generator.memory();
-    let Some(profile) = profile else { return memory };
+pub(super) fn memory(mut memory: Memory, profile: &Profile, scopes: [&str; 2]) -> Memory {
     let peak = |name: &str| {
         let of = profile.scopes.iter().filter(|scope| scope.name.rsplit("::").next() == Some(name));
         of.filter(|scope| scope.allocs_total.is_some()).map(|scope| (scope.peak_live_bytes, kept(scope))).next()

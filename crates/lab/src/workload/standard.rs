@@ -81,7 +81,7 @@ impl Worked<'_> {
         let model = self.generator.describe();
         model_rows::declare_work(course, &profile, &model, ["Prefill", "GenerateToken"]);
         Ok(Outcome {
-            memory: vec![model_rows::memory(&*self.generator, Some(&profile), self.scopes)],
+            memory: vec![model_rows::memory(self.generator.memory(), &profile, self.scopes)],
             models: vec![model],
             correctness: self.generated.correctness(),
             prompt_blake3: Some(tokens::hash(&self.prompt)),

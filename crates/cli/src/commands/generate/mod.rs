@@ -15,7 +15,7 @@ use record::{
 
 use super::{PERCENT, Refusal, interrupt, progress, tool};
 use crate::args::Generate;
-use crate::subject::{Named, Subject};
+use crate::subject::Subject;
 use output::Output;
 use sequences::Sequences;
 
@@ -23,8 +23,7 @@ use sequences::Sequences;
 pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusal> {
     let text = prompt::text(options)?;
     let compute = compute(options)?;
-    let named = Named { model: options.model.clone(), synthetic: options.synthetic.clone() };
-    let subject = load(options, &named, &compute)?;
+    let subject = load(options, &compute)?;
     let prompt = prompt::tokens(options, &subject.tokenizer, &text)?;
     let mut batch = batch(options, &subject, &compute, prompt.len())?;
     let mut sequences = Sequences::new(options, &subject.tokenizer, &prompt);
@@ -43,7 +42,7 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusa
 }
 
 /// Reads the model, and shows how far it is.
-fn load(options: &Generate, named: &Named, compute: &Compute) -> Result<Subject, Refusal> {
+fn load(options: &Generate, compute: &Compute) -> Result<Subject, Refusal> {
     let machine = &options.machine;
     let bar = progress(PERCENT, "reading weights");
     let mut show = |done: usize, total: usize| {
@@ -51,7 +50,7 @@ fn load(options: &Generate, named: &Named, compute: &Compute) -> Result<Subject,
         bar.set_position(done as u64);
     };
     let load = LoadOptions { in_place: machine.in_place, exact: machine.exact, progress: Some(&mut show) };
-    let subject = Subject::load(named, compute, load);
+    let subject = Subject::load(&options.named, compute, load);
     bar.finish_and_clear();
     subject
 }
@@ -174,7 +173,7 @@ fn document(
             cache_per_token: state.cache_bytes_per_token() as u64,
             scratch: (memory.activations + memory.scratch) as u64,
             positions: memory.positions as u64,
-            peak_rss: peak_rss(),
+            peak_rss: lab::peak_rss(),
         },
     }
 }
@@ -195,11 +194,4 @@ fn describe(subject: &Subject) -> GeneratingModel {
 /// The number that is written as the f32 is: 0.8, not what its bits are in f64.
 fn as_typed(number: f32) -> f64 {
     number.to_string().parse().unwrap_or_else(|_| f64::from(number))
-}
-
-/// The most that this process had in memory.
-fn peak_rss() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }
