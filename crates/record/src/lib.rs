@@ -5,6 +5,7 @@
 
 mod counters;
 mod doctor;
+mod duel;
 mod generation;
 mod history;
 mod limits;
@@ -12,9 +13,14 @@ mod machine;
 mod noise;
 mod quantisation;
 mod run;
+mod verdict;
 
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
+pub use duel::{
+    Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, Finding, GateMetric, LaunchProfile, Part, PathTime,
+    Seconds, Waterfall,
+};
 pub use generation::{
     GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory,
     GenerationSettings, GenerationSpeed,
@@ -32,6 +38,8 @@ pub use run::{
     MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, RUN_SCHEMA, RUN_VERSION, Row, Run,
     RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Workload,
 };
+
+pub use verdict::{Change, Judgement, Verdict};
 
 /// The fields that every document begins with.
 #[derive(serde::Deserialize)]

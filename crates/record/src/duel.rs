@@ -1,0 +1,241 @@
+//! A duel: two or more sides, measured in turns, and what came out.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Environment, Judgement, Metric, Model, Sample, Subject, Tool, Verdict, Workload};
+
+/// What kind of document it is.
+pub const DUEL_SCHEMA: &str = "hotloop-duel";
+/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+pub const DUEL_VERSION: u32 = 1;
+
+/// Sides that were measured in turns. Raw samples are kept, so that it can be judged again.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Duel {
+    /// [`DUEL_SCHEMA`].
+    pub schema: String,
+    /// [`DUEL_VERSION`] of the program that wrote it.
+    pub version: u32,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// When it began, by RFC 3339 in UTC.
+    pub created: String,
+    /// A name for what is compared, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How it was measured.
+    pub design: Design,
+    /// The sides: the base first, behind it its placebo where there is one, then the candidates.
+    pub arms: Vec<Arm>,
+    /// Where that happened.
+    pub environment: Environment,
+    /// What the names of values in samples mean.
+    #[serde(default)]
+    pub metrics: BTreeMap<String, Metric>,
+    /// Every round of every arm, in the order of time.
+    #[serde(default)]
+    pub samples: Vec<Sample>,
+    /// Where the time went, in rounds of their own that are in no sample.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<LaunchProfile>,
+    /// What was found out, for each candidate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// All of it in one word.
+    pub verdict: Verdict,
+    /// Whether it was broken off, so that less was measured than asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
+    /// What has to be known to understand the figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// How sides were measured.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Design {
+    /// `quick`, `standard`, `thorough`.
+    pub mode: String,
+    /// Launches that were planned at most.
+    pub launches: u64,
+    /// Rounds of each launch.
+    pub rounds: u64,
+    /// Launches after which it was looked whether the verdict stands.
+    pub looks: Vec<u64>,
+    /// The chance of a false verdict that was allowed, for all that is judged together.
+    pub alpha: f64,
+    /// What the orders follow from.
+    pub seed: u64,
+    /// Repeats of the work in one round, the same for all arms.
+    pub calls: u64,
+    /// What a round was to take, in seconds.
+    pub round_s: f64,
+    /// Rounds of each process before those that count.
+    pub warmup: u64,
+    /// What is judged, declared beforehand, with the change that matters as a share.
+    pub gates: Vec<GateMetric>,
+    /// Whether this is the second measurement of what had regressed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirmation: bool,
+}
+
+/// A metric that the whole is judged by.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct GateMetric {
+    /// Its name.
+    pub metric: String,
+    /// The change that matters, as a share.
+    pub threshold: f64,
+}
+
+/// One side.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Arm {
+    /// `A`, `A'` for the placebo, `B`, `C` and so on; samples carry it.
+    pub name: String,
+    /// What it is, as it was asked for.
+    pub label: String,
+    /// The program.
+    pub subject: Subject,
+    /// The models it worked with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<Model>,
+    /// What it was asked to do.
+    pub workload: Workload,
+    /// A hash of what it put out, where that is told; every round put out the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Whether rounds differed in what they put out; absent where they do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_varies: Option<bool>,
+}
+
+/// Where the time of some rounds of one process went.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LaunchProfile {
+    /// The arm.
+    pub arm: String,
+    /// The launch.
+    pub launch: u64,
+    /// Rounds in it.
+    pub rounds: u64,
+    /// Their time by the clock, in nanoseconds.
+    pub wall_ns: u64,
+    /// Every path of the call tree, with names from the root on.
+    pub paths: Vec<PathTime>,
+}
+
+/// The time of one path of a call tree.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct PathTime {
+    /// The names from the root on.
+    pub path: Vec<String>,
+    /// How often.
+    pub calls: u64,
+    /// Time in it and not in what it called, of all threads.
+    pub self_ns: u64,
+}
+
+/// What was found out about one candidate.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Finding {
+    /// The candidate's arm.
+    pub arm: String,
+    /// All of it in one word: the worst of the gates, or `mixed`.
+    pub verdict: Verdict,
+    /// The same as a sentence.
+    pub sentence: String,
+    /// Why the two cannot be compared; empty where they can.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
+    /// Every metric, those that are judged first.
+    pub judgements: Vec<Judgement>,
+    /// Where the change comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Waterfall>,
+    /// What a second measurement said of what had regressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<bool>,
+}
+
+/// Something in which two sides differ, or that is not known of one.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Difference {
+    /// The field, such as `build profile`.
+    pub field: String,
+    /// What the base has; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// What the candidate has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<String>,
+}
+
+/// A change, part by part. The parts sum to the total.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Waterfall {
+    /// Time before, in seconds for each round.
+    pub base_s: f64,
+    /// Time after.
+    pub candidate_s: f64,
+    /// The difference.
+    pub total: Seconds,
+    /// The parts, the largest change first; what has no scope stands as a part too.
+    pub parts: Vec<Part>,
+}
+
+/// A difference of times, in seconds for each round.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Seconds {
+    /// The best guess.
+    pub estimate: f64,
+    /// Not below; absent where there are too few launches to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Nor above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+/// One part of a change.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// The names from the root on; empty for what has no scope.
+    pub path: Vec<String>,
+    /// Its own time before, without what it called; absent where it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_s: Option<f64>,
+    /// The same after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate_s: Option<f64>,
+    /// The difference.
+    pub change: Seconds,
+    /// Calls in each round, before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_calls: Option<f64>,
+    /// And after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate_calls: Option<f64>,
+}
+
+impl Duel {
+    /// As indented JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
+    }
+
+    /// Reads it from JSON.
+    ///
+    /// # Errors
+    /// What is wrong and where, if it is no duel or one of a later version.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        crate::check_version(text, DUEL_SCHEMA, DUEL_VERSION)?;
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+}
