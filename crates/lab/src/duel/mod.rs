@@ -5,7 +5,7 @@
 
 mod calibrate;
 mod confirm;
-mod judging;
+mod differences;
 mod order;
 mod profiles;
 mod settings;
@@ -16,12 +16,12 @@ pub mod worker;
 
 use std::collections::BTreeMap;
 
-use record::{Arm, Change, Metric, Profile};
+use record::{Arm, Change, Difference, Metric, Profile};
 use serde::{Deserialize, Serialize};
 
+pub use compare::rules::Mode;
 pub use confirm::{confirm, needs_confirmation};
-pub use judging::Outcome;
-pub use settings::{Mode, Settings};
+pub use settings::Settings;
 pub use sitting::{Judge, duel};
 
 /// The time of a round by the clock: what a round's length is told by.
@@ -42,6 +42,12 @@ pub trait Contestant {
     /// # Errors
     /// Why it cannot be started.
     fn launch(&mut self) -> Result<Box<dyn Launched>, String>;
+
+    /// In what it would have to be like the base and is not: then it is not measured. Two builds of one program by different
+    /// profiles say nothing about the program.
+    fn differences(&self, base: &Arm) -> Vec<Difference> {
+        differences::differences(base, &self.arm())
+    }
 
     /// What has to be known to understand its figures; asked behind the rounds.
     fn notes(&self) -> Vec<String> {

@@ -2,50 +2,10 @@
 
 use std::time::Duration;
 
+use compare::rules::{self, Mode};
 use record::{GateMetric, Tool};
 
 use crate::machine::Chosen;
-
-/// Launches after which it is looked whether the verdict stands; the last launch is one besides.
-const LOOKS: [u64; 3] = [3, 6, 10];
-/// The chance of a false verdict.
-const ALPHA: f64 = 0.05;
-/// Shorter rounds spread several times as much: the wall time of rounds of 4 ms by 70 %, of 80 ms by 18 %, on a busy machine.
-const ROUND: Duration = Duration::from_millis(250);
-
-/// How much is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// Two launches without a placebo: tells a direction at most.
-    Quick,
-    /// Six launches.
-    #[default]
-    Standard,
-    /// Ten launches with more rounds.
-    Thorough,
-}
-
-impl Mode {
-    /// As the record has it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Quick => "quick",
-            Mode::Standard => "standard",
-            Mode::Thorough => "thorough",
-        }
-    }
-
-    /// Launches, and rounds of each.
-    #[must_use]
-    pub fn size(self) -> (u64, u64) {
-        match self {
-            Mode::Quick => (2, 6),
-            Mode::Standard => (6, 8),
-            Mode::Thorough => (10, 12),
-        }
-    }
-}
 
 /// What to measure, and how.
 #[derive(Debug, Clone)]
@@ -80,16 +40,15 @@ impl Settings {
     /// As the mode has it, judged by these metrics.
     #[must_use]
     pub fn new(mode: Mode, gates: Vec<GateMetric>, chosen: Chosen, tool: Tool) -> Self {
-        let (launches, rounds) = mode.size();
         Settings {
             mode,
-            launches,
-            rounds,
-            round: ROUND,
+            launches: mode.launches,
+            rounds: mode.rounds,
+            round: Duration::from_secs_f64(rules::ROUND_S),
             calls: None,
             profiled_rounds: 1,
             seed: 0,
-            alpha: ALPHA,
+            alpha: rules::ALPHA,
             gates,
             name: None,
             chosen,
@@ -97,16 +56,11 @@ impl Settings {
         }
     }
 
-    /// Launches after which it is looked whether the verdict stands.
+    /// Launches after which it is looked whether the verdict stands; the last one always.
     #[must_use]
     pub fn looks(&self) -> Vec<u64> {
-        let before = LOOKS.into_iter().filter(|look| *look < self.launches);
+        let before = Mode::THOROUGH.looks.iter().copied().filter(|look| *look < self.launches);
         before.chain([self.launches]).collect()
-    }
-
-    /// Whether the base is there twice.
-    pub(super) fn has_placebo(&self) -> bool {
-        self.mode != Mode::Quick
     }
 }
 
@@ -118,7 +72,7 @@ mod tests {
     fn the_last_launch_is_always_looked_at() {
         let chosen = Chosen::from_environment().expect("kernels");
         let looks = |launches| {
-            let settings = Settings::new(Mode::Standard, Vec::new(), chosen, Tool::default());
+            let settings = Settings::new(Mode::STANDARD, Vec::new(), chosen, Tool::default());
             Settings { launches, ..settings }.looks()
         };
         assert_eq!(looks(2), [2]);

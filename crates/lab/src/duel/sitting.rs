@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use compare::Outcome;
 use record::{
-    Arm, Better, DUEL_SCHEMA, DUEL_VERSION, Design, Duel, ENVIRONMENT_METRICS, Environment, Metric, Phase, Sample,
-    Verdict,
+    Arm, Better, DUEL_SCHEMA, DUEL_VERSION, Design, Duel, ENVIRONMENT_METRICS, Environment, Finding, Metric, Phase,
+    Sample, Verdict,
 };
 
 use super::calibrate::{calibrate, timed};
-use super::judging::Outcome;
 use super::order::{Random, Schedule};
 use super::profiles::Paths;
 use super::{Contestant, Doing, INVOLUNTARY_SWITCHES, Launched, Progress, Reading, Settings, SoFar, Watch};
@@ -39,7 +39,7 @@ pub fn duel(
     watch: &mut dyn Watch,
 ) -> Result<Duel, String> {
     let sides = sides(contestants)?;
-    Sitting::new(settings, sides, watch, super::judging::judge).fight()
+    Sitting::new(settings, sides, watch, compare::judge).fight()
 }
 
 /// A contestant and the name of its arm.
@@ -85,12 +85,18 @@ pub(super) struct Sitting<'a> {
 
 impl<'a> Sitting<'a> {
     pub(super) fn new(settings: &'a Settings, sides: Vec<Side<'a>>, watch: &'a mut dyn Watch, judge: Judge) -> Self {
-        let placebo = settings.has_placebo().then_some(0);
+        let placebo = settings.mode.placebo.then_some(0);
         let arms: Vec<usize> = [0].into_iter().chain(placebo).chain(1..sides.len()).collect();
         let described = arms.iter().enumerate().map(|(at, side)| {
             let is_placebo = at > 0 && *side == 0;
             let name = if is_placebo { PLACEBO.to_owned() } else { sides[*side].name.clone() };
             Arm { name, ..sides[*side].contestant.arm() }
+        });
+        let base = sides[0].contestant.arm();
+        let told = sides.iter().skip(1).map(|side| Finding {
+            arm: side.name.clone(),
+            differences: side.contestant.differences(&base),
+            ..Finding::default()
         });
         let duel = Duel {
             schema: DUEL_SCHEMA.to_owned(),
@@ -100,6 +106,7 @@ impl<'a> Sitting<'a> {
             name: settings.name.clone(),
             design: design(settings),
             arms: described.collect(),
+            findings: told.collect(),
             ..Duel::default()
         };
         Sitting {
@@ -154,6 +161,9 @@ impl<'a> Sitting<'a> {
         self.calibrate()?;
         for launch in 0..self.settings.launches {
             self.launch(launch)?;
+            if self.is_refused() {
+                break;
+            }
             let look = self.duel.design.looks.iter().position(|look| *look == launch + 1);
             if look.is_some_and(|look| (self.judge)(&self.duel, look).is_decided()) {
                 break;
@@ -301,8 +311,18 @@ impl<'a> Sitting<'a> {
         let launched = self.duel.samples.iter().map(|sample| sample.launch + 1).max().unwrap_or(0);
         let looks = &self.duel.design.looks;
         let due = looks.iter().position(|look| *look >= launched).unwrap_or(looks.len().saturating_sub(1));
-        let Outcome { findings, verdict } = (self.judge)(&self.duel, due);
+        let Outcome { mut findings, verdict } = (self.judge)(&self.duel, due);
+        for finding in &mut findings {
+            finding.why = compare::waterfall(&self.duel, &finding.arm);
+        }
         (self.duel.findings, self.duel.verdict) = (findings, verdict);
+    }
+
+    /// Whether no candidate's speed will be judged, whatever else is measured: that is no matter of chance.
+    fn is_refused(&self) -> bool {
+        let outcome = (self.judge)(&self.duel, 0);
+        let is_refused = |finding: &Finding| matches!(finding.verdict, Verdict::WrongOutput | Verdict::Incomparable);
+        !outcome.findings.is_empty() && outcome.findings.iter().all(is_refused)
     }
 
     fn has_measured(&self) -> bool {
@@ -341,7 +361,7 @@ impl<'a> Sitting<'a> {
 
 fn design(settings: &Settings) -> Design {
     Design {
-        mode: settings.mode.name().to_owned(),
+        mode: settings.mode.name.to_owned(),
         launches: settings.launches,
         rounds: settings.rounds,
         looks: settings.looks(),

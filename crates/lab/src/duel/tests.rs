@@ -9,6 +9,8 @@ use record::{
     Arm, Change, Duel, Finding, GateMetric, Judgement, Metric, Phase, Profile, Scope, Subject, Tool, Verdict, Workload,
 };
 
+use compare::Outcome;
+
 use super::confirm::confirm_by;
 use super::sitting::{Judge, Sitting, sides};
 use super::*;
@@ -140,7 +142,7 @@ fn every_launch_has_fresh_processes_a_warm_up_and_all_rounds() {
     let events = Events::default();
     let mut looker = looker();
     let sides = vec![fake("a", 0.01, &events), fake("b", 0.02, &events)];
-    let duel = fought(&settings(Mode::Standard), sides, &mut looker, unresolved).expect("a duel");
+    let duel = fought(&settings(Mode::STANDARD), sides, &mut looker, unresolved).expect("a duel");
     assert_eq!(duel.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "A'", "B"]);
     assert_eq!((duel.design.calls, duel.design.looks.as_slice()), (28, [3, 6].as_slice()));
     let count = |phase, arm: &str| {
@@ -167,7 +169,7 @@ fn every_launch_has_fresh_processes_a_warm_up_and_all_rounds() {
 fn quick_has_no_placebo() {
     let events = Events::default();
     let sides = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
-    let duel = fought(&settings(Mode::Quick), sides, &mut looker(), unresolved).expect("a duel");
+    let duel = fought(&settings(Mode::QUICK), sides, &mut looker(), unresolved).expect("a duel");
     assert_eq!(duel.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "B", "C"]);
     assert_eq!(duel.samples.len(), 2 * (6 + 1) * 3);
 }
@@ -180,7 +182,7 @@ fn a_decided_verdict_ends_it_at_a_look() {
     }
     let events = Events::default();
     let sides = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
-    let duel = fought(&settings(Mode::Thorough), sides, &mut looker(), at_first_look).expect("a duel");
+    let duel = fought(&settings(Mode::THOROUGH), sides, &mut looker(), at_first_look).expect("a duel");
     assert_eq!(duel.samples.iter().map(|sample| sample.launch).max(), Some(2));
     assert_eq!((duel.verdict, duel.interrupted), (Verdict::Same, false));
 }
@@ -190,7 +192,7 @@ fn sides_that_cannot_be_compared_are_not_measured() {
     let events = Events::default();
     let sides = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
     let judge: Judge = |duel, _| outcome(duel, Verdict::Incomparable);
-    let duel = fought(&settings(Mode::Standard), sides, &mut looker(), judge).expect("a duel");
+    let duel = fought(&settings(Mode::STANDARD), sides, &mut looker(), judge).expect("a duel");
     assert_eq!((duel.verdict, duel.samples.len(), events.borrow().len()), (Verdict::Incomparable, 0, 0));
 }
 
@@ -199,10 +201,10 @@ fn what_was_measured_before_an_interruption_is_kept() {
     let events = Events::default();
     let fakes = || vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
     let mut early = Looker { stop_at: 1, ..looker() };
-    let error = fought(&settings(Mode::Standard), fakes(), &mut early, unresolved).unwrap_err();
+    let error = fought(&settings(Mode::STANDARD), fakes(), &mut early, unresolved).unwrap_err();
     assert!(error.contains("before anything was measured"), "{error}");
     let mut late = Looker { stop_at: 20, ..looker() };
-    let duel = fought(&settings(Mode::Standard), fakes(), &mut late, unresolved).expect("a duel");
+    let duel = fought(&settings(Mode::STANDARD), fakes(), &mut late, unresolved).expect("a duel");
     assert!(duel.interrupted && !duel.samples.is_empty());
 }
 
@@ -210,14 +212,14 @@ fn what_was_measured_before_an_interruption_is_kept() {
 fn a_failure_says_who_where_and_what() {
     let events = Events::default();
     let sides = vec![fake("a", 0.3, &events), Fake { fails_at: 4, ..fake("b", 0.3, &events) }];
-    let error = fought(&settings(Mode::Standard), sides, &mut looker(), unresolved).unwrap_err();
+    let error = fought(&settings(Mode::STANDARD), sides, &mut looker(), unresolved).unwrap_err();
     assert_eq!(error, "B (`b`) in launch 1, round 3: it fell over");
 }
 
 #[test]
 fn a_gate_that_nobody_measures_is_refused() {
     let events = Events::default();
-    let mut asked = settings(Mode::Standard);
+    let mut asked = settings(Mode::STANDARD);
     asked.gates[0].metric = "walls".to_owned();
     let error =
         fought(&asked, vec![fake("a", 0.3, &events), fake("b", 0.3, &events)], &mut looker(), unresolved).unwrap_err();
@@ -229,7 +231,7 @@ fn outputs_are_compared_round_by_round() {
     let events = Events::default();
     let steady = Fake { output: |_| Some("x".to_owned()), ..fake("a", 0.3, &events) };
     let moody = Fake { output: |round| Some((round / 5).to_string()), ..fake("b", 0.3, &events) };
-    let duel = fought(&settings(Mode::Quick), vec![steady, moody, fake("c", 0.3, &events)], &mut looker(), unresolved)
+    let duel = fought(&settings(Mode::QUICK), vec![steady, moody, fake("c", 0.3, &events)], &mut looker(), unresolved)
         .expect("a duel");
     let found: Vec<_> = duel.arms.iter().map(|arm| (arm.output.as_deref(), arm.output_varies)).collect();
     assert_eq!(found, [(Some("x"), Some(false)), (None, Some(true)), (None, None)]);
@@ -240,7 +242,7 @@ fn profiles_come_from_rounds_of_their_own_and_only_from_who_has_them() {
     let events = Events::default();
     let with = Fake { profiles: true, ..fake("a", 0.3, &events) };
     let duel =
-        fought(&settings(Mode::Quick), vec![with, fake("b", 0.3, &events)], &mut looker(), unresolved).expect("a duel");
+        fought(&settings(Mode::QUICK), vec![with, fake("b", 0.3, &events)], &mut looker(), unresolved).expect("a duel");
     let found: Vec<_> = duel.profiles.iter().map(|each| (each.arm.as_str(), each.launch, each.wall_ns)).collect();
     assert_eq!(found, [("A", 0, 300_000_000), ("A", 1, 300_000_000)]);
     assert_eq!(duel.profiles[0].paths[0].path, ["work"]);
@@ -252,7 +254,7 @@ fn profiles_come_from_rounds_of_their_own_and_only_from_who_has_them() {
 #[test]
 fn one_side_is_no_duel() {
     let events = Events::default();
-    assert!(fought(&settings(Mode::Quick), vec![fake("a", 0.3, &events)], &mut looker(), unresolved).is_err());
+    assert!(fought(&settings(Mode::QUICK), vec![fake("a", 0.3, &events)], &mut looker(), unresolved).is_err());
 }
 
 /// B regresses always, C only in the first measurement.
@@ -268,7 +270,7 @@ fn c_recovers(duel: &Duel, _: usize) -> Outcome {
 #[test]
 fn only_what_regresses_twice_is_believed() {
     let events = Events::default();
-    let settings = Settings { round: Duration::from_millis(1), ..settings(Mode::Standard) };
+    let settings = Settings { round: Duration::from_millis(1), ..settings(Mode::STANDARD) };
     let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
     let first = fought(&settings, fakes.clone(), &mut looker(), c_recovers).expect("a duel");
     assert!(needs_confirmation(&first));
@@ -276,7 +278,7 @@ fn only_what_regresses_twice_is_believed() {
     let both = confirm_by(first.clone(), (&settings, &mut contestants), &mut looker(), c_recovers).expect("a duel");
     let found: Vec<_> = both.findings.iter().map(|finding| (finding.verdict, finding.confirmed)).collect();
     assert_eq!(found, [(Verdict::Regressed, Some(true)), (Verdict::Unresolved, Some(false))]);
-    assert!(both.findings[1].sentence.contains("did not reproduce"), "{:?}", both.findings[1]);
+    assert!(both.findings[1].sentence.contains("did not come again"), "{:?}", both.findings[1]);
     assert_eq!(both.verdict, Verdict::Regressed);
     let second = both.confirmation.as_ref().expect("the second one");
     assert!(second.design.confirmation && second.design.seed != first.design.seed);
@@ -295,7 +297,7 @@ fn a_confirmation_measures_only_what_regressed() {
     };
     let events = Events::default();
     let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
-    let settings = settings(Mode::Standard);
+    let settings = settings(Mode::STANDARD);
     let first = fought(&settings, fakes.clone(), &mut looker(), only_c).expect("a duel");
     let both = confirm_by(first, (&settings, &mut boxed(fakes)), &mut looker(), only_c).expect("a duel");
     let second = both.confirmation.expect("the second one");
