@@ -4,4 +4,8 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 mod independent;
 #[cfg(all(unix, not(miri)))]
+mod programs;
+#[cfg(all(unix, not(miri)))]
+mod revisions;
+#[cfg(all(unix, not(miri)))]
 mod workers;
