@@ -1,6 +1,5 @@
 //! The crate through its public face.
 
-mod cells;
 mod judge;
 mod simulation;
 mod sitting;
