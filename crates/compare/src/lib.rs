@@ -1,6 +1,6 @@
 //! What samples say. Pure: slices and documents in, numbers and verdicts out; no file, clock or random source.
 
-mod geomean;
+mod cells;
 mod judge;
 mod quantiles;
 pub mod rules;
@@ -8,7 +8,7 @@ pub mod stats;
 mod tails;
 mod waterfall;
 
-pub use geomean::geomean;
+pub use cells::{confirm, geomean};
 pub use judge::{Outcome, judge, overall};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
 pub use stats::{Fit, fit};

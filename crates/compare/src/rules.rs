@@ -20,9 +20,6 @@ const LOOK_SHARES: [f64; 3] = [0.1, 0.3, 0.6];
 /// A placebo that differs by more than this share of what matters, and certainly differs, is a fault of the machine.
 pub const PLACEBO_SHARE: f64 = 0.5;
 
-/// Metrics whose names begin so tell of the machine during a round, not of the side: they are never judged.
-pub const ENVIRONMENT: &str = "env_";
-
 /// More launches than these are no advice.
 pub const MOST_LAUNCHES_ADVISED: u64 = 200;
 

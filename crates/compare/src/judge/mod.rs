@@ -80,7 +80,6 @@ impl<'a> Sides<'a> {
             metrics: timed
                 .flat_map(|sample| sample.values.keys().chain(sample.series.keys()))
                 .map(String::as_str)
-                .filter(|name| !name.starts_with(rules::ENVIRONMENT))
                 .collect(),
         }
     }

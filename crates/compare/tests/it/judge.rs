@@ -252,10 +252,8 @@ fn gates_share_the_chance_and_the_rest_decides_nothing() {
     sitting::add(&mut duel, "wall_s", &mut |_, _, _| (0.01 * chance.normal()).exp());
     sitting::add(&mut duel, "ttft_s", &mut |arm, _, _| worse(arm, (0.01 * chance.normal()).exp()));
     sitting::add(&mut duel, "token_s", &mut |arm, _, _| better(arm, (0.01 * chance.normal()).exp()));
-    sitting::add(&mut duel, "env_switches", &mut |arm, _, _| if arm == "B" { 9.0 } else { 1.0 });
     let outcome = check(&duel, Same);
     let judgements = &outcome.findings[0].judgements;
-    // What is told of the machine is not in the list.
     let names: Vec<&str> = judgements.iter().map(|judgement| judgement.metric.as_str()).collect();
     assert_eq!(names, ["cpu_s", "wall_s", "token_s", "ttft_s"], "gates first, then by name");
     assert_eq!(judgements[2].verdict, LeaningBetter, "{:?}", judgements[2]);

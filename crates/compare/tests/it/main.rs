@@ -1,5 +1,6 @@
 //! The crate through its public face.
 
+mod cells;
 mod judge;
 mod simulation;
 mod sitting;
