@@ -8,7 +8,7 @@ pub mod stats;
 mod tails;
 mod waterfall;
 
-pub use cells::{CommonMode, common_mode, confirm, geomean};
+pub use cells::{confirm, geomean};
 pub use judge::{Outcome, judge, overall};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
 pub use stats::{Fit, fit};
