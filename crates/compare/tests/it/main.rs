@@ -1,0 +1,3 @@
+//! What is said of samples and of runs, through the public interface.
+
+mod comparable;
