@@ -2,6 +2,8 @@
 
 mod comparable;
 mod quantiles;
+mod roofline;
 
 pub use comparable::{Side, comparable, same_subject};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
+pub use roofline::{Arithmetic, Bounds, Roof, Work, row_work};
