@@ -14,3 +14,10 @@ pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
 pub use stats::{Fit, fit};
 pub use tails::{Tail, tail};
 pub use waterfall::waterfall;
+mod comparable;
+mod roofline;
+mod runs;
+
+pub use comparable::{Side, comparable, same_subject};
+pub use roofline::{Arithmetic, Bounds, Roof, Work, row_work};
+pub use runs::{RunsSettings, Stored, runs, without_indices};

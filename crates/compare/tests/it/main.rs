@@ -1,7 +1,10 @@
 //! The crate through its public face.
 
 mod cells;
+mod comparable;
 mod judge;
+mod runs;
+mod scopes;
 mod simulation;
 mod sitting;
 mod vectors;
