@@ -106,7 +106,7 @@ pub struct ModelFigures {
     /// Which model is that, where it is not on the front.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beaten_by: Option<String>,
-    /// What it can be used for, by the rules of `compare::rules`.
+    /// What it can be used for, by the rules of `compare::models`.
     #[serde(default)]
     pub fit: Fitness,
 }
