@@ -100,11 +100,8 @@ impl<'a> Cell<'a> {
         self.prompt = self.prefill.and_then(|row| row.tokens).map(whole).or_else(|| parameter("prompt_tokens"));
         self.tokens = self.generation.and_then(|row| row.tokens).map(whole).or_else(|| parameter("tokens"));
         let generations = of(self.generation);
-        let values = |name: &str| {
-            let all = generations.iter().filter_map(|sample| sample.values.get(name).copied());
-            sorted(&all.filter(is_sound).collect::<Vec<_>>())
-        };
-        self.first_s = values("ttft_s");
+        let first = generations.iter().filter_map(|sample| sample.values.get("ttft_s").copied());
+        self.first_s = sorted(&first.filter(is_sound).collect::<Vec<_>>());
         let all = generations.iter().filter_map(|sample| sample.series.get("token_s")).flatten().copied();
         self.token_s = sorted(&all.filter(is_sound).collect::<Vec<_>>());
         let prompts = of(self.prefill).iter().filter_map(|sample| sample.values.get("wall_s").copied());

@@ -81,14 +81,12 @@ fn sizes(points: &[ScalingPoint]) -> usize {
 /// With the slope of what was measured, and of the least times.
 fn fitted(mut scaling: Scaling) -> Scaling {
     scaling.points.sort_by(|a, b| a.at.total_cmp(&b.at));
-    let logs = |of: &dyn Fn(&ScalingPoint) -> Option<f64>| {
-        let values: Option<Vec<f64>> = scaling.points.iter().map(|point| of(point).map(f64::ln)).collect();
-        values
-    };
-    let at = logs(&|point| Some(point.at)).unwrap_or_default();
-    let line = |values: Option<Vec<f64>>| fit(&at, &values?, CONFIDENCE);
-    let slope = line(logs(&|point| Some(point.seconds)));
-    let ideal = line(logs(&|point| point.ideal_s));
+    let points = &scaling.points;
+    let at: Vec<f64> = points.iter().map(|point| point.at.ln()).collect();
+    let times: Vec<f64> = points.iter().map(|point| point.seconds.ln()).collect();
+    let least: Option<Vec<f64>> = points.iter().map(|point| point.ideal_s.map(f64::ln)).collect();
+    let slope = fit(&at, &times, CONFIDENCE);
+    let ideal = least.and_then(|least| fit(&at, &least, CONFIDENCE));
     scaling.slope = slope.map(|found| Figure {
         value: found.slope,
         low: Some(found.interval.low),
