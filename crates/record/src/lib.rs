@@ -11,6 +11,7 @@ mod generation;
 mod history;
 mod limits;
 mod machine;
+mod models;
 mod noise;
 mod quantisation;
 mod run;
@@ -36,12 +37,16 @@ pub use machine::{
     Cache, CacheKind, Cgroup, Clock, CoreKind, Cpu, Frequency, HugePages, InstructionSets, Machine, NumaNode,
     ProfilerClock,
 };
+pub use models::{
+    Figure, Fitness, LimitShare, MODELS_SCHEMA, MODELS_VERSION, ModelFigures, ModelMemory, ModelQuality, Models,
+    Scaling, ScalingPoint, Speed, ThreadPoint, ThreadScaling, TokenTimes, Trade,
+};
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 pub use run::{
     Allocations, Better, Build, Correctness, Decoded, Environment, EnvironmentHead, Git, Losses, MachineHead, Memory,
-    MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, RUN_SCHEMA, RUN_VERSION, Row, Run,
-    RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Workload,
+    MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, Quality, RUN_SCHEMA, RUN_VERSION,
+    Row, Run, RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Workload,
 };
 
 pub use verdict::{Change, Judgement, Verdict};
