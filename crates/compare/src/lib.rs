@@ -1,6 +1,9 @@
 //! What samples say. Pure: slices and documents in, numbers and verdicts out; no file, clock or random source.
 
+mod budget;
 mod cells;
+mod drift;
+mod gate;
 mod judge;
 mod quantiles;
 pub mod rules;
@@ -8,7 +11,10 @@ pub mod stats;
 mod tails;
 mod waterfall;
 
+pub use budget::budget;
 pub use cells::{confirm, geomean};
+pub use drift::common_mode;
+pub use gate::gate;
 pub use judge::{Outcome, judge, overall};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
 pub use stats::{Fit, fit};

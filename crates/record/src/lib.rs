@@ -6,6 +6,7 @@
 mod counters;
 mod doctor;
 mod duel;
+mod gate;
 mod generation;
 mod history;
 mod limits;
@@ -20,6 +21,10 @@ pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 pub use duel::{
     Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric, LaunchProfile,
     Part, PathTime, Seconds, Waterfall,
+};
+pub use gate::{
+    About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, Reason,
+    Revision, Standing,
 };
 pub use generation::{
     GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory,
