@@ -5,16 +5,19 @@
 pub mod command;
 mod course;
 mod doctor;
+mod folder;
 mod generator;
 mod identity;
 mod limits;
 pub mod machine;
 mod meter;
 mod run;
+pub mod sequences;
 mod workload;
 
 pub use course::{Effort, Watch};
 pub use doctor::{Options, Step, examine};
+pub use folder::Folder;
 pub use generator::{Generator, Models, Outline, Room, Use, Which};
 pub use identity::blake3_of;
 pub use meter::peak_rss;

@@ -23,7 +23,7 @@ pub use repeat::{Measured, Repeats};
 pub use sitting::{Settings, Watch, measure};
 pub use usage::terminate;
 
-use snapshots::Folder;
+use snapshots::Snapshots;
 
 /// A command line.
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ impl Command {
     /// # Errors
     /// It cannot be started.
     pub fn run(&self, asked: &Asked, started: impl FnOnce(u32)) -> Result<Ended, CannotRun> {
-        let folder = Folder::new();
+        let folder = Snapshots::new();
         let mut command = process::Command::new(&self.program);
         command.args(&self.arguments);
         // Never the folder of who measures this process.
