@@ -5,6 +5,7 @@
 pub mod command;
 mod course;
 mod doctor;
+pub mod duel;
 mod folder;
 mod generator;
 mod identity;
