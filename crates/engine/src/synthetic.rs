@@ -67,8 +67,9 @@ impl Synthetic {
             Some(&"medium") => Some(Self::MEDIUM),
             _ => None,
         };
+        let sizes_from = usize::from(named.is_some());
         let mut sizes = named.map_or_else(Sizes::default, Sizes::of);
-        for part in parts.skip(usize::from(named.is_some())) {
+        for part in parts.skip(sizes_from) {
             let (key, value) = part.split_once('=').ok_or_else(|| {
                 Error::refused(format!("`{part}` is no size; write small, medium, or d=768,layers=12,… ({KEYS})"))
             })?;

@@ -10,21 +10,9 @@ use std::time::Instant;
 use record::{Better, Metric};
 
 use crate::course::{WALL, bookkeeping};
+use crate::duel::Reading;
 use crate::meter::{self, Allocated, counted, forget_peak, peak_rss, timed};
 use crate::workload::{profiler, take_profile, tokens_at_random};
-
-/// What one round put out.
-#[derive(Debug, Clone, Default)]
-pub struct Reading {
-    /// By the names of metrics.
-    pub values: BTreeMap<String, f64>,
-    /// Several values of one metric.
-    pub series: BTreeMap<String, Vec<f64>>,
-    /// A hash of what was put out.
-    pub output: Option<String>,
-    /// Where the time went, if that was asked for.
-    pub profile: Option<record::Profile>,
-}
 
 /// Rates of a round, whose more is better: name, definition.
 const RATES: [(&str, &str); 3] = [
