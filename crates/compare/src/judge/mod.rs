@@ -18,7 +18,6 @@ use record::{Arm, Better, Duel, ENVIRONMENT_METRICS, Finding, Judgement, Metric,
 use crate::rules::{self, Mode};
 use crate::stats::{benjamini_hochberg, bonferroni, holm};
 use measured::{Measured, measure};
-pub(crate) use sentence::signed;
 pub use word::overall;
 
 /// What a duel says.
