@@ -23,8 +23,8 @@ pub use comparison::{
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 pub use duel::{
-    Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, Finding, GateMetric, LaunchProfile, Part, PathTime,
-    Seconds, Waterfall,
+    Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric, LaunchProfile,
+    Part, PathTime, Seconds, Waterfall,
 };
 pub use generation::{
     GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory,

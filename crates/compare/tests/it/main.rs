@@ -1,5 +1,11 @@
-//! What is said of samples and of runs, through the public interface.
+//! The crate through its public face.
 
+mod cells;
 mod comparable;
+mod judge;
 mod runs;
 mod scopes;
+mod simulation;
+mod sitting;
+mod vectors;
+mod waterfall;

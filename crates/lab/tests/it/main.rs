@@ -3,3 +3,5 @@
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 mod independent;
+#[cfg(all(unix, not(miri)))]
+mod workers;
