@@ -105,10 +105,10 @@ pub(super) fn facts(comparison: &Comparison) -> Option<Section> {
 
 pub(super) fn settle(comparison: &Comparison) -> Section {
     let section = Section::new("WHAT WOULD SETTLE IT", "");
-    let how = "both sides measured in turns, in fresh processes, with the base against itself beside them";
+    let how = "both sides, measured in turns, in fresh processes, with the base against itself beside them";
     let sentence = match comparison.settle.as_slice() {
         [] => format!("A duel: {how}. `hotloop duel --help` shows what can be measured."),
-        words => format!("{how}: `{}`", shell::line(words)),
+        words => format!("`{}`: {how}.", shell::line(words)),
     };
     section.with(Block::Text(sentence))
 }

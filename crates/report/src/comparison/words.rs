@@ -62,9 +62,14 @@ pub(super) fn value(comparison: &Comparison, metric: &str, value: f64) -> String
     }
 }
 
+/// Whether nothing may be said of a metric.
+pub(super) fn is_withheld(judgement: &Judgement) -> bool {
+    matches!(judgement.verdict, Verdict::Incomparable | Verdict::WrongOutput)
+}
+
 /// The change of a metric, where the two can be compared.
 pub(super) fn change(judgement: &Judgement) -> String {
-    if judgement.verdict == Verdict::Incomparable {
+    if is_withheld(judgement) {
         return String::new();
     }
     let estimate = judgement.change.map(|change| change.estimate).or(judgement.estimate);
@@ -73,7 +78,7 @@ pub(super) fn change(judgement: &Judgement) -> String {
 
 /// Where the change lies.
 pub(super) fn interval(judgement: &Judgement) -> String {
-    let change = judgement.change.filter(|_| judgement.verdict != Verdict::Incomparable);
+    let change = judgement.change.filter(|_| !is_withheld(judgement));
     change.map_or_else(String::new, |change| {
         format!("{} to {}", signed_percent(change.low), signed_percent(change.high)).replacen(" %", "", 1)
     })
