@@ -15,7 +15,7 @@ mod run;
 mod workload;
 
 pub use course::{Effort, Watch};
-pub use doctor::{Options, Step, examine};
+pub use doctor::{Options, Step, examine, rfc3339};
 pub use generator::{Generator, Models, Outline, Room, Use, Which};
 pub use identity::blake3_of;
 pub use meter::peak_rss;

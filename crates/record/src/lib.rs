@@ -9,6 +9,7 @@ mod doctor;
 mod duel;
 mod generation;
 mod history;
+mod importing;
 mod limits;
 mod machine;
 mod noise;
@@ -31,6 +32,7 @@ pub use generation::{
     GenerationSettings, GenerationSpeed,
 };
 pub use history::{HISTORY_SCHEMA, HISTORY_VERSION, History, StoreFault, StoredRun};
+pub use importing::{IMPORTING_SCHEMA, IMPORTING_VERSION, ImportedFile, ImportedRun, Importing};
 pub use limits::{Compute, Level, Limits, Rate};
 pub use machine::{
     Cache, CacheKind, Cgroup, Clock, CoreKind, Cpu, Frequency, HugePages, InstructionSets, Machine, NumaNode,
@@ -39,9 +41,9 @@ pub use machine::{
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 pub use run::{
-    Allocations, Better, Build, Correctness, Decoded, Environment, EnvironmentHead, Git, Losses, MachineHead, Memory,
-    MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, RUN_SCHEMA, RUN_VERSION, Row, Run,
-    RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Workload,
+    Allocations, Better, Build, Correctness, Decoded, Environment, EnvironmentHead, Git, Imported, Losses, MachineHead,
+    Memory, MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, RUN_SCHEMA, RUN_VERSION, Row,
+    Run, RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Unread, Workload,
 };
 
 pub use verdict::{Change, Judgement, Verdict};
