@@ -4,6 +4,7 @@ mod export;
 mod generate;
 mod history;
 mod model;
+mod models;
 mod profile;
 mod quantize;
 mod report;
@@ -20,6 +21,7 @@ pub use export::{Export, What as ExportWhat};
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use model::Named;
+pub use models::{Layout as ModelsLayout, Models, Work as ModelsWork};
 pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;
@@ -44,6 +46,8 @@ pub enum Command {
     Generate(Box<Generate>),
     /// List the runs that are kept, or change that.
     History(Box<History>),
+    /// Show models beside each other.
+    Models(Box<Models>),
     /// Write a model in another format.
     Quantize(Quantize),
     /// Measure any program.
@@ -107,6 +111,7 @@ enum Sub {
     Profile(Box<Profile>),
     Report(Report),
     Generate(Box<Generate>),
+    Models(Box<Models>),
     Quantize(Quantize),
     Run(Box<Run>),
     History(Box<History>),
@@ -127,6 +132,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
+        Ok(Line { command: Some(Sub::Models(models)), .. }) => models.check().map(|()| Command::Models(models)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
         Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),

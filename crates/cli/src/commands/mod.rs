@@ -5,6 +5,7 @@ pub mod export;
 pub mod generate;
 pub mod history;
 pub mod interrupt;
+pub mod models;
 pub mod profile;
 pub mod quantize;
 pub mod report;
