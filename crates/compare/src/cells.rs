@@ -1,80 +1,9 @@
-//! Several comparisons side by side: what they have in common, their mean, and the second look at one of them.
+//! Several comparisons: the second look at one of them, and the mean of many.
 
 use record::{Change, Finding, Judgement, Verdict};
 
-use crate::judge::{overall, signed};
-use crate::{median, rules, stats};
-
-/// Comparisons that have nothing to do with each other, and moved alike.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CommonMode {
-    /// The metric.
-    pub metric: String,
-    /// Comparisons that moved the same way by a similar amount.
-    pub moved: usize,
-    /// Of so many.
-    pub of: usize,
-    /// The middle of their changes, as a share.
-    pub change: f64,
-}
-
-/// Metrics in which more than 80 % of unrelated comparisons moved the same way by a similar amount: that is the machine.
-#[must_use]
-pub fn common_mode(findings: &[&Finding]) -> Vec<CommonMode> {
-    let mut metrics: Vec<&str> = findings.iter().flat_map(|finding| gates(finding)).map(|gate| &*gate.metric).collect();
-    metrics.sort_unstable();
-    metrics.dedup();
-    metrics.into_iter().filter_map(|metric| drift(metric, findings)).collect()
-}
-
-fn drift(metric: &str, findings: &[&Finding]) -> Option<CommonMode> {
-    let changes: Vec<Change> = findings
-        .iter()
-        .flat_map(|finding| gates(finding))
-        .filter(|gate| gate.metric == metric)
-        .filter_map(|gate| gate.change)
-        // Exact values drift with no machine.
-        .filter(|change| change.low < change.high)
-        .collect();
-    let up = |change: &&Change| change.low > 0.0;
-    let down = |change: &&Change| change.high < 0.0;
-    let rising: Vec<f64> = changes.iter().filter(up).map(|change| change.estimate.ln_1p()).collect();
-    let falling: Vec<f64> = changes.iter().filter(down).map(|change| change.estimate.ln_1p()).collect();
-    let moved = if rising.len() >= falling.len() { rising } else { falling };
-    let middle = median(&moved)?;
-    let alike = moved.iter().filter(|change| (*change - middle).abs() <= middle.abs() * rules::DRIFT_SIMILAR).count();
-    let is_drift = changes.len() >= rules::DRIFT_CELLS && alike as f64 > rules::DRIFT_SHARE * changes.len() as f64;
-    is_drift.then(|| CommonMode { metric: metric.to_owned(), moved: alike, of: changes.len(), change: middle.exp_m1() })
-}
-
-impl CommonMode {
-    /// The same as a sentence.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let (moved, of, noun) = (self.moved, self.of, rules::noun(&self.metric));
-        format!(
-            "{moved} of {of} unrelated comparisons moved alike in {noun}, by about {}: the machine moved.",
-            signed(self.change)
-        )
-    }
-
-    /// Takes back what was said of this metric, and of the whole with it.
-    pub fn demote(&self, finding: &mut Finding) {
-        let is_moved = |gate: &&mut Judgement| {
-            gate.gate && gate.metric == self.metric && gate.change.is_some_and(|change| change.low < change.high)
-        };
-        for gate in finding.judgements.iter_mut().filter(is_moved) {
-            gate.verdict = Verdict::Unstable;
-            gate.sentence = self.sentence();
-        }
-        if !matches!(finding.verdict, Verdict::WrongOutput | Verdict::Incomparable) {
-            finding.verdict = overall(gates(finding).map(|gate| gate.verdict));
-            let deciding =
-                gates(finding).find(|gate| gate.verdict == finding.verdict).map(|gate| gate.sentence.clone());
-            finding.sentence = deciding.unwrap_or_else(|| self.sentence());
-        }
-    }
-}
+use crate::judge::overall;
+use crate::stats;
 
 fn gates(finding: &Finding) -> impl Iterator<Item = &Judgement> {
     finding.judgements.iter().filter(|judgement| judgement.gate)

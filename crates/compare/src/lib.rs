@@ -1,22 +1,25 @@
 //! What samples say. Pure: slices and documents in, numbers and verdicts out; no file, clock or random source.
 
 mod cells;
-mod comparable;
 mod judge;
 mod models;
 mod quantiles;
-mod roofline;
 pub mod rules;
 pub mod stats;
 mod tails;
 mod waterfall;
 
-pub use cells::{CommonMode, common_mode, confirm, geomean};
-pub use comparable::{Side, comparable, same_subject};
+pub use cells::{confirm, geomean};
 pub use judge::{Outcome, judge, overall};
 pub use models::{Observed, models};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
-pub use roofline::{Arithmetic, Bounds, Roof, Work, row_work};
 pub use stats::{Fit, fit};
 pub use tails::{Tail, tail};
 pub use waterfall::waterfall;
+mod comparable;
+mod roofline;
+mod runs;
+
+pub use comparable::{Side, comparable, same_subject};
+pub use roofline::{Arithmetic, Bounds, Roof, Work, row_work};
+pub use runs::{RunsSettings, Stored, runs, without_indices};

@@ -23,13 +23,6 @@ pub const PLACEBO_SHARE: f64 = 0.5;
 /// More launches than these are no advice.
 pub const MOST_LAUNCHES_ADVISED: u64 = 200;
 
-/// Cells that must move together, as a share of all of them, before it is called a drift.
-pub const DRIFT_SHARE: f64 = 0.8;
-/// Fewer cells can move together by chance.
-pub const DRIFT_CELLS: usize = 5;
-/// How far from the middle of all changes one may lie and still be similar, as a share of that middle.
-pub const DRIFT_SIMILAR: f64 = 0.5;
-
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mode {

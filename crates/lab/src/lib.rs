@@ -5,6 +5,7 @@
 pub mod command;
 mod course;
 mod doctor;
+pub mod duel;
 mod generator;
 mod identity;
 mod limits;

@@ -3,6 +3,7 @@
 //!
 //! What is not known is absent: never a zero, never a guess.
 
+mod comparison;
 mod counters;
 mod doctor;
 mod duel;
@@ -16,11 +17,15 @@ mod quantisation;
 mod run;
 mod verdict;
 
+pub use comparison::{
+    COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, KernelChange, ModelChange, ModelFigures, Presence,
+    RowChange, ScopeChange, ScopeFigures, Speed, Total, Totals,
+};
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 pub use duel::{
-    Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, Finding, GateMetric, LaunchProfile, Part, PathTime,
-    Seconds, Waterfall,
+    Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric, LaunchProfile,
+    Part, PathTime, Seconds, Waterfall,
 };
 pub use generation::{
     GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory,

@@ -13,12 +13,11 @@ mod word;
 
 use std::collections::BTreeSet;
 
-use record::{Arm, Better, Duel, Finding, Judgement, Metric, Phase, Verdict};
+use record::{Arm, Better, Duel, ENVIRONMENT_METRICS, Finding, Judgement, Metric, Phase, Verdict};
 
 use crate::rules::{self, Mode};
 use crate::stats::{benjamini_hochberg, bonferroni, holm};
 use measured::{Measured, measure};
-pub(crate) use sentence::signed;
 pub use word::overall;
 
 /// What a duel says.
@@ -81,6 +80,7 @@ impl<'a> Sides<'a> {
             metrics: timed
                 .flat_map(|sample| sample.values.keys().chain(sample.series.keys()))
                 .map(String::as_str)
+                .filter(|name| !name.starts_with(ENVIRONMENT_METRICS))
                 .collect(),
         }
     }

@@ -147,14 +147,14 @@ fn bounds(change: Change) -> String {
 }
 
 /// A share in percent, with as many digits as matter.
-pub(crate) fn percent(share: f64) -> String {
+fn percent(share: f64) -> String {
     let text = digits(share);
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text} %")
 }
 
 /// The same with its sign.
-pub(crate) fn signed(share: f64) -> String {
+fn signed(share: f64) -> String {
     let sign = if share < 0.0 { "−" } else { "+" };
     format!("{sign}{} %", digits(share.abs()))
 }

@@ -4,6 +4,8 @@ mod cells;
 mod comparable;
 mod judge;
 mod models;
+mod runs;
+mod scopes;
 mod simulation;
 mod sitting;
 mod vectors;

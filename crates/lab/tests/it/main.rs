@@ -4,3 +4,5 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 mod independent;
 mod side_by_side;
+#[cfg(all(unix, not(miri)))]
+mod workers;
