@@ -1,25 +1,24 @@
 //! What samples say. Pure: slices and documents in, numbers and verdicts out; no file, clock or random source.
 
 mod cells;
+mod comparable;
 mod judge;
 mod models;
 mod quantiles;
+mod roofline;
 pub mod rules;
+mod runs;
 pub mod stats;
 mod tails;
 mod waterfall;
 
 pub use cells::{confirm, geomean};
+pub use comparable::{Side, comparable, same_subject};
 pub use judge::{Outcome, judge, overall};
 pub use models::{Observed, models};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
+pub use roofline::{Arithmetic, Bounds, Roof, Work, row_work};
+pub use runs::{RunsSettings, Stored, runs, without_indices};
 pub use stats::{Fit, fit};
 pub use tails::{Tail, tail};
 pub use waterfall::waterfall;
-mod comparable;
-mod roofline;
-mod runs;
-
-pub use comparable::{Side, comparable, same_subject};
-pub use roofline::{Arithmetic, Bounds, Roof, Work, row_work};
-pub use runs::{RunsSettings, Stored, runs, without_indices};

@@ -1,5 +1,6 @@
 //! What was measured, as text for people. Pure: no file, clock or terminal is touched here.
 
+mod comparison;
 mod doctor;
 mod export;
 mod generation;
@@ -9,6 +10,10 @@ mod quantisation;
 mod run;
 mod units;
 
+pub use comparison::{
+    markdown as comparison_markdown, smallmind as comparison_smallmind, text as comparison_text,
+    verdict_line as comparison_verdict_line,
+};
 pub use doctor::text as doctor_text;
 pub use export::{Format as ExportFormat, export};
 pub use generation::text as generation_text;

@@ -81,6 +81,7 @@ pub fn runs(base: Stored<'_>, candidate: Stored<'_>, settings: &RunsSettings) ->
         models: models::models(&views[0], &views[1]),
         kernels: kernels::kernels(&rows, &scopes),
         settle: settle::settle(base.run, candidate.run),
+        metrics: rows::metrics(base.run, candidate.run),
         differences,
         rows,
         scopes,
