@@ -6,6 +6,7 @@ mod export;
 mod generation;
 mod history;
 mod layout;
+mod models;
 mod quantisation;
 mod run;
 mod units;
@@ -20,6 +21,7 @@ pub use generation::text as generation_text;
 pub use history::faults_text as history_faults_text;
 pub use history::stored_run_text;
 pub use history::text as history_text;
+pub use models::{markdown as models_markdown, smallmind as models_smallmind, text as models_text};
 pub use quantisation::text as quantisation_text;
 pub use run::{
     RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, text as run_text,
