@@ -5,6 +5,7 @@ mod generate;
 mod history;
 mod import;
 mod model;
+mod models;
 mod profile;
 mod quantize;
 mod report;
@@ -22,6 +23,7 @@ pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use import::Import;
 pub use model::Named;
+pub use models::{Layout as ModelsLayout, Models, Work as ModelsWork};
 pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;
@@ -48,6 +50,8 @@ pub enum Command {
     History(Box<History>),
     /// Read what other programs measured.
     Import(Import),
+    /// Show models beside each other.
+    Models(Box<Models>),
     /// Write a model in another format.
     Quantize(Quantize),
     /// Measure any program.
@@ -111,6 +115,7 @@ enum Sub {
     Profile(Box<Profile>),
     Report(Report),
     Generate(Box<Generate>),
+    Models(Box<Models>),
     Quantize(Quantize),
     Run(Box<Run>),
     History(Box<History>),
@@ -133,6 +138,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Import(import)), .. }) => Ok(Command::Import(import)),
+        Ok(Line { command: Some(Sub::Models(models)), .. }) => models.check().map(|()| Command::Models(models)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
         Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),

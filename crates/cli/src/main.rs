@@ -24,7 +24,8 @@ fn main() -> ExitCode {
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     match args::parse(&arguments) {
         Ok(Command::Text(text)) => write(&text),
-        Ok(Command::Profile(options)) => profile(&options),
+        Ok(Command::Profile(options)) => measured(commands::profile::run(&options)),
+        Ok(Command::Models(options)) => measured(commands::models::run(&options)),
         Ok(Command::Report(options)) => match commands::report::run(&options) {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
@@ -69,8 +70,8 @@ fn hint(arguments: &[String]) -> String {
 }
 
 /// What was measured is shown even where it cannot be kept, or where somebody ended it.
-fn profile(options: &args::Profile) -> ExitCode {
-    let printed = match commands::profile::run(options) {
+fn measured(printed: Result<commands::profile::Printed, commands::Refusal>) -> ExitCode {
+    let printed = match printed {
         Ok(printed) => printed,
         Err(refusal) => {
             let refused = refuse(&refusal.error, refusal.hint);

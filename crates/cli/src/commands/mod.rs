@@ -7,6 +7,7 @@ pub mod history;
 pub mod import;
 pub mod interrupt;
 pub mod load;
+pub mod models;
 pub mod profile;
 pub mod quantize;
 pub mod report;

@@ -4,7 +4,7 @@ mod head;
 mod rows;
 mod scopes;
 mod smallmind;
-mod words;
+pub(crate) mod words;
 
 use record::{Comparison, Verdict};
 
