@@ -1,7 +1,10 @@
 //! What samples say. Pure: slices and documents in, numbers and verdicts out; no file, clock or random source.
 
+mod budget;
 mod cells;
 mod comparable;
+mod drift;
+mod gate;
 mod judge;
 mod models;
 mod quantiles;
@@ -12,8 +15,11 @@ pub mod stats;
 mod tails;
 mod waterfall;
 
+pub use budget::budget;
 pub use cells::{confirm, geomean};
 pub use comparable::{Side, comparable, same_subject};
+pub use drift::common_mode;
+pub use gate::gate;
 pub use judge::{Outcome, judge, overall};
 pub use models::{Observed, fitness, models};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};

@@ -6,6 +6,7 @@ pub mod command;
 mod course;
 mod doctor;
 pub mod duel;
+pub mod gate;
 mod generator;
 mod identity;
 mod limits;

@@ -7,6 +7,7 @@ mod comparison;
 mod counters;
 mod doctor;
 mod duel;
+mod gate;
 mod generation;
 mod history;
 mod limits;
@@ -18,14 +19,18 @@ mod run;
 mod verdict;
 
 pub use comparison::{
-    COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, KernelChange, ModelChange, ModelFigures, Presence,
-    RowChange, ScopeChange, ScopeFigures, Speed, Total, Totals,
+    COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, KernelChange, ModelChange, Presence, RowChange,
+    ScopeChange, ScopeFigures, StoredModel, Total, Totals, WorkRate,
 };
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 pub use duel::{
     Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric, LaunchProfile,
     Part, PathTime, Seconds, Waterfall,
+};
+pub use gate::{
+    About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, Reason,
+    Revision, Standing,
 };
 pub use generation::{
     GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory,
