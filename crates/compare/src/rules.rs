@@ -23,6 +23,16 @@ pub const PLACEBO_SHARE: f64 = 0.5;
 /// More launches than these are no advice.
 pub const MOST_LAUNCHES_ADVISED: u64 = 200;
 
+/// More than this share of the cells has to move alike before it is called a drift.
+pub const DRIFT_SHARE: f64 = 0.8;
+/// With fewer cells, all of them moving alike is no surprise.
+pub const DRIFT_CELLS: usize = 5;
+/// How far from the middle of all changes one may lie and count as alike, as a factor.
+pub const DRIFT_ALIKE: f64 = 2.0;
+
+/// The chance of being wrong about a budget that is allowed, either way.
+pub const BUDGET_ALPHA: f64 = 0.05;
+
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mode {
@@ -86,6 +96,18 @@ pub fn threshold(name: &str, metric: &Metric) -> f64 {
         _ if name.contains("rss") => 0.02,
         // Below that users do not notice, and shared machines cannot tell.
         _ => 0.03,
+    }
+}
+
+/// Whether the values of a round are the sum of its calls; others are of one call, or the most of any.
+#[must_use]
+pub fn is_summed(name: &str, metric: &Metric) -> bool {
+    match name {
+        "wall_s" | "cpu_s" | "user_s" | "system_s" | "minor_faults" | "major_faults" | "voluntary_switches"
+        | "allocs" | "alloc_bytes" => true,
+        // Valgrind counts one call, the CPU all of them.
+        "instructions" => metric.definition.contains("all calls"),
+        _ => false,
     }
 }
 

@@ -24,7 +24,6 @@ pub(crate) struct Found {
 /// The beginning of a text, prepared for being recognised.
 pub(crate) struct Text<'a> {
     whole: &'a str,
-    /// The names of the fields that the beginning has, where it is JSON: `"name":`, wherever they stand.
     is_json: bool,
 }
 
@@ -33,8 +32,10 @@ const BEGINNING: usize = 1 << 16;
 
 impl<'a> Text<'a> {
     fn new(text: &'a str) -> Self {
-        let is_json = text.trim_start().starts_with(['{', '[']);
-        Text { whole: text, is_json }
+        // A line of a log may begin with `[INFO]`.
+        let start = text.trim_start();
+        let is_list = start.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with(['{', '[']));
+        Text { whole: text, is_json: is_list || start.starts_with('{') }
     }
 
     fn beginning(&self) -> &'a str {
@@ -51,6 +52,11 @@ impl<'a> Text<'a> {
     /// Whether a line is this heading, whatever stands before it.
     pub(crate) fn has_line(&self, wanted: &str) -> bool {
         !self.is_json && self.whole.lines().any(|line| line.trim() == wanted)
+    }
+
+    /// Whether this stands anywhere in it.
+    pub(crate) fn has_part(&self, wanted: &str) -> bool {
+        !self.is_json && self.whole.contains(wanted)
     }
 
     /// Whether a line has all these cells, in whatever order.
@@ -110,7 +116,7 @@ const FORMATS: &[Format] = &[
     Format {
         name: "loopos",
         what: "the report that LoopOS prints, also amid other lines of a log",
-        is_it: |text| text.has_line(loopos::HEADING),
+        is_it: |text| text.has_part(loopos::HEADING),
         read: loopos::read,
     },
     Format {

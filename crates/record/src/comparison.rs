@@ -145,10 +145,10 @@ pub struct RowChange {
     pub candidate_samples: u64,
     /// How fast it was before; absent where it declares no work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<Speed>,
+    pub base: Option<WorkRate>,
     /// And after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub candidate: Option<Speed>,
+    pub candidate: Option<WorkRate>,
     /// Every metric, for one call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judgements: Vec<Judgement>,
@@ -156,7 +156,7 @@ pub struct RowChange {
 
 /// What a call does in its time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Speed {
+pub struct WorkRate {
     /// The time of one call.
     pub call_s: f64,
     /// The rate.
@@ -234,15 +234,15 @@ pub struct ModelChange {
     pub name: String,
     /// Before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<ModelFigures>,
+    pub base: Option<StoredModel>,
     /// After.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub candidate: Option<ModelFigures>,
+    pub candidate: Option<StoredModel>,
 }
 
 /// What a model's speed and memory are told by; medians.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ModelFigures {
+pub struct StoredModel {
     /// How its largest matrices are written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
@@ -280,10 +280,10 @@ pub struct KernelChange {
     pub of: String,
     /// Before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<Speed>,
+    pub base: Option<WorkRate>,
     /// After.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub candidate: Option<Speed>,
+    pub candidate: Option<WorkRate>,
 }
 
 fn is_zero(number: &f64) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use record::{KernelChange, RowChange, ScopeChange, ScopeFigures, Speed};
+use record::{KernelChange, RowChange, ScopeChange, ScopeFigures, WorkRate};
 
 /// Rows without a model, then scopes by their names.
 pub(super) fn kernels(rows: &[RowChange], scopes: &[ScopeChange]) -> Vec<KernelChange> {
@@ -22,7 +22,7 @@ pub(super) fn kernels(rows: &[RowChange], scopes: &[ScopeChange]) -> Vec<KernelC
     kernels
 }
 
-fn is_work(speed: &Option<Speed>) -> bool {
+fn is_work(speed: &Option<WorkRate>) -> bool {
     speed.as_ref().is_some_and(|speed| speed.unit != "tok")
 }
 
@@ -54,11 +54,11 @@ fn of_scopes(scopes: &[ScopeChange]) -> Vec<KernelChange> {
     sums.into_iter().map(kernel).filter(|kernel| kernel.base.is_some() || kernel.candidate.is_some()).collect()
 }
 
-fn speed(sum: ScopeFigures) -> Option<Speed> {
-    (sum.total_s > 0.0 && sum.calls > 0.0).then(|| Speed {
+fn speed(sum: ScopeFigures) -> Option<WorkRate> {
+    (sum.total_s > 0.0 && sum.calls > 0.0).then(|| WorkRate {
         call_s: sum.total_s / sum.calls,
         per_second: sum.flops / sum.total_s,
         unit: "FLOP".to_owned(),
-        ..Speed::default()
+        ..WorkRate::default()
     })
 }

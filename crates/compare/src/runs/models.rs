@@ -1,6 +1,6 @@
 //! The models of both runs, by what their speed and memory are told by.
 
-use record::{ModelChange, ModelFigures, Row, Sample};
+use record::{ModelChange, Row, Sample, StoredModel};
 
 use super::rows::View;
 use crate::median;
@@ -25,7 +25,7 @@ pub(super) fn models(base: &View<'_>, candidate: &View<'_>) -> Vec<ModelChange> 
     names.into_iter().map(change).filter(|change| change.base.is_some() || change.candidate.is_some()).collect()
 }
 
-fn figures(view: &View<'_>, name: &str) -> Option<ModelFigures> {
+fn figures(view: &View<'_>, name: &str) -> Option<StoredModel> {
     let rows: Vec<&Row> = view.run.rows.iter().filter(|row| is_of(view, row, name)).collect();
     let model = view.run.models.iter().find(|model| model.name == name);
     if rows.is_empty() && model.is_none() {
@@ -39,7 +39,7 @@ fn figures(view: &View<'_>, name: &str) -> Option<ModelFigures> {
     let per_second = |row: Option<&Row>| row.and_then(|row| Some(row.tokens? / view.call_s(row)?));
     let of_generation = |metric: &str| median(&view.per_call(generation?, metric));
     let memory = view.run.memory.iter().find(|memory| memory.model == name);
-    Some(ModelFigures {
+    Some(StoredModel {
         format: model.map(|model| model.format.clone()).filter(|format| !format.is_empty()),
         samples: generation.map_or(0, |row| view.samples(&row.name).len() as u64),
         tokens_per_s: per_second(ends("decode")).or_else(|| per_second(generation)),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Judgement, Metric, Model, Phase, Presence, Row, RowChange, Run, Sample, Speed, Verdict};
+use record::{Judgement, Metric, Model, Phase, Presence, Row, RowChange, Run, Sample, Verdict, WorkRate};
 
 use super::judge::{Question, judged};
 use crate::{Bounds, median, row_work};
@@ -72,7 +72,7 @@ impl<'a> View<'a> {
     }
 
     /// What a call does in its time: tokens, or what limits it, or what is declared.
-    pub(super) fn speed(&self, row: &Row) -> Option<Speed> {
+    pub(super) fn speed(&self, row: &Row) -> Option<WorkRate> {
         let call_s = self.call_s(row)?;
         let is_int8 = row.limited_by.as_deref() == Some("int8");
         let flops = row.flops.map(|amount| (amount, if is_int8 { "OP" } else { "FLOP" }));
@@ -86,7 +86,7 @@ impl<'a> View<'a> {
         let threads = || self.run.workload.parameters.get("threads")?.parse().ok();
         let work = row_work(row, self.model(row), row.threads.or_else(threads));
         let roof = work.and_then(|work| self.bounds?.roof(&work));
-        Some(Speed {
+        Some(WorkRate {
             call_s,
             per_second: amount / call_s,
             unit: unit.to_owned(),

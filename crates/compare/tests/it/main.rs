@@ -3,6 +3,7 @@
 mod cells;
 mod comparable;
 mod judge;
+mod models;
 mod runs;
 mod scopes;
 mod simulation;

@@ -79,6 +79,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
 }
 
 fn read_part(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
+    let is_training = part.row == "training";
     lines.take(at);
     sizes(draft, lines, part, at);
     let calls = lines.value(at, part.calls).and_then(whole).filter(|calls| *calls > 0);
@@ -93,14 +94,14 @@ fn read_part(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
     let bytes = exact.and_then(mib_as_bytes).map(|bytes| bytes as f64);
     let mut values = vec![("wall_s".to_owned(), wall_s), ("alloc_bytes".to_owned(), bytes)];
     for (name, label) in [("gen0", "Gen0 Collections:"), ("gen1", "Gen1 Collections:"), ("gen2", "Gen2 Collections:")] {
-        if name != "gen0" && part.row == "training" {
+        if name != "gen0" && is_training {
             continue;
         }
         let collections = lines.value(at, label).and_then(whole).map(|count| count as f64);
         draft.metric(name, "collections of garbage of this generation during the sample", "count", Better::Lower);
         values.push((name.to_owned(), collections));
     }
-    if let Some(rate) = lines.value(at, "Throughput:").filter(|_| part.row == "training") {
+    if let Some(rate) = is_training.then(|| lines.value(at, "Throughput:")).flatten() {
         draft.metric("samples_per_s", "steps by the size of their batches, in a second", "1/s", Better::Higher);
         values.extend(rate.strip_suffix("samples/sec").and_then(decimal).map(|rate| value("samples_per_s", rate)));
     }
@@ -108,12 +109,7 @@ fn read_part(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
     if calls.is_none() {
         draft.note(format!("How many calls `{}` has is not told; it is taken for one.", part.row));
     }
-    draft.row(Row {
-        name: part.row.to_owned(),
-        what: part.what.to_owned(),
-        calls: calls_or_one,
-        ..Row::default()
-    });
+    draft.row(Row { name: part.row.to_owned(), what: part.what.to_owned(), calls: calls_or_one, ..Row::default() });
     draft.sample(part.row, 0, values);
 }
 
@@ -130,7 +126,8 @@ fn sizes(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
 /// The saving that it prints is of a formula.
 fn expected(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
     let expected = lines.value(at, part.expected);
-    lines.value(at, "Expected per iteration:").filter(|_| part.row != "training");
+    // The same for each iteration.
+    lines.value(at, "Expected per iteration:");
     let saving = lines.value(at, "Estimated reduction:");
     if let Some((expected, saving)) = expected.zip(saving) {
         draft.note(format!(

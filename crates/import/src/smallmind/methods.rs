@@ -106,6 +106,9 @@ fn model_of(mode: Mode, name: &str) -> Option<&'static str> {
 /// Adds rows, samples, models and the tree of these methods. `wall_ns`: how long all of it took, where that is told.
 pub(super) fn add(draft: &mut Draft, mut methods: Vec<Method>, told: &Callers, mode: Mode, wall_ns: Option<u64>) {
     draft.single_shot = true;
+    if mode == Mode::Enhanced {
+        draft.note("Allocations are told to 0.01 MiB: what comes out as 0 may be 5 KiB.");
+    }
     let callers = callers(&methods, told);
     let tokens = tokens(&methods);
     for method in &mut methods {
@@ -126,7 +129,7 @@ pub(super) fn add(draft: &mut Draft, mut methods: Vec<Method>, told: &Callers, m
         let bytes = ("alloc_bytes".to_owned(), method.alloc_bytes.map(|bytes| bytes as f64));
         draft.sample(&method.name, 0, [value("wall_s", seconds(method.total_ns)), bytes]);
     }
-    add_models(draft, mode);
+    add_models(draft);
     say_repeats(draft, &methods, mode);
     let mut tree = tree::build(&methods, &callers);
     say_divided(draft, &tree.profile.scopes);
@@ -220,7 +223,7 @@ fn say_divided(draft: &mut Draft, scopes: &[record::Scope]) {
 }
 
 /// Those that the rows name, with the sizes that they have in SmallMind's source.
-pub(super) fn add_models(draft: &mut Draft, _mode: Mode) {
+fn add_models(draft: &mut Draft) {
     let known = [model("Small", 470_528, [256, 64, 128, 2, 4]), model("Medium", 3_454_464, [512, 128, 256, 4, 8])];
     for model in known {
         if draft.run.rows.iter().any(|row| row.model.as_deref() == Some(&*model.name)) {

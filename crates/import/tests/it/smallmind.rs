@@ -72,7 +72,10 @@ fn enhanced() {
     assert!(large.is_sampled && large.total_ns / small.total_ns == 8);
     // Four multiplies in the scope: the original has a quarter of this.
     assert!((gflops(run, "MatMul_512x512") - 1.1853).abs() < 1e-4);
-    has_note(run, "0.30 GFLOP/s for `MatMul_512x512`, as if it held one multiply; with all 4 of them it is 1.19 GFLOP/s");
+    has_note(
+        run,
+        "0.30 GFLOP/s for `MatMul_512x512`, as if it held one multiply; with all 4 of them it is 1.19 GFLOP/s",
+    );
     has_note(run, "3125.27 ms in all");
     // Bytes by the table that has more digits.
     assert_eq!(values(run, "Model_Small_Inference", "alloc_bytes"), [19_927_347.0]);

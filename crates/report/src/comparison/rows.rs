@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::{Comparison, Judgement, KernelChange, ModelFigures, Presence, RowChange, Speed, Total, Verdict};
+use record::{Comparison, Judgement, KernelChange, Presence, RowChange, StoredModel, Total, Verdict, WorkRate};
 
 use super::is_comparable;
 use super::words::{both, change, changed, interval, is_withheld, signed_bytes, signed_seconds, speed, value, word};
@@ -58,7 +58,7 @@ fn nested(comparison: &Comparison) -> Option<String> {
 pub(super) fn models(comparison: &Comparison) -> Option<Section> {
     let mut table = Table::new(&["model", "figure", "before", "after", "change"]);
     table.columns[1].is_text = true;
-    type Figure = (&'static str, fn(&ModelFigures) -> Option<f64>, fn(f64) -> String);
+    type Figure = (&'static str, fn(&StoredModel) -> Option<f64>, fn(f64) -> String);
     let figures: [Figure; 8] = [
         ("generating", |model| model.tokens_per_s, tokens_per_s),
         ("time per token", |model| Some(1.0 / model.tokens_per_s?), seconds),
@@ -108,8 +108,9 @@ pub(super) fn kernels(comparison: &Comparison, top: usize) -> Option<Section> {
 
 fn kernel_cells(kernel: &KernelChange, comparable: bool) -> Vec<String> {
     let sides = [&kernel.base, &kernel.candidate];
-    let cell =
-        |side: &Option<Speed>, written: &dyn Fn(&Speed) -> String| side.as_ref().map_or_else(String::new, written);
+    let cell = |side: &Option<WorkRate>, written: &dyn Fn(&WorkRate) -> String| {
+        side.as_ref().map_or_else(String::new, written)
+    };
     let [old_call, new_call] = sides.map(|side| cell(side, &|speed| seconds(speed.call_s)));
     let [old, new] = sides.map(|side| cell(side, &speed));
     let pair = kernel.base.as_ref().zip(kernel.candidate.as_ref()).filter(|_| comparable);
@@ -117,7 +118,7 @@ fn kernel_cells(kernel: &KernelChange, comparable: bool) -> Vec<String> {
     vec![kernel.name.clone(), old_call, new_call, old, new, change, shares(sides)]
 }
 
-fn shares(sides: [&Option<Speed>; 2]) -> String {
+fn shares(sides: [&Option<WorkRate>; 2]) -> String {
     let [old, new] = sides.map(|side| side.as_ref().and_then(|speed| speed.share).map(whole_percent));
     match (old, new) {
         (Some(old), Some(new)) => both(&old, &new),
@@ -205,7 +206,7 @@ fn time_cells(comparison: &Comparison, row: &RowChange) -> Option<Vec<String>> {
     }
 }
 
-fn once(speed: &Option<Speed>) -> String {
+fn once(speed: &Option<WorkRate>) -> String {
     speed.as_ref().map_or_else(String::new, |speed| seconds(speed.call_s))
 }
 

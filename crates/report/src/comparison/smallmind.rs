@@ -166,7 +166,7 @@ fn models(text: &mut String, comparison: &Comparison) {
         let sides = [&model.base, &model.candidate];
         let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
         let [old, new] = sides.map(|side| cell(side.as_ref().and_then(|side| side.tokens_per_s)));
-        let memory = |side: &Option<record::ModelFigures>| Some(side.as_ref()?.alloc_bytes_per_token? / MIB);
+        let memory = |side: &Option<record::StoredModel>| Some(side.as_ref()?.alloc_bytes_per_token? / MIB);
         let [old_memory, new_memory] = sides.map(|side| cell(memory(side)));
         let _ = writeln!(text, "| {} | {old} | {new} | {old_memory} | {new_memory} |", model.name);
     }

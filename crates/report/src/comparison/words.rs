@@ -1,6 +1,6 @@
 //! Figures of two sides, as people write them.
 
-use record::{Comparison, Judgement, Speed, Verdict};
+use record::{Comparison, Judgement, Verdict, WorkRate};
 
 use crate::run::rows::between;
 use crate::units::{mean_bytes, mean_count, rate, seconds, tokens_per_s};
@@ -85,7 +85,7 @@ pub(super) fn interval(judgement: &Judgement) -> String {
 }
 
 /// A rate with its unit.
-pub(super) fn speed(speed: &Speed) -> String {
+pub(super) fn speed(speed: &WorkRate) -> String {
     match speed.unit.as_str() {
         "tok" => tokens_per_s(speed.per_second),
         unit => rate(speed.per_second, &format!("{unit}/s")),

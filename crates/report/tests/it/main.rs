@@ -2,6 +2,7 @@
 
 mod comparisons;
 mod export;
+mod gate;
 mod machine;
 mod originals;
 mod properties;
