@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+mod compare;
 mod export;
 mod generate;
 mod history;
@@ -18,6 +19,7 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
+pub use compare::Compare;
 pub use export::{Export, What as ExportWhat};
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
@@ -40,6 +42,8 @@ pub enum Command {
     Profile(Box<Profile>),
     /// Show a run.
     Report(Report),
+    /// Lay one run beside another.
+    Compare(Compare),
     /// Examine the machine.
     Doctor(Doctor),
     /// Write a run for other programs.
@@ -98,6 +102,7 @@ pub struct Doctor {
         hotloop profile --model FILE       profile a model\n  \
         hotloop history                    the runs that were kept\n  \
         hotloop report @latest             show the last one again\n  \
+        hotloop compare @previous @latest  lay it beside the one before\n  \
         hotloop export @latest --to chrome --out trace.json\n\n\
         `hotloop COMMAND --help` tells more, with examples.",
     args_conflicts_with_subcommands = true,
@@ -114,6 +119,7 @@ struct Line {
 enum Sub {
     Profile(Box<Profile>),
     Report(Report),
+    Compare(Compare),
     Generate(Box<Generate>),
     Models(Box<Models>),
     Quantize(Quantize),
@@ -133,6 +139,7 @@ const MAX_THREADS: usize = 4_096;
 pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
+        Ok(Line { command: Some(Sub::Compare(compare)), .. }) => Ok(Command::Compare(compare)),
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),

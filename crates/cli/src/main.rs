@@ -30,6 +30,7 @@ fn main() -> ExitCode {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Compare(options)) => compare(&options),
         Ok(Command::Doctor(options)) => match commands::doctor::run(&options) {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
@@ -115,6 +116,17 @@ fn run(options: &args::Run) -> ExitCode {
             let refused = refuse(&failure.refusal.error, failure.refusal.hint);
             failure.code.map_or(refused, ExitCode::from)
         }
+    }
+}
+
+/// Ends with a code for the verdict, so that a script can ask.
+fn compare(options: &args::Compare) -> ExitCode {
+    match commands::compare::run(options) {
+        Ok(compared) => {
+            let written = write(&compared.text);
+            if written == ExitCode::SUCCESS { ExitCode::from(compared.code) } else { written }
+        }
+        Err(refusal) => refuse(&refusal.error, refusal.hint),
     }
 }
 

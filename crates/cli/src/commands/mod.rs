@@ -1,5 +1,6 @@
 //! What each command does, from its options to the text that it prints.
 
+pub mod compare;
 pub mod doctor;
 pub mod export;
 pub mod generate;
