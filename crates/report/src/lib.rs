@@ -1,6 +1,7 @@
 //! What was measured, as text for people. Pure: no file, clock or terminal is touched here.
 
 mod doctor;
+mod duel;
 mod export;
 mod gate;
 mod generation;
@@ -11,6 +12,7 @@ mod run;
 mod units;
 
 pub use doctor::text as doctor_text;
+pub use duel::{markdown as duel_markdown, text as duel_text, verdict_line as duel_line};
 pub use export::{Format as ExportFormat, export};
 pub use gate::{
     annotations as gate_annotations, badge as gate_badge, comment as gate_comment, junit as gate_junit,
