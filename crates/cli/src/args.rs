@@ -3,6 +3,7 @@
 mod export;
 mod generate;
 mod history;
+mod import;
 mod model;
 mod profile;
 mod quantize;
@@ -19,6 +20,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 pub use export::{Export, What as ExportWhat};
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
+pub use import::Import;
 pub use model::Named;
 pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
@@ -44,6 +46,8 @@ pub enum Command {
     Generate(Box<Generate>),
     /// List the runs that are kept, or change that.
     History(Box<History>),
+    /// Read what other programs measured.
+    Import(Import),
     /// Write a model in another format.
     Quantize(Quantize),
     /// Measure any program.
@@ -110,6 +114,7 @@ enum Sub {
     Quantize(Quantize),
     Run(Box<Run>),
     History(Box<History>),
+    Import(Import),
     Export(Export),
     Doctor(Doctor),
     Completions(Completions),
@@ -127,6 +132,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
+        Ok(Line { command: Some(Sub::Import(import)), .. }) => Ok(Command::Import(import)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
         Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),

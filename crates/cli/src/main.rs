@@ -43,6 +43,7 @@ fn main() -> ExitCode {
             }
             Err(error) => failed(&error),
         },
+        Ok(Command::Import(options)) => import(&options),
         Ok(Command::Quantize(options)) => match commands::quantize::run(&options) {
             Ok(quantisation) if options.json => write(quantisation.to_json()),
             Ok(quantisation) => write(report::quantisation_text(&quantisation)),
@@ -113,6 +114,19 @@ fn run(options: &args::Run) -> ExitCode {
             let refused = refuse(&failure.refusal.error, failure.refusal.hint);
             failure.code.map_or(refused, ExitCode::from)
         }
+    }
+}
+
+/// What could be read is told, and what could not.
+fn import(options: &args::Import) -> ExitCode {
+    match commands::import::run(options) {
+        Ok(outcome) => {
+            let written = write(&outcome.text);
+            let refused = outcome.complaints.iter().map(|refusal| refuse(&refusal.error, refusal.hint)).last();
+            let kept = outcome.not_kept.map(|error| failed(&error));
+            kept.or(refused).unwrap_or(written)
+        }
+        Err(refusal) => refuse(&refusal.error, refusal.hint),
     }
 }
 

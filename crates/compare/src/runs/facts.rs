@@ -59,7 +59,7 @@ fn work(run: &Run) -> Facts {
         ("prompt", run.workload.prompt_blake3.clone()),
         ("output", output),
         ("samples", Some(samples.to_string())),
-        ("ended", Some(ended.join(", "))),
+        ("ended", Some(if ended.is_empty() { "as asked".to_owned() } else { ended.join(", ") })),
     ]
 }
 

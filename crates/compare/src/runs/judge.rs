@@ -2,7 +2,7 @@
 
 use record::{Better, Change, Judgement, Metric, Verdict};
 
-use crate::{Interval, median, quantile_interval, sorted};
+use crate::{Interval, median, quantile_interval, rules, sorted};
 
 /// How sure intervals are.
 pub(super) const CONFIDENCE: f64 = 0.95;
@@ -14,21 +14,17 @@ const ENOUGH: usize = 6;
 pub(super) struct Question {
     /// The change that matters, where one was asked for.
     pub(super) threshold: Option<f64>,
-    /// Whether the two runs answer the same question.
-    pub(super) comparable: bool,
+    /// Why nothing is said of any metric, where the runs cannot be compared or computed something else.
+    pub(super) withheld: Option<Verdict>,
     /// Whether both are the same program, so that no change is one of the program.
     pub(super) same_subject: bool,
 }
 
 impl Question {
-    /// The change that matters: of times 3 %, of CPU time and memory 2 %, of what is exact any.
+    /// The change that matters; of what is exact any.
     fn threshold(&self, name: &str, metric: &Metric) -> f64 {
-        let usual = match name {
-            _ if metric.exact => return 0.0,
-            "cpu_s" | "peak_rss_bytes" => 0.02,
-            _ => 0.03,
-        };
-        self.threshold.unwrap_or(usual)
+        let usual = rules::threshold(name, metric);
+        if metric.exact { usual } else { self.threshold.unwrap_or(usual) }
     }
 }
 
@@ -47,8 +43,8 @@ pub(super) fn judged((name, metric): (&str, &Metric), values: [&[f64]; 2], quest
         rounds,
         ..Judgement::default()
     };
-    if !question.comparable {
-        found.verdict = Verdict::Incomparable;
+    if let Some(verdict) = question.withheld {
+        found.verdict = verdict;
         return found;
     }
     found.estimate = estimate;

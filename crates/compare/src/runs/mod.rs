@@ -52,13 +52,14 @@ pub fn runs(base: Stored<'_>, candidate: Stored<'_>, settings: &RunsSettings) ->
     let mut differences = comparable(&sides[0], &sides[1]);
     differences.extend(arms(base.run, candidate.run));
     let same_subject = differences.is_empty() && same_subject(&sides[0], &sides[1]);
-    let question = Question { threshold: settings.threshold, comparable: differences.is_empty(), same_subject };
+    let same_output = same_output(base.run, candidate.run);
+    let withheld = withheld(&differences, same_output);
+    let question = Question { threshold: settings.threshold, withheld, same_subject };
     let views = [View::new(base.run), View::new(candidate.run)];
     let rows = rows::rows(&views[0], &views[1], &question);
     let (scopes, mut notes) = scopes::scopes(base.run, candidate.run);
-    let same_output = same_output(base.run, candidate.run);
     notes.extend(doubts(base.run, candidate.run, same_output));
-    let (verdict, sentence) = verdict(&rows, &differences, same_subject, same_output);
+    let (verdict, sentence) = verdict(&rows, &differences, same_subject, withheld);
     let compared = |side: Stored<'_>| ComparedRun {
         name: side.name.to_owned(),
         id: side.id.map(str::to_owned),
@@ -81,6 +82,7 @@ pub fn runs(base: Stored<'_>, candidate: Stored<'_>, settings: &RunsSettings) ->
         models: models::models(&views[0], &views[1]),
         kernels: kernels::kernels(&rows, &scopes),
         settle: settle::settle(base.run, candidate.run),
+        metrics: rows::metrics(base.run, candidate.run),
         differences,
         rows,
         scopes,
@@ -102,6 +104,15 @@ fn arms(base: &Run, candidate: &Run) -> Option<Difference> {
 fn same_output(base: &Run, candidate: &Run) -> Option<bool> {
     let tokens = |run: &Run| run.correctness.as_ref()?.tokens_blake3.clone();
     Some(tokens(base)? == tokens(candidate)?)
+}
+
+/// What forbids a word about any metric. Runs that do not answer the same question may put out something else.
+fn withheld(differences: &[Difference], same_output: Option<bool>) -> Option<Verdict> {
+    match same_output {
+        _ if !differences.is_empty() => Some(Verdict::Incomparable),
+        Some(false) => Some(Verdict::WrongOutput),
+        _ => None,
+    }
 }
 
 /// What makes figures doubtful.
@@ -133,13 +144,13 @@ fn verdict(
     rows: &[RowChange],
     differences: &[Difference],
     same_subject: bool,
-    same_output: Option<bool>,
+    withheld: Option<Verdict>,
 ) -> (Verdict, String) {
-    if !differences.is_empty() {
+    if withheld == Some(Verdict::Incomparable) {
         let named: Vec<String> = differences.iter().map(named).collect();
         return (Verdict::Incomparable, format!("these runs do not answer the same question: {}", named.join("; ")));
     }
-    if same_output == Some(false) {
+    if withheld == Some(Verdict::WrongOutput) {
         let sentence =
             "not the same computation: the two generated different tokens, so that their speed is not compared";
         return (Verdict::WrongOutput, sentence.to_owned());
@@ -176,23 +187,23 @@ fn shortened(value: &str) -> String {
 
 fn sentence(gates: &[(&RowChange, &Judgement)], [worse, better]: [usize; 2], same_subject: bool) -> String {
     let rows = |count: usize| if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
+    let seem = |count: usize| format!("{} seem{}", rows(count), if count == 1 { "s" } else { "" });
     let all = gates.len();
-    let fewest = gates.iter().map(|(_, judgement)| judgement.rounds).min().unwrap_or(0);
+    let most = gates.iter().map(|(_, judgement)| judgement.rounds).max().unwrap_or(0);
     match (worse, better) {
         _ if all == 0 => "no row was timed on both sides".to_owned(),
+        (0, 0) if most <= 1 => "1 sample; nothing can be concluded".to_owned(),
         _ if same_subject => {
             "the same program with the same settings: what differs is the machine or chance, not the program".to_owned()
         }
-        (0, 0) if fewest <= 1 => "1 sample; nothing can be concluded".to_owned(),
+        (0, 0) if gates.iter().all(|(_, judgement)| judgement.change.is_none()) => {
+            format!("{most} samples of a row at most; nothing can be concluded")
+        }
         (0, 0) => format!("no time of {} moved for certain by more than what matters", rows(all)),
-        (worse, 0) => format!("{} of {all} seem slower; they were not measured in turns", rows(worse)),
-        (0, better) => format!("{} of {all} seem faster; they were not measured in turns", rows(better)),
+        (worse, 0) => format!("{} slower, of {all}; they were not measured in turns", seem(worse)),
+        (0, better) => format!("{} faster, of {all}; they were not measured in turns", seem(better)),
         (worse, better) => {
-            format!(
-                "{} seem slower and {} faster, of {all}; they were not measured in turns",
-                rows(worse),
-                rows(better)
-            )
+            format!("{} slower and {} faster, of {all}; they were not measured in turns", seem(worse), seem(better))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Reports and exports of runs that were made by hand.
 
+mod comparisons;
 mod duels;
 mod export;
 mod gate;
