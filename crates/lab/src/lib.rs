@@ -16,7 +16,7 @@ mod run;
 mod workload;
 
 pub use course::{Effort, Watch};
-pub use doctor::{Options, Step, examine};
+pub use doctor::{Options, Step, examine, now};
 pub use generator::{Generator, Models, Outline, Room, Scored, Use, Which};
 pub use identity::blake3_of;
 pub use meter::peak_rss;
