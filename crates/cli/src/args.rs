@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 mod export;
+mod gate;
 mod generate;
 mod history;
 mod import;
@@ -18,6 +19,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 pub use export::{Export, What as ExportWhat};
+pub use gate::{Gate, OnUnresolved};
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use import::Import;
@@ -42,6 +44,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Write a run for other programs.
     Export(Export),
+    /// Decide whether a change may pass.
+    Gate(Box<Gate>),
     /// Let a model go on from a text.
     Generate(Box<Generate>),
     /// List the runs that are kept, or change that.
@@ -116,6 +120,7 @@ enum Sub {
     History(Box<History>),
     Import(Import),
     Export(Export),
+    Gate(Box<Gate>),
     Doctor(Doctor),
     Completions(Completions),
     Man(Man),
@@ -130,6 +135,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
+        Ok(Line { command: Some(Sub::Gate(gate)), .. }) => Ok(Command::Gate(gate)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Import(import)), .. }) => Ok(Command::Import(import)),

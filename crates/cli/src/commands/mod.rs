@@ -1,7 +1,9 @@
 //! What each command does, from its options to the text that it prints.
 
+pub mod cache;
 pub mod doctor;
 pub mod export;
+pub mod gate;
 pub mod generate;
 pub mod history;
 pub mod import;
