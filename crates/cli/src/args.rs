@@ -2,6 +2,7 @@
 
 mod compare;
 mod export;
+mod gate;
 mod generate;
 mod history;
 mod import;
@@ -21,6 +22,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 pub use compare::Compare;
 pub use export::{Export, What as ExportWhat};
+pub use gate::{Gate, OnUnresolved};
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use import::Import;
@@ -48,6 +50,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Write a run for other programs.
     Export(Export),
+    /// Decide whether a change may pass.
+    Gate(Box<Gate>),
     /// Let a model go on from a text.
     Generate(Box<Generate>),
     /// List the runs that are kept, or change that.
@@ -127,6 +131,7 @@ enum Sub {
     History(Box<History>),
     Import(Import),
     Export(Export),
+    Gate(Box<Gate>),
     Doctor(Doctor),
     Completions(Completions),
     Man(Man),
@@ -142,6 +147,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Compare(compare)), .. }) => Ok(Command::Compare(compare)),
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
+        Ok(Line { command: Some(Sub::Gate(gate)), .. }) => Ok(Command::Gate(gate)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Import(import)), .. }) => Ok(Command::Import(import)),

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Export(options)) => export(&options),
+        Ok(Command::Gate(options)) => gate(&options),
         Ok(Command::Generate(options)) => generate(&options),
         Ok(Command::History(options)) => match commands::history::run(&options) {
             Ok(output) => {
@@ -85,6 +86,25 @@ fn measured(printed: Result<commands::profile::Printed, commands::Refusal>) -> E
         Some(error) => failed(&error),
         None if printed.interrupted => ExitCode::from(commands::interrupt::EXIT_CODE),
         None => written,
+    }
+}
+
+/// Ends with the code of the verdict; what could not be written is a fault where nothing else is.
+fn gate(options: &args::Gate) -> ExitCode {
+    let outcome = match commands::gate::run(options) {
+        Ok(outcome) => outcome,
+        Err(refusal) => return refuse(&refusal.error, refusal.hint),
+    };
+    let written = write(&outcome.text);
+    // What is said beside the verdict is in the outputs too.
+    let _ = std::io::stderr().lock().write_all(outcome.said.as_bytes());
+    if let Some(error) = &outcome.not_written {
+        complain(error);
+    }
+    match outcome.code {
+        0 if outcome.not_written.is_some() => ExitCode::from(NOT_WRITTEN),
+        0 => written,
+        code => ExitCode::from(code),
     }
 }
 

@@ -130,11 +130,14 @@ fn drift(cells: &[GateCell]) -> Option<Drift> {
         cell.metrics.iter().filter(|(_, metric)| !metric.exact).map(|(name, _)| name.clone()).collect()
     };
     let metrics: BTreeSet<String> = cells.iter().flat_map(noisy).collect();
-    let comparable = |finding: &&Finding| {
-        !matches!(finding.verdict, Verdict::WrongOutput | Verdict::Incomparable | Verdict::Unstable)
-    };
+    let comparable = |finding: &&Finding| is_compared(finding) && finding.verdict != Verdict::Unstable;
     let findings: Vec<&Finding> = cells.iter().filter_map(|cell| cell.findings.first()).filter(comparable).collect();
     common_mode(&metrics.iter().map(String::as_str).collect::<Vec<_>>(), &findings)
+}
+
+/// Whether two sides answer the same question, so that their speeds mean something.
+fn is_compared(finding: &Finding) -> bool {
+    !matches!(finding.verdict, Verdict::WrongOutput | Verdict::Incomparable)
 }
 
 /// What has to be known to decide about a cell.
@@ -166,7 +169,10 @@ impl Around<'_> {
                 _ => marks.extend(cell.gates.iter().filter_map(|gate| self.judged(cell, finding, &gate.metric))),
             }
         }
-        marks.extend(cell.budgets.iter().filter_map(|budget| spent(cell, budget)));
+        // What was not measured, or is something else, has no values to keep a limit by.
+        if cell.findings.iter().all(is_compared) {
+            marks.extend(cell.budgets.iter().filter_map(|budget| spent(cell, budget)));
+        }
         marks
     }
 

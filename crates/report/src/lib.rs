@@ -2,6 +2,7 @@
 
 mod comparison;
 mod doctor;
+mod duel;
 mod export;
 mod gate;
 mod generation;
@@ -18,6 +19,7 @@ pub use comparison::{
     verdict_line as comparison_verdict_line,
 };
 pub use doctor::text as doctor_text;
+pub use duel::{markdown as duel_markdown, text as duel_text, verdict_line as duel_line};
 pub use export::{Format as ExportFormat, export};
 pub use gate::{
     annotations as gate_annotations, badge as gate_badge, comment as gate_comment, junit as gate_junit,

@@ -1,8 +1,10 @@
 //! What each command does, from its options to the text that it prints.
 
+pub mod cache;
 pub mod compare;
 pub mod doctor;
 pub mod export;
+pub mod gate;
 pub mod generate;
 pub mod history;
 pub mod import;
