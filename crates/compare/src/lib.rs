@@ -1,5 +1,30 @@
-//! What samples say. Pure: slices in, numbers out; no file, clock or random source.
+//! What samples say. Pure: slices and documents in, numbers and verdicts out; no file, clock or random source.
 
+mod budget;
+mod cells;
+mod comparable;
+mod drift;
+mod gate;
+mod judge;
+mod models;
 mod quantiles;
+mod roofline;
+pub mod rules;
+mod runs;
+pub mod stats;
+mod tails;
+mod waterfall;
 
+pub use budget::budget;
+pub use cells::{confirm, geomean};
+pub use comparable::{Side, comparable, same_subject};
+pub use drift::common_mode;
+pub use gate::gate;
+pub use judge::{Outcome, judge, overall};
+pub use models::{Observed, models};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
+pub use roofline::{Arithmetic, Bounds, Roof, Work, row_work};
+pub use runs::{RunsSettings, Stored, runs, without_indices};
+pub use stats::{Fit, fit};
+pub use tails::{Tail, tail};
+pub use waterfall::waterfall;

@@ -46,7 +46,7 @@ pub fn quantile_interval(sorted: &[f64], q: f64, confidence: f64) -> Option<Inte
 }
 
 /// For each count up to `n` the chance that no more of `n` values lie below a quantile.
-fn cumulative(n: usize, q: f64) -> Vec<f64> {
+pub(crate) fn cumulative(n: usize, q: f64) -> Vec<f64> {
     let odds = (q / (1.0 - q)).ln();
     // By logarithms: the first chances are too small for a number, while their sum is not.
     let mut log = n as f64 * (1.0 - q).ln();

@@ -153,7 +153,7 @@ impl Entry {
         }
         let scope = Scope::new(tree::enter(self.flags, self.site, self.index));
         if self.flops | self.bytes | self.tokens != 0 {
-            scope.add_work(self.flops, self.bytes, self.tokens);
+            scope.entered.token.begin_work(self.flops, self.bytes, self.tokens);
         }
         scope
     }

@@ -9,9 +9,9 @@ use record::{Phase, Row, Sample};
 /// The metric that decides when a row was repeated often enough.
 pub(crate) const WALL: &str = "wall_s";
 /// Without a number of repeats, a row has at least so many: with fewer the median has no interval.
-const LEAST: u64 = 6;
+pub(crate) const LEAST: u64 = 6;
 /// No row is repeated more often: samples are kept, and more would tell nothing new.
-const MOST: u64 = 1_000;
+pub(crate) const MOST: u64 = 1_000;
 /// A median is known well enough when it lies in an interval of this part of it, either way.
 const PRECISE: f64 = 0.01;
 const CONFIDENCE: f64 = 0.95;
@@ -179,7 +179,8 @@ fn is_known(walls: &[f64], begun: Instant, time: Duration) -> bool {
     walls.len().is_power_of_two() && is_precise(walls)
 }
 
-fn is_precise(walls: &[f64]) -> bool {
+/// Whether the median is known to 1 %.
+pub(crate) fn is_precise(walls: &[f64]) -> bool {
     let walls = sorted(walls);
     let (Some(median), Some(interval)) = (compare::quantile(&walls, 0.5), quantile_interval(&walls, 0.5, CONFIDENCE))
     else {

@@ -29,6 +29,26 @@ pub trait Generator {
     /// # Errors
     /// Why it cannot be had.
     fn room(&self, positions: usize) -> Result<Room, String>;
+
+    /// How well it knows a text; nothing where that means nothing, as with random weights.
+    ///
+    /// # Errors
+    /// Why it cannot read it.
+    fn score(&self, text: &str) -> Result<Option<Scored>, String> {
+        let _ = text;
+        Ok(None)
+    }
+}
+
+/// What a text cost a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scored {
+    /// The negative log likelihood of each token that was scored, in nats.
+    pub each: Vec<f32>,
+    /// Bytes of the text that those stand for.
+    pub bytes: u64,
+    /// The most positions that a token was scored behind.
+    pub window: u64,
 }
 
 /// Memory for generations, to see how much it is.

@@ -5,6 +5,8 @@
 pub mod command;
 mod course;
 mod doctor;
+pub mod duel;
+pub mod gate;
 mod generator;
 mod identity;
 mod limits;
@@ -14,9 +16,9 @@ mod run;
 mod workload;
 
 pub use course::{Effort, Watch};
-pub use doctor::{Options, Step, examine, rfc3339};
-pub use generator::{Generator, Models, Outline, Room, Use, Which};
+pub use doctor::{Options, Step, examine};
+pub use generator::{Generator, Models, Outline, Room, Scored, Use, Which};
 pub use identity::blake3_of;
 pub use meter::peak_rss;
 pub use run::{Settings, run};
-pub use workload::{Arithmetic, Task, Workload};
+pub use workload::{Arithmetic, Contender, SideBySide, Task, Text, Workload, side_by_side};

@@ -14,7 +14,7 @@ use crate::meter;
 use crate::workload::{self, Arithmetic, Outcome, Task};
 
 /// The share of the progress that measuring the limits gets.
-const LIMITS: f64 = 0.25;
+pub(crate) const LIMITS: f64 = 0.25;
 /// How often the limits are measured while they look disturbed.
 const TRIES: u32 = 3;
 /// Variables that change what is measured.
@@ -40,9 +40,9 @@ pub struct Settings {
 }
 
 /// Shows a part of the progress as a part.
-struct Part<'a> {
-    watch: &'a mut dyn Watch,
-    from: f64,
+pub(crate) struct Part<'a> {
+    pub(crate) watch: &'a mut dyn Watch,
+    pub(crate) from: f64,
 }
 
 impl Watch for Part<'_> {
@@ -66,7 +66,7 @@ pub fn run(
     watch: &mut dyn Watch,
 ) -> Result<Run, String> {
     let (start, created) = (Instant::now(), now());
-    let limits = if settings.limits { Some(measure_limits(&settings, models.threads(), watch)?) } else { None };
+    let limits = if settings.limits { Some(measure_limits(settings.chosen, models.threads(), watch)?) } else { None };
     meter::forget_peak();
     let noise = NoiseWatch::start(&System);
     let machine = machine::machine(&System, settings.chosen);
@@ -114,14 +114,14 @@ pub(crate) fn variables() -> BTreeMap<String, String> {
 
 /// The limits that rates are measured by. Other programs may have kept one of the threads from running: then it is tried again, and the
 /// best of all counts.
-fn measure_limits(settings: &Settings, threads: usize, watch: &mut dyn Watch) -> Result<Limits, String> {
+pub(crate) fn measure_limits(chosen: Chosen, threads: usize, watch: &mut dyn Watch) -> Result<Limits, String> {
     let most = u32::try_from(threads).unwrap_or(u32::MAX);
-    let machine = machine::machine(&System, settings.chosen);
+    let machine = machine::machine(&System, chosen);
     // More threads than CPUs take turns: what they can do is what the CPUs can.
     let options = Options { quick: true, threads: Some(most.min(machine::allowed_cpus(&machine))) };
     let mut found: Option<Limits> = None;
     for _ in 0..TRIES {
-        let doctor = doctor::examine(options, settings.chosen, |step| {
+        let doctor = doctor::examine(options, chosen, |step| {
             let share = LIMITS * f64::from(step.done) / f64::from(step.of);
             watch.tell(share, &format!("what this machine can do: {}", step.what));
         })?;

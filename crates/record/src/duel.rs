@@ -10,6 +10,8 @@ use crate::{Environment, Judgement, Metric, Model, Sample, Subject, Tool, Verdic
 pub const DUEL_SCHEMA: &str = "hotloop-duel";
 /// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
 pub const DUEL_VERSION: u32 = 1;
+/// Metrics whose names begin so tell of the machine during a round, not of the side: they are shown and never judged.
+pub const ENVIRONMENT_METRICS: &str = "env_";
 
 /// Sides that were measured in turns. Raw samples are kept, so that it can be judged again.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -45,6 +47,9 @@ pub struct Duel {
     pub findings: Vec<Finding>,
     /// All of it in one word.
     pub verdict: Verdict,
+    /// The second measurement of what had regressed, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Box<Duel>>,
     /// Whether it was broken off, so that less was measured than asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,

@@ -3,24 +3,35 @@
 //!
 //! What is not known is absent: never a zero, never a guess.
 
+mod comparison;
 mod counters;
 mod doctor;
 mod duel;
+mod gate;
 mod generation;
 mod history;
 mod importing;
 mod limits;
 mod machine;
+mod models;
 mod noise;
 mod quantisation;
 mod run;
 mod verdict;
 
+pub use comparison::{
+    COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, KernelChange, ModelChange, Presence, RowChange,
+    ScopeChange, ScopeFigures, StoredModel, Total, Totals, WorkRate,
+};
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 pub use duel::{
-    Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, Finding, GateMetric, LaunchProfile, Part, PathTime,
-    Seconds, Waterfall,
+    Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric, LaunchProfile,
+    Part, PathTime, Seconds, Waterfall,
+};
+pub use gate::{
+    About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, Reason,
+    Revision, Standing,
 };
 pub use generation::{
     GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory,
@@ -33,12 +44,16 @@ pub use machine::{
     Cache, CacheKind, Cgroup, Clock, CoreKind, Cpu, Frequency, HugePages, InstructionSets, Machine, NumaNode,
     ProfilerClock,
 };
+pub use models::{
+    Figure, Fitness, LimitShare, MODELS_SCHEMA, MODELS_VERSION, ModelFigures, ModelMemory, ModelQuality, Models,
+    Scaling, ScalingPoint, Speed, ThreadPoint, ThreadScaling, TokenTimes, Trade,
+};
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 pub use run::{
     Allocations, Better, Build, Correctness, Decoded, Environment, EnvironmentHead, Git, Imported, Losses, MachineHead,
-    Memory, MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, RUN_SCHEMA, RUN_VERSION, Row,
-    Run, RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Unread, Workload,
+    Memory, MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, Quality, RUN_SCHEMA,
+    RUN_VERSION, Row, Run, RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Unread, Workload,
 };
 
 pub use verdict::{Change, Judgement, Verdict};

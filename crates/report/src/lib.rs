@@ -2,6 +2,7 @@
 
 mod doctor;
 mod export;
+mod gate;
 mod generation;
 mod history;
 mod importing;
@@ -12,6 +13,10 @@ mod units;
 
 pub use doctor::text as doctor_text;
 pub use export::{Format as ExportFormat, export};
+pub use gate::{
+    annotations as gate_annotations, badge as gate_badge, comment as gate_comment, junit as gate_junit,
+    line as gate_line, text as gate_text,
+};
 pub use generation::text as generation_text;
 pub use history::faults_text as history_faults_text;
 pub use history::stored_run_text;

@@ -1,5 +1,6 @@
 //! Charging allocations to scopes.
 
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::*, compiler_fence};
 
 use super::local::{Local, ancestors};
@@ -30,21 +31,59 @@ impl Outside {
 }
 
 impl Local {
-    #[inline(always)]
+    /// Writes down the level at which `node` begins, which is current now.
     pub(super) fn begin_peak(&self, node: &Node) {
         node.entry_live.set(self.live.get());
         node.entry_peak.set(self.peak.get());
         self.peak.set(self.live.get());
     }
 
-    #[inline(always)]
+    /// The innermost of the [`settled`](Self::settled) scopes has ended.
+    #[inline(never)]
     pub(super) fn end_peak(&self, node: &Node) {
         self.peak.set(raise_peak(node, self.peak.get()));
+        self.settled.set(node.parent);
+    }
+
+    /// Ends the settled scopes inside `node`, which stays open.
+    pub(super) fn end_peaks_inside(&self, node: *const Node) {
+        if ancestors(self.settled.get()).any(|above| ptr::eq(above, node)) {
+            ancestors(self.settled.get()).take_while(|open| !ptr::eq(*open, node)).for_each(|open| self.end_peak(open));
+        }
+    }
+
+    /// Writes down the levels at which the scopes began that were entered since something was last allocated or freed:
+    /// as nothing was, that is the level of now. So a scope that allocates nothing touches none of this.
+    #[cold]
+    #[inline(never)]
+    fn settle_slowly(&self) {
+        let live = self.live.get();
+        let settled = self.settled.get();
+        let mut outermost = None;
+        for node in ancestors(self.current.get()).take_while(|node| !ptr::eq(*node, settled)) {
+            node.entry_live.set(live);
+            node.entry_peak.set(live);
+            outermost = Some(node);
+        }
+        if let Some(outermost) = outermost {
+            outermost.entry_peak.set(self.peak.get());
+            self.peak.set(live);
+        }
+        self.settled.set(self.current.get());
+    }
+
+    /// Before something is allocated or freed.
+    #[inline(always)]
+    pub(super) fn settle(&self) {
+        if !ptr::eq(self.settled.get(), self.current.get()) {
+            self.settle_slowly();
+        }
     }
 
     /// Lets the scopes that are open count their peaks from now, when allocations begin to be counted.
     pub(super) fn restart_peaks(&self) {
         self.peak.set(self.live.get());
+        self.settled.set(self.current.get());
         for node in ancestors(self.current.get()) {
             node.entry_live.set(self.live.get());
             node.entry_peak.set(self.live.get());
@@ -53,6 +92,7 @@ impl Local {
 
     /// Writes the peaks of the scopes that are still open on this thread, for a snapshot that this thread takes.
     pub(super) fn publish_peaks(&self) {
+        self.settle();
         let mut peak = self.peak.get();
         for node in ancestors(self.current.get()) {
             peak = raise_peak(node, peak);
@@ -104,6 +144,7 @@ impl Local {
     #[inline(always)]
     fn payer(&self, flags: u64, is_new: bool) -> Option<&Node> {
         if self.seen.get() == flags {
+            self.settle();
             // SAFETY: in step means registered, so `current` is a node, and nodes are never freed.
             return Some(unsafe { &*self.current.get() });
         }
@@ -123,6 +164,7 @@ impl Local {
         if flags & mode::ALLOCATIONS == 0 || self.thread().is_none() || !self.fall_in_step(flags) {
             return None;
         }
+        self.settle();
         // SAFETY: in step means registered, so `current` is a node, which is never freed.
         unsafe { self.current.get().as_ref() }
     }

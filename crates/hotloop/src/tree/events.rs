@@ -287,8 +287,9 @@ fn keep_budget(thread: &Thread, seen: &Seen) {
     let now = crate::clock::now();
     let window = now.saturating_sub(thread.window_start.get());
     thread.window_start.set(now);
-    let (cost, budget) = (measure::cost(), switch::budget());
     let count = |node: &Node| f64::from(node.seen_in_fold.load(Relaxed));
+    let entries: f64 = seen.iter(thread).map(|node| count(node) * f64::from(node.period.load(Relaxed))).sum();
+    let (cost, budget) = (measure::cost().among_work(float(window) / entries.max(1.0)), switch::budget());
     let counting: f64 =
         seen.iter(thread).map(|node| count(node) * f64::from(node.period.load(Relaxed) - 1) * cost.untimed).sum();
     let allowed = budget * float(window);

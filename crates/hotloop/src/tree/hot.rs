@@ -62,10 +62,17 @@ impl Token {
     /// Adds declared work; the token must not be NONE.
     #[inline(always)]
     pub(crate) fn add_work(self, flops: u64, bytes: u64, tokens: u64) {
-        let Some(node) = self.own_node() else { return };
-        node.flops.add(flops);
-        node.bytes.add(bytes);
-        node.tokens.add(tokens);
+        if let Some(node) = self.own_node() {
+            node.add_work(flops, bytes, tokens);
+        }
+    }
+
+    /// The same for a scope that was just entered, and so is this thread's.
+    #[inline(always)]
+    pub(crate) fn begin_work(self, flops: u64, bytes: u64, tokens: u64) {
+        if self != Token::NONE {
+            self.node().add_work(flops, bytes, tokens);
+        }
     }
 
     /// The node, unless this thread has ended: then its tree may be another thread's already.
@@ -123,8 +130,8 @@ impl Local {
         // SAFETY: in step means registered, so `current` is a node, and nodes are never freed.
         let parent = unsafe { &*self.current.get() };
         match grow::guess_child(parent, site, index) {
-            Some(node) => self.open(flags, node, parent),
-            None => self.enter_by_search(flags, parent, site, index),
+            Some(node) => self.open(node, parent),
+            None => self.enter_by_search(parent, site, index),
         }
     }
 
@@ -137,28 +144,25 @@ impl Local {
             return Entered::NOTHING;
         }
         let parent = if self.fall_in_step(flags) { self.current_node() } else { None };
-        parent.map_or(Entered::NOTHING, |parent| self.enter_by_search(flags, parent, site, index))
+        parent.map_or(Entered::NOTHING, |parent| self.enter_by_search(parent, site, index))
     }
 
     #[inline(never)]
-    fn enter_by_search(&self, flags: u64, parent: &Node, site: &'static Site, index: u64) -> Entered {
+    fn enter_by_search(&self, parent: &Node, site: &'static Site, index: u64) -> Entered {
         match grow::find_child(self, parent, site, index) {
-            Place::Node(node) => self.open(flags, node, parent),
+            Place::Node(node) => self.open(node, parent),
             Place::Folded(node) => Entered::new(node, parent, Token::FOLDED),
             Place::Nowhere => Entered::NOTHING,
         }
     }
 
     #[inline(always)]
-    fn open(&self, flags: u64, node: &Node, parent: &Node) -> Entered {
+    fn open(&self, node: &Node, parent: &Node) -> Entered {
         let skip = node.skip.load(Relaxed);
         if skip == 0 && node.open_since.get() != 0 {
             return self.open_again(node, parent);
         }
         self.current.set(node);
-        if flags & mode::ALLOCATIONS != 0 {
-            self.begin_peak(node);
-        }
         if skip != 0 {
             // Counts the entry too: see `Node::close_sampled`.
             node.skip.store(skip - 1, Relaxed);
@@ -178,7 +182,7 @@ impl Local {
         let since = node.set_aside(clock::now());
         // SAFETY: this is the owning thread, and the result is not kept.
         self.quietly(|| unsafe { thread.set_aside() }.push((ptr::from_ref(node), since)));
-        self.current.set(node);
+        self.set_current(node);
         Entered::new(node, parent, Token::AGAIN)
     }
 
@@ -196,7 +200,7 @@ impl Local {
         match outer {
             Some((_, since)) if ptr::eq(self.current.get(), node) && node.open_since.get() != 0 => {
                 node.close_inner(end.saturating_sub(node.open_since.get()), since);
-                self.current.set(entered.parent);
+                self.set_current(entered.parent);
             }
             _ => self.unwind_to(node, end),
         }
@@ -206,7 +210,7 @@ impl Local {
     pub(super) fn exit(&self, flags: u64, entered: Entered) {
         match entered.token.0 & Token::SPECIAL {
             0 => {}
-            Token::UNTIMED => return self.exit_untimed(flags, entered),
+            Token::UNTIMED => return self.exit_untimed(entered),
             Token::AGAIN => return self.exit_again(flags, entered),
             _ => return,
         }
@@ -230,8 +234,10 @@ impl Local {
             node.close(ticks);
         }
         self.current.set(entered.parent);
-        if flags & (mode::EVENTS | mode::ALLOCATIONS) != 0 {
-            self.after_exit(flags, node, start, ticks);
+        if ptr::eq(self.settled.get(), node) {
+            self.end_settled(flags, node, start, ticks);
+        } else if flags & mode::EVENTS != 0 {
+            self.keep_event(flags, node, start, ticks);
         }
     }
 
@@ -241,26 +247,30 @@ impl Local {
         self.exit_at(flags, entered, clock::now());
     }
 
+    /// The end of a scope in which something was allocated or freed.
     #[inline(never)]
-    fn after_exit(&self, flags: u64, node: &Node, start: u64, ticks: u64) {
-        if flags & mode::ALLOCATIONS != 0 {
-            self.end_peak(node);
-        }
+    fn end_settled(&self, flags: u64, node: &Node, start: u64, ticks: u64) {
+        self.end_peak(node);
         if flags & mode::EVENTS != 0 {
-            // SAFETY: null or this thread's ring, which only this thread frees, and replaces here then.
-            let Some(ring) = (unsafe { self.ring.get().as_ref() }) else { return };
-            events::record(self, ring, flags, &Exit { node, start, ticks });
+            self.keep_event(flags, node, start, ticks);
         }
     }
 
     #[inline(always)]
-    fn exit_untimed(&self, flags: u64, entered: Entered) {
+    fn keep_event(&self, flags: u64, node: &Node, start: u64, ticks: u64) {
+        // SAFETY: null or this thread's ring, which only this thread frees, and replaces here then.
+        let Some(ring) = (unsafe { self.ring.get().as_ref() }) else { return };
+        events::record(self, ring, flags, &Exit { node, start, ticks });
+    }
+
+    #[inline(always)]
+    fn exit_untimed(&self, entered: Entered) {
         let node = entered.token.node();
         if !ptr::eq(self.current.get(), node) {
             return self.unwind_now(node);
         }
         self.current.set(entered.parent);
-        if flags & mode::ALLOCATIONS != 0 {
+        if ptr::eq(self.settled.get(), node) {
             self.end_peak(node);
         }
     }
@@ -285,7 +295,7 @@ impl Local {
         // While stopped, falling in step has moved the start by the pause so far, which ended after `end` was read.
         close_at(node, end);
         self.current.set(entered.parent);
-        if flags & mode::ALLOCATIONS != 0 {
+        if ptr::eq(self.settled.get(), node) {
             self.end_peak(node);
         }
     }
@@ -300,6 +310,7 @@ impl Local {
         self.note_disorder();
         if self.close_inside(node, end) {
             close_at(node, end);
+            self.end_peaks_inside(node.parent);
             self.current.set(node.parent);
         } else {
             // It lies elsewhere, above an attachment: it ends alone.

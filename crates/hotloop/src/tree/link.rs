@@ -184,6 +184,7 @@ impl Attached {
         }
         // SAFETY: a node, which is never freed.
         let node = unsafe { &*self.node };
+        local.end_peaks_inside(node);
         if self.has_peak && flags & mode::ALLOCATIONS != 0 {
             local.end_peak(node);
         }
@@ -191,6 +192,6 @@ impl Attached {
         // start to tell by.
         let is_open = |node: &&Node| !local.loose.get() || node.open_since.get() != 0 || node.is_sampled();
         let previous = ancestors(self.previous).find(is_open).map_or(self.previous, ptr::from_ref);
-        local.set_current(previous);
+        local.go_back_to(previous);
     }
 }

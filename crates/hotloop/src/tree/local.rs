@@ -20,9 +20,12 @@ use crate::clock;
 pub(crate) struct Local {
     /// The innermost open scope; null before the thread is registered.
     pub(super) current: Cell<*const Node>,
+    /// The innermost open scope whose level of live bytes at its beginning is written down. Something was allocated or freed
+    /// since it began, and nothing since the scopes inside it did.
+    pub(super) settled: Cell<*const Node>,
     /// The value of [`FLAGS`](super::FLAGS) this thread is in step with.
     pub(super) seen: Cell<u64>,
-    /// Bytes allocated less bytes freed on this thread, and the most since the innermost open scope began.
+    /// Bytes allocated less bytes freed on this thread, and the most since the innermost settled scope began.
     pub(super) live: Cell<u64>,
     pub(super) peak: Cell<u64>,
     /// The thread's ring, where events are recorded.
@@ -55,6 +58,7 @@ thread_local! {
     static LOCAL: Local = const {
         Local {
             current: Cell::new(ptr::null()),
+            settled: Cell::new(ptr::null()),
             seen: Cell::new(0),
             live: Cell::new(0),
             peak: Cell::new(0),
@@ -107,8 +111,17 @@ impl Local {
         unsafe { self.current.get().as_ref() }
     }
 
+    /// Makes a node current that is not just entered or left.
     pub(super) fn set_current(&self, node: *const Node) {
+        self.settle();
         self.current.set(node);
+        self.settled.set(node);
+    }
+
+    /// Makes a node current that was so before something else was made so.
+    pub(super) fn go_back_to(&self, node: *const Node) {
+        self.current.set(node);
+        self.settled.set(node);
     }
 
     pub(super) fn is_in_step(&self, flags: u64) -> bool {
@@ -144,6 +157,7 @@ impl Local {
         Standing {
             thread: self.thread.replace(other.thread),
             current: self.current.replace(other.current),
+            settled: self.settled.replace(other.settled),
             seen: self.seen.replace(other.seen),
             ring: self.ring.replace(other.ring),
         }
@@ -231,6 +245,7 @@ impl Local {
         self.random.set(self.random.get() ^ (ptr::from_ref(thread).addr() >> 4) as u32 | 1);
         self.thread.set(thread);
         self.current.set(thread.root());
+        self.settled.set(thread.root());
         true
     }
 
@@ -242,6 +257,7 @@ impl Local {
         self.quietly(|| registry::retire(thread));
         self.thread.set(ptr::null());
         self.current.set(ptr::null());
+        self.settled.set(ptr::null());
         self.seen.set(0);
         self.linked.set((0, ptr::null()));
         self.ring.set(ptr::null());
@@ -263,6 +279,7 @@ impl Local {
 pub(super) struct Standing {
     pub(super) thread: *const Thread,
     pub(super) current: *const Node,
+    pub(super) settled: *const Node,
     pub(super) seen: u64,
     pub(super) ring: *const Ring,
 }

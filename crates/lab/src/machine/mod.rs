@@ -12,6 +12,7 @@ mod files;
 mod frequency;
 mod host;
 mod memory;
+mod moment;
 mod noise;
 mod topology;
 
@@ -21,6 +22,7 @@ use record::{InstructionSets, Machine};
 pub use cgroup::free_bytes as cgroup_free_bytes;
 pub use counters::counters;
 pub use files::{Files, System};
+pub(crate) use moment::Moment;
 pub use noise::NoiseWatch;
 
 /// The kernels that are used, and whether somebody asked for them.

@@ -55,7 +55,7 @@ impl NoiseWatch {
 }
 
 /// `0.50 0.40 0.30 1/200 12345`
-fn load(text: &str) -> Option<[f64; 2]> {
+pub(super) fn load(text: &str) -> Option<[f64; 2]> {
     let mut words = text.split_whitespace().map(str::parse);
     Some([words.next()?.ok()?, words.next()?.ok()?])
 }
@@ -79,7 +79,7 @@ fn ticks(files: &impl Files) -> Option<Ticks> {
 }
 
 /// `cpu user nice system idle iowait irq softirq steal …`: all, those of programs and kernel, the stolen ones.
-fn all_ticks(stat: &str) -> Option<(f64, f64, f64)> {
+pub(super) fn all_ticks(stat: &str) -> Option<(f64, f64, f64)> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let numbers: Vec<f64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let [user, nice, system, idle, iowait, irq, softirq, steal] = *numbers.first_chunk::<8>()?;

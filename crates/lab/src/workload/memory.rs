@@ -68,7 +68,7 @@ pub(super) fn run(
 }
 
 /// What has to be known of the tree.
-const ONE_PASS: &str =
+pub(super) const ONE_PASS: &str =
     "the call tree and the rankings are of one inference with the profiler on; the rows were measured with it off";
 
 /// An inference with the profiler on: what is live at the most, and when.
@@ -305,7 +305,7 @@ fn of_model(
 }
 
 /// What one more position takes: the memory for many less that for half as many.
-fn cache_per_token(generator: &dyn Generator) -> Result<Option<f64>, String> {
+pub(super) fn cache_per_token(generator: &dyn Generator) -> Result<Option<f64>, String> {
     let most = usize::try_from(generator.describe().context).unwrap_or(usize::MAX).clamp(2, 512);
     let positions = [most / 2, most];
     let mut taken = [0.0; 2];

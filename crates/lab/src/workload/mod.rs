@@ -10,6 +10,7 @@ mod inference;
 mod kernel_rows;
 mod memory;
 mod model_rows;
+mod side_by_side;
 mod standard;
 mod tokens;
 
@@ -19,6 +20,7 @@ use crate::course::Course;
 use crate::{Models, Which};
 
 pub use kernel_rows::Arithmetic;
+pub use side_by_side::{Contender, SideBySide, Text, side_by_side};
 
 /// Which workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -114,7 +114,7 @@ fn declare(kind: &Kind, prompt: usize, course: &mut Course<'_>) {
 }
 
 /// The whole, the prompt and the rest.
-fn parts(inference: &Inference) -> Vec<(String, Taken)> {
+pub(super) fn parts(inference: &Inference) -> Vec<(String, Taken)> {
     let mut parts = vec![
         ("inference".to_owned(), inference.whole.clone()),
         ("prefill".to_owned(), Taken::of(&[(WALL, inference.first_s)])),
@@ -138,13 +138,13 @@ pub(super) fn declare_work(course: &mut Course<'_>, profile: &Profile, model: &M
 }
 
 /// What multiplies weights of this format.
-fn arithmetic_of(format: &str) -> &'static str {
+pub(super) fn arithmetic_of(format: &str) -> &'static str {
     // Quantised weights that were made f32 say so behind it.
     if ["f32", "f16", "bf16"].iter().any(|float| format.starts_with(float)) { "f32" } else { "int8" }
 }
 
 /// Operations and bytes of one call, declared below all scopes of a name.
-fn work_below(profile: &Profile, name: &str) -> Option<[Option<f64>; 2]> {
+pub(super) fn work_below(profile: &Profile, name: &str) -> Option<[Option<f64>; 2]> {
     let is_named = |scope: &Scope| scope.name.rsplit("::").next() == Some(name);
     let mut inside = vec![false; profile.scopes.len()];
     let (mut calls, mut work) = (0, [0u64; 2]);

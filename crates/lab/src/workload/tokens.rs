@@ -27,7 +27,8 @@ pub(super) fn prompt(
     Ok(prompt)
 }
 
-fn at_random(seed: u64, vocab: u64, count: usize) -> Vec<u32> {
+/// So many tokens, the same for the same seed.
+pub(super) fn at_random(seed: u64, vocab: u64, count: usize) -> Vec<u32> {
     let vocab = vocab.max(1);
     let mut state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let next = || {

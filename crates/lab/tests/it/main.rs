@@ -3,3 +3,6 @@
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 mod independent;
+mod side_by_side;
+#[cfg(all(unix, not(miri)))]
+mod workers;

@@ -4,6 +4,7 @@ mod head;
 mod imported;
 mod memory;
 mod profile;
+mod quality;
 mod sample;
 mod subject;
 mod unknown;
@@ -17,6 +18,7 @@ pub use head::{Decoded, EnvironmentHead, MachineHead, RunHead};
 pub use imported::{Imported, Unread};
 pub use memory::{Memory, MemoryPart, ProcessUse};
 pub use profile::{Allocations, Losses, OwnCost, Profile, ProfileClock, Scope, Thread, Timeline};
+pub use quality::Quality;
 pub use sample::{Better, Metric, Phase, Row, Sample};
 pub use subject::{Build, Git, Model, Subject};
 pub use unknown::Unknown;
@@ -73,6 +75,9 @@ pub struct Run {
     /// What tells whether the same was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correctness: Option<Correctness>,
+    /// How well each model knows a text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quality: Vec<Quality>,
     /// Whether it was broken off, so that less was measured than asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,

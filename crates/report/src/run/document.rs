@@ -122,7 +122,7 @@ impl Table {
 }
 
 /// A text without what would break a line or speak to the terminal.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let breaks =
         |c: char| c.is_control() || ('\u{200e}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c);
     text.replace(breaks, "?")

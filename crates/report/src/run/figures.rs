@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::{Model, Row};
 
 use super::document::{Block, Section, Table, not_measured};
-use super::limits::{Arithmetic, Roof, Work};
+use super::limits::{Arithmetic, InWords as _, Roof, Work};
 use super::rows::between;
 use super::view::{CONFIDENCE, Timing, View};
 use crate::units::{count, mean_bytes, mean_count, seconds, tokens_per_s, whole_percent};

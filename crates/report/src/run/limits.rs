@@ -1,51 +1,22 @@
-//! Work beside what the machine can do: the roofline.
+//! Work beside what the machine can do, in words.
 
-use record::{Cache, CacheKind, Compute, Level, Limits, Machine, Model, Rate, Run};
+use record::{Compute, Limits};
 
 use super::view::View;
 use crate::units::{digits, plural, rate, whole_percent};
 
-/// What a machine can do.
-pub(super) struct Bounds<'a> {
-    limits: &'a Limits,
-    machine: &'a Machine,
-}
+pub(super) use compare::{Arithmetic, Bounds, Roof, Work};
 
-/// Work of one call, and what it has to its disposal.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Work {
-    pub(super) flops: Option<f64>,
-    pub(super) bytes: Option<f64>,
-    /// What is read again and again: it decides which cache it comes from.
-    pub(super) working_set: f64,
-    pub(super) arithmetic: Arithmetic,
-    pub(super) threads: Option<u64>,
-}
-
-/// What the products are made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Arithmetic {
-    #[default]
-    F32,
-    Int8,
-}
-
-/// The least time that one call can take, and why.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Roof {
-    pub(super) seconds: f64,
-    /// `f32`, `int8`, or where bytes come from: `L2`, `DRAM`.
-    pub(super) by: String,
-    /// The limit itself, per second.
-    pub(super) per_second: f64,
-    is_arithmetic: bool,
-    /// The threads that it is the limit of, where those are not all.
-    threads: Option<u64>,
-}
-
-impl Roof {
+/// A limit, as it is written.
+pub(super) trait InWords {
     /// The limit in words.
-    pub(super) fn in_words(&self) -> String {
+    fn in_words(&self) -> String;
+    /// The limit in a cell: `L2`, or `L2, 1 thread`.
+    fn cell(&self) -> String;
+}
+
+impl InWords for Roof {
+    fn in_words(&self) -> String {
         let limit = match self.is_arithmetic {
             true => format!("{} arithmetic at {}", self.by, rate(self.per_second, operations(&self.by))),
             false => format!("reading from {} at {}", self.by, rate(self.per_second, "B/s")),
@@ -53,8 +24,7 @@ impl Roof {
         self.threads.map_or_else(|| limit.clone(), |threads| format!("{limit} on {}", plural(threads, "thread")))
     }
 
-    /// The limit in a cell: `L2`, or `L2, 1 thread`.
-    pub(super) fn cell(&self) -> String {
+    fn cell(&self) -> String {
         match self.threads {
             Some(threads) => format!("{}, {}", self.by, plural(threads, "thread")),
             None => self.by.clone(),
@@ -91,91 +61,6 @@ pub(super) fn doubt(limits: &Limits) -> Option<String> {
     (!why.is_empty()).then(|| format!("the limits were disturbed and may be too low: {}", why.join(", and ")))
 }
 
-impl Arithmetic {
-    /// What the matrices of a model are multiplied by: the block formats have names such as `q8_0` and `iq4_nl`.
-    pub(super) fn of(model: Option<&Model>) -> Self {
-        let format = model.map(|model| model.format.to_lowercase()).unwrap_or_default();
-        if format.starts_with('q') || format.starts_with("iq") { Arithmetic::Int8 } else { Arithmetic::F32 }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Arithmetic::F32 => "f32",
-            Arithmetic::Int8 => "int8",
-        }
-    }
-}
-
-impl<'a> Bounds<'a> {
-    pub(super) fn of(run: &'a Run) -> Option<Self> {
-        let environment = &run.environment;
-        Some(Bounds { limits: environment.limits.as_ref()?, machine: &environment.machine })
-    }
-
-    /// The larger of the times that arithmetic and reading need, as far as both are known.
-    pub(super) fn roof(&self, work: &Work) -> Option<Roof> {
-        let positive = |amount: Option<f64>| amount.filter(|amount| *amount > 0.0 && amount.is_finite());
-        let threads = work.threads.map(|threads| threads.max(1)).filter(|some| *some < u64::from(self.limits.threads));
-        let arithmetic = positive(work.flops).and_then(|flops| {
-            let per_second = self.arithmetic(work.arithmetic, work.threads)?;
-            let by = work.arithmetic.name().to_owned();
-            Some(Roof { seconds: flops / per_second, by, per_second, is_arithmetic: true, threads })
-        });
-        let reading = positive(work.bytes).and_then(|bytes| {
-            let (level, per_second) = self.reading(work.working_set.max(bytes), work.threads)?;
-            let by = level.to_owned();
-            Some(Roof { seconds: bytes / per_second, by, per_second, is_arithmetic: false, threads })
-        });
-        [arithmetic, reading].into_iter().flatten().max_by(|a, b| a.seconds.total_cmp(&b.seconds))
-    }
-
-    fn arithmetic(&self, arithmetic: Arithmetic, threads: Option<u64>) -> Option<f64> {
-        let compute: &Compute = match arithmetic {
-            Arithmetic::F32 => self.limits.f32.as_ref()?,
-            Arithmetic::Int8 => self.limits.int8.as_ref()?,
-        };
-        self.of_threads(compute.one.as_ref(), compute.all.as_ref(), threads)
-    }
-
-    /// The nearest level that has room for the working set, and how fast it is read.
-    fn reading(&self, working_set: f64, threads: Option<u64>) -> Option<(&'a str, f64)> {
-        let holds = |level: &&Level| working_set <= self.capacity(level, threads);
-        let name = self.limits.read.iter().find(holds)?.name.as_str();
-        // Memory is measured with large and with small pages: the limit is the faster one.
-        let same = self.limits.read.iter().filter(|level| level.name == name);
-        let best = same.filter_map(|level| self.of_threads(level.one.as_ref(), level.all.as_ref(), threads));
-        Some((name, best.max_by(f64::total_cmp)?))
-    }
-
-    /// How much of a level these threads have: the caches of as many cores as they can be on.
-    fn capacity(&self, level: &Level, threads: Option<u64>) -> f64 {
-        let threads = threads.unwrap_or(u64::from(self.limits.threads)).max(1);
-        let is_such =
-            |cache: &&Cache| cache.kind != CacheKind::Instruction && level.name == format!("L{}", cache.level);
-        if let Some(cache) = self.machine.caches.iter().find(is_such) {
-            let reached = threads.div_ceil(u64::from(cache.shared_by.unwrap_or(1).max(1)));
-            return cache.bytes as f64 * reached.min(u64::from(cache.instances.unwrap_or(1).max(1))) as f64;
-        }
-        match level.name.as_str() {
-            "DRAM" => f64::INFINITY,
-            _ => level.bytes_one.max(level.bytes_all) as f64 * threads as f64,
-        }
-    }
-
-    /// The limit of so many threads. Between one and all it is not measured: no more than that many times one, nor than all.
-    fn of_threads(&self, one: Option<&Rate>, all: Option<&Rate>, threads: Option<u64>) -> Option<f64> {
-        let most = u64::from(self.limits.threads);
-        let (one, all) = (one.map(|rate| rate.best), all.map(|rate| rate.best));
-        let found = match threads.unwrap_or(most) {
-            0 | 1 => one,
-            some if some < most => one.zip(all).map(|(one, all)| (one * some as f64).min(all)),
-            _ if most <= 1 => all.or(one),
-            _ => all,
-        };
-        found.filter(|rate| *rate > 0.0 && rate.is_finite())
-    }
-}
-
 impl View<'_> {
     /// How columns with shares of limits are to be read, if there are any.
     pub(super) fn legend(&self, shares: impl Iterator<Item = f64>) -> String {
@@ -203,6 +88,8 @@ impl View<'_> {
 
 #[cfg(test)]
 mod tests {
+    use record::{Level, Rate, Run};
+
     use super::*;
 
     fn rate_of(best: f64) -> Rate {
@@ -225,53 +112,11 @@ mod tests {
         }
     }
 
-    fn cache() -> Cache {
-        let (level, kind, bytes) = (1, CacheKind::Data, 32 << 10);
-        Cache { level, kind, bytes, shared_by: Some(1), instances: Some(4), line_bytes: None }
-    }
-
-    #[track_caller]
-    fn check(work: Work, expected: Option<(f64, &str)>) {
-        let machine = Machine { caches: vec![cache()], ..Machine::default() };
-        let limits = limits();
-        let roof = Bounds { limits: &limits, machine: &machine }.roof(&work);
-        assert_eq!(roof.as_ref().map(|roof| (roof.seconds, roof.by.as_str())), expected);
-    }
-
-    #[test]
-    fn the_larger_time_binds() {
-        let work = |flops: f64, bytes: f64, threads: u64| Work {
-            flops: Some(flops),
-            bytes: Some(bytes),
-            threads: Some(threads),
-            ..Work::default()
-        };
-        check(work(1e9, 1e6, 1), Some((0.01, "f32")));
-        check(work(1e6, 1e9, 1), Some((0.05, "DRAM")));
-        check(work(1e9, 1e6, 4), Some((1.0 / 300.0, "f32")));
-        check(work(1e9, 1e6, 2), Some((0.005, "f32")));
-        check(work(0.0, 0.0, 1), None);
-    }
-
-    #[test]
-    fn the_nearest_level_that_has_room_is_read() {
-        let read = |bytes: f64, working_set: f64, threads: u64| Work {
-            bytes: Some(bytes),
-            working_set,
-            threads: Some(threads),
-            ..Work::default()
-        };
-        check(read(20e3, 0.0, 1), Some((1e-7, "L1")));
-        check(read(20e3, 100e3, 1), Some((1e-6, "DRAM")));
-        // Four cores have four caches of 32 KiB.
-        check(read(20e3, 100e3, 4), Some((2.5e-8, "L1")));
-    }
-
     #[test]
     fn a_limit_says_of_how_many_threads_it_is() {
-        let machine = Machine::default();
-        let limits = limits();
-        let bounds = Bounds { limits: &limits, machine: &machine };
+        let mut run = Run::default();
+        run.environment.limits = Some(limits());
+        let bounds = Bounds::of(&run).expect("it was measured");
         let roof = |threads: u64| bounds.roof(&Work { flops: Some(1.0), threads: Some(threads), ..Work::default() });
         let [one, all] = [1, 4].map(|threads| roof(threads).expect("it was measured"));
         assert_eq!([one.cell(), all.cell()], ["f32, 1 thread", "f32"]);
@@ -298,13 +143,5 @@ mod tests {
         let little =
             "the limits were disturbed and may be too low: 4 threads did only 1.40 times the f32 arithmetic of one";
         assert_eq!(doubt(&limits).as_deref(), Some(little));
-    }
-
-    #[test]
-    fn what_was_not_measured_is_no_limit() {
-        let work = Work { flops: Some(1e9), arithmetic: Arithmetic::Int8, ..Work::default() };
-        check(work, None);
-        assert_eq!(Arithmetic::of(Some(&Model { format: "Q4_K".into(), ..Model::default() })), Arithmetic::Int8);
-        assert_eq!(Arithmetic::of(None), Arithmetic::F32);
     }
 }

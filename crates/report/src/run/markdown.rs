@@ -66,7 +66,7 @@ fn cell(text: &str) -> String {
 }
 
 /// The characters that Markdown takes for its own, outside of code.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     let mut in_code = false;
     let characters: Vec<char> = printable(text).chars().collect();

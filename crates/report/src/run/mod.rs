@@ -26,6 +26,8 @@ use record::Run;
 use document::{Block, Document, Section};
 use view::View;
 
+pub(crate) use document::printable;
+pub(crate) use markdown::escaped;
 pub use originals::{loopos, smallmind};
 
 /// How a report is written.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::call_tree;
 use super::document::{Block, Section, Table, not_measured};
-use super::limits::{Arithmetic, Roof, Work, operations};
+use super::limits::{Arithmetic, InWords as _, Roof, Work, operations};
 use super::tree::{Sum, Tree};
 use super::view::View;
 use crate::units::{

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use record::Row;
 
 use super::document::{Block, Section, Table};
-use super::limits::{Arithmetic, Roof, Work, operations};
+use super::limits::{InWords as _, Roof, operations};
 use super::view::{Timing, View};
 use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
@@ -32,16 +32,7 @@ impl<'a> View<'a> {
     }
 
     fn row_roof(&self, row: &Row) -> Option<Roof> {
-        let model = self.model(row);
-        let arithmetic = match row.limited_by.as_deref()? {
-            "f32" => Arithmetic::F32,
-            "int8" => Arithmetic::Int8,
-            _ => Arithmetic::of(model),
-        };
-        // A call reads each of its bytes once; repeats read them again.
-        let working_set = row.bytes.unwrap_or(0.0);
-        let threads = self.threads(Some(row));
-        self.roof(&Work { flops: row.flops, bytes: row.bytes, working_set, arithmetic, threads })
+        self.roof(&compare::row_work(row, self.model(row), self.threads(Some(row)))?)
     }
 }
 
@@ -117,7 +108,7 @@ fn cells(view: &View<'_>, row: &Row) -> Vec<String> {
         seconds(time.fastest),
         rate_of(row, time.median).unwrap_or_default(),
         measured.share().map_or_else(String::new, whole_percent),
-        measured.roof.as_ref().map_or_else(String::new, Roof::cell),
+        measured.roof.as_ref().map_or_else(String::new, |roof| roof.cell()),
         per_call("allocs").map_or_else(String::new, mean_count),
         per_call("alloc_bytes").map_or_else(String::new, mean_bytes),
     ]

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::document::{Block, Section, WARNING, not_measured};
 use super::figures::{Group, groups};
 use super::insights;
+use super::limits::InWords as _;
 use super::profile::tilde;
 use super::view::{Timing, View};
 use crate::units::{count, plural, seconds, share, tokens_per_s, whole_percent};

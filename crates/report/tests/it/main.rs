@@ -1,6 +1,7 @@
 //! Reports and exports of runs that were made by hand.
 
 mod export;
+mod gate;
 mod machine;
 mod originals;
 mod properties;

@@ -13,7 +13,7 @@ fn without_pictures(text: &str) -> String {
 }
 
 #[track_caller]
-fn check(name: &str, text: &str) {
+pub fn check(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
     let text = without_pictures(text);
     if std::env::var_os("HOTLOOP_UPDATE").is_some() {

@@ -1,6 +1,7 @@
 //! What the profile says.
 
 use super::super::document::quoted;
+use super::super::limits::InWords as _;
 use super::super::tree::Sum;
 use super::super::view::View;
 use super::Insight;

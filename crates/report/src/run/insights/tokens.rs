@@ -2,6 +2,7 @@
 
 use super::super::document::quoted;
 use super::super::figures::{Group, groups};
+use super::super::limits::InWords as _;
 use super::super::rows::Measured;
 use super::super::view::View;
 use super::Insight;

@@ -1,0 +1,228 @@
+//! Whether a change may pass: the worst of all that counts decides.
+
+mod sentences;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use record::{
+    About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, Finding, Gate, GateCell, Judgement, Reason,
+    Standing, Verdict,
+};
+
+use crate::{common_mode, overall};
+
+/// The code of a cell that could not be measured.
+const FAULT: u8 = 1;
+const REGRESSED: u8 = 10;
+const UNRESOLVED: u8 = 11;
+/// What shells have for a program that was interrupted.
+const INTERRUPTED: u8 = 130;
+/// The codes of what does not pass, the gravest first. Another result, and sides that do not answer the question, make every
+/// speed meaningless; a regression was seen twice, while a fault or an unstable machine says little about the change.
+const GRAVEST: [u8; 7] = [INTERRUPTED, 14, 12, REGRESSED, FAULT, 13, UNRESOLVED];
+/// Something that was found out about a cell.
+struct Mark {
+    /// Absent where nothing could be found out.
+    verdict: Option<Verdict>,
+    /// Whether it fails nothing.
+    is_advisory: bool,
+    about: About,
+    metric: Option<String>,
+    sentence: String,
+}
+
+/// Decides what was measured: fills in the drift, what became of acceptances, and the verdicts of the cells and of all.
+///
+/// `today` is the day that acceptances have to reach, such as `2026-12-31`.
+#[must_use]
+pub fn gate(measured: Gate, today: &str) -> Gate {
+    let mut gate = Gate { reasons: Vec::new(), warnings: Vec::new(), ..measured };
+    gate.drift = drift(&gate.cells);
+    for acceptance in &mut gate.accepted {
+        let is_over = acceptance.until.as_str() < today;
+        acceptance.state = if is_over { AcceptanceState::Expired } else { AcceptanceState::NotNeeded };
+    }
+    let mut words: Vec<Verdict> = Vec::new();
+    let mut around = Around { drift: gate.drift.as_ref(), commits: &gate.commits, accepted: &mut gate.accepted };
+    for cell in &mut gate.cells {
+        let marks = around.marks(cell);
+        let counting = marks.iter().filter(|mark| mark.counts());
+        let counting: Vec<Verdict> = counting.filter_map(|mark| mark.verdict).collect();
+        cell.verdict = worst(&counting);
+        words.extend(counting);
+        let (failed, warned) = sorted_out(marks, &cell.name, gate.fail_on_unresolved);
+        cell.standing = match (failed.is_empty(), warned.is_empty()) {
+            (false, _) => Standing::Failed,
+            (true, false) => Standing::Warned,
+            (true, true) => Standing::Passed,
+        };
+        gate.reasons.extend(failed);
+        gate.warnings.extend(warned);
+    }
+    conclude(gate, words)
+}
+
+fn conclude(mut gate: Gate, mut words: Vec<Verdict>) -> Gate {
+    for acceptance in gate.accepted.iter().filter(|acceptance| acceptance.state == AcceptanceState::Expired) {
+        words.push(Verdict::Regressed);
+        gate.reasons.push(Reason {
+            code: REGRESSED,
+            about: About::Acceptance,
+            cell: Some(acceptance.cell.clone()),
+            metric: Some(acceptance.metric.clone()),
+            sentence: sentences::expired(acceptance),
+        });
+    }
+    if gate.interrupted {
+        let sentence = "it was broken off before all was measured".to_owned();
+        gate.reasons.push(Reason { code: INTERRUPTED, sentence, ..Reason::default() });
+    }
+    gate.reasons.sort_by_key(|reason| GRAVEST.iter().position(|code| *code == reason.code));
+    gate.exit_code = gate.reasons.first().map_or(0, |reason| reason.code);
+    gate.passed = gate.exit_code == 0;
+    gate.verdict = worst(&words);
+    gate
+}
+
+impl Mark {
+    /// Another result is no matter of speed, of which alone a cell can be advisory.
+    fn counts(&self) -> bool {
+        !self.is_advisory || self.verdict == Some(Verdict::WrongOutput)
+    }
+
+    /// The exit code that it leads to by itself; 0 where it passes.
+    fn code(&self) -> u8 {
+        match self.verdict {
+            None => FAULT,
+            Some(Verdict::Regressed | Verdict::Mixed) => REGRESSED,
+            Some(Verdict::Unresolved | Verdict::LeaningWorse) => UNRESOLVED,
+            Some(Verdict::Incomparable) => 12,
+            Some(Verdict::Unstable) => 13,
+            Some(Verdict::WrongOutput) => 14,
+            Some(Verdict::Same | Verdict::LeaningBetter | Verdict::Improved) => 0,
+        }
+    }
+}
+
+/// What does not pass, and what is warned of.
+fn sorted_out(marks: Vec<Mark>, cell: &str, fail_on_unresolved: bool) -> (Vec<Reason>, Vec<Reason>) {
+    let (mut failed, mut warned) = (Vec::new(), Vec::new());
+    for mark in marks.into_iter().filter(|mark| mark.code() != 0) {
+        let fails = mark.counts() && (mark.code() != UNRESOLVED || fail_on_unresolved);
+        let code = mark.code();
+        let Mark { about, metric, sentence, .. } = mark;
+        let reason = Reason { code, about, cell: Some(cell.to_owned()), metric, sentence };
+        if fails { failed.push(reason) } else { warned.push(reason) }
+    }
+    (failed, warned)
+}
+
+/// The worst of several words; nothing where there are none.
+fn worst(words: &[Verdict]) -> Option<Verdict> {
+    (!words.is_empty()).then(|| overall(words.iter().copied()))
+}
+
+/// Metrics that are not exact, of cells that could be compared.
+fn drift(cells: &[GateCell]) -> Option<Drift> {
+    let noisy = |cell: &GateCell| -> Vec<String> {
+        cell.metrics.iter().filter(|(_, metric)| !metric.exact).map(|(name, _)| name.clone()).collect()
+    };
+    let metrics: BTreeSet<String> = cells.iter().flat_map(noisy).collect();
+    let comparable = |finding: &&Finding| {
+        !matches!(finding.verdict, Verdict::WrongOutput | Verdict::Incomparable | Verdict::Unstable)
+    };
+    let findings: Vec<&Finding> = cells.iter().filter_map(|cell| cell.findings.first()).filter(comparable).collect();
+    common_mode(&metrics.iter().map(String::as_str).collect::<Vec<_>>(), &findings)
+}
+
+/// What has to be known to decide about a cell.
+struct Around<'a> {
+    drift: Option<&'a Drift>,
+    commits: &'a [String],
+    accepted: &'a mut [Acceptance],
+}
+
+impl Around<'_> {
+    /// All that was found out about a cell, except what somebody accepted.
+    fn marks(&mut self, cell: &GateCell) -> Vec<Mark> {
+        let about = |verdict, sentence: &str| Mark {
+            verdict,
+            is_advisory: cell.advisory,
+            about: About::Cell,
+            metric: None,
+            sentence: sentence.to_owned(),
+        };
+        if let Some(failure) = &cell.failure {
+            return vec![about(None, failure)];
+        }
+        let mut marks = Vec::new();
+        for finding in &cell.findings {
+            match finding.verdict {
+                verdict @ (Verdict::WrongOutput | Verdict::Incomparable) => {
+                    marks.push(about(Some(verdict), &finding.sentence));
+                }
+                _ => marks.extend(cell.gates.iter().filter_map(|gate| self.judged(cell, finding, &gate.metric))),
+            }
+        }
+        marks.extend(cell.budgets.iter().filter_map(|budget| spent(cell, budget)));
+        marks
+    }
+
+    /// What was found out about a metric; nothing where it is worse and somebody accepted that.
+    fn judged(&mut self, cell: &GateCell, finding: &Finding, metric: &str) -> Option<Mark> {
+        let is_advisory = cell.advisory || cell.advisory_metrics.iter().any(|name| name == metric);
+        let about = About::Metric;
+        let mark = |verdict, sentence| Mark { verdict, is_advisory, about, metric: Some(metric.to_owned()), sentence };
+        let Some(judgement) = finding.judgements.iter().find(|judgement| judgement.metric == metric) else {
+            return Some(mark(None, sentences::not_measured(cell)));
+        };
+        let (verdict, sentence) = self.word(judgement);
+        let is_worse = matches!(verdict, Verdict::Regressed | Verdict::LeaningWorse);
+        if is_worse && !is_advisory && self.accept(cell, metric) {
+            return None;
+        }
+        Some(mark(Some(verdict), sentence))
+    }
+
+    /// The word for a metric: what happened to all cells alike is not believed.
+    fn word(&self, judgement: &Judgement) -> (Verdict, String) {
+        let Some(drift) = self.drift.filter(|drift| drift.metric == judgement.metric) else {
+            return (judgement.verdict, judgement.sentence.clone());
+        };
+        let verdict = match judgement.verdict {
+            Verdict::Regressed => Verdict::Unstable,
+            // What would have passed does not fail by a drift.
+            Verdict::Improved | Verdict::LeaningBetter | Verdict::LeaningWorse => Verdict::Unresolved,
+            other => return (other, judgement.sentence.clone()),
+        };
+        (verdict, sentences::drifted(judgement, drift))
+    }
+
+    /// Whether somebody accepted that a metric is worse here; one whose day is over accepts nothing.
+    fn accept(&mut self, cell: &GateCell, metric: &str) -> bool {
+        let is_meant = |acceptance: &&mut Acceptance| {
+            let is_here = |commit: &String| self.commits.iter().any(|ours| ours.starts_with(commit.as_str()));
+            acceptance.state != AcceptanceState::Expired
+                && acceptance.cell == cell.name
+                && acceptance.metric == metric
+                && acceptance.commit.as_ref().is_none_or(is_here)
+        };
+        let meant = self.accepted.iter_mut().find(is_meant);
+        meant.map(|acceptance| acceptance.state = AcceptanceState::Used).is_some()
+    }
+}
+
+/// What follows from a limit; nothing where it is kept.
+fn spent(cell: &GateCell, budget: &Budget) -> Option<Mark> {
+    let verdict = match budget.state {
+        BudgetState::Kept => return None,
+        BudgetState::Broken => Some(Verdict::Regressed),
+        BudgetState::Unresolved => Some(Verdict::Unresolved),
+        BudgetState::NotMeasured => None,
+    };
+    let sentence = sentences::budget(cell, budget);
+    let metric = Some(budget.metric.clone());
+    Some(Mark { verdict, is_advisory: cell.advisory, about: About::Budget, metric, sentence })
+}

@@ -1,0 +1,115 @@
+//! What the rounds of one metric say in numbers, before there is a word for it.
+
+use record::Change;
+
+use super::exact::{Exact, exact};
+use super::rounds::Rounds;
+use crate::stats::{launches_for, locate};
+use crate::{Interval, median, rules};
+
+/// What is asked of one metric.
+pub(super) struct Asked<'a> {
+    pub(super) name: &'a str,
+    /// The change that matters.
+    pub(super) threshold: f64,
+    pub(super) is_gate: bool,
+    /// Whether more is worse.
+    pub(super) rises_badly: bool,
+    /// The chance of a wrong interval.
+    pub(super) alpha: f64,
+    /// The same for the placebo. It is no test of which one could be lucky, so neither looks nor other metrics are held against it.
+    pub(super) placebo_alpha: f64,
+}
+
+/// What was measured of one metric.
+pub(super) struct Measured<'a> {
+    pub(super) asked: Asked<'a>,
+    pub(super) base: Option<f64>,
+    pub(super) candidate: Option<f64>,
+    pub(super) estimate: Option<f64>,
+    pub(super) change: Option<Change>,
+    pub(super) placebo: Option<Change>,
+    /// Where the same work gave the same values: how they compare.
+    pub(super) exact: Option<Exact>,
+    pub(super) p: Option<f64>,
+    pub(super) visible: Option<f64>,
+    pub(super) more_launches: Option<u64>,
+    pub(super) launches: u64,
+    pub(super) rounds: u64,
+    pub(super) dropped: u64,
+}
+
+impl Measured<'_> {
+    /// What two sides differ by at worst that are the same.
+    pub(super) fn floor(&self) -> Option<f64> {
+        self.placebo.map(|placebo| placebo.low.abs().max(placebo.high.abs()))
+    }
+
+    /// What a change is compared with.
+    pub(super) fn threshold(&self) -> f64 {
+        self.floor().unwrap_or(0.0).max(self.asked.threshold)
+    }
+}
+
+pub(super) fn measure(asked: Asked<'_>, rounds: Rounds, is_exact: bool) -> Measured<'_> {
+    let exact = if is_exact { exact(&rounds.base, &rounds.candidate) } else { None };
+    let mut measured = Measured {
+        base: median(&rounds.base),
+        candidate: median(&rounds.candidate),
+        estimate: None,
+        change: None,
+        placebo: None,
+        exact,
+        p: None,
+        visible: None,
+        more_launches: None,
+        launches: rounds.launches(),
+        rounds: rounds.rounds(),
+        dropped: if exact.is_some() { 0 } else { rounds.dropped },
+        asked,
+    };
+    match exact {
+        Some(exact) => measured.take_exact(exact, &rounds),
+        None => measured.take_noisy(&rounds),
+    }
+    measured
+}
+
+impl Measured<'_> {
+    fn take_exact(&mut self, exact: Exact, rounds: &Rounds) {
+        self.rounds = rounds.candidate.len() as u64;
+        self.estimate = exact.change;
+        self.change = exact.change.map(|change| Change { estimate: change, low: change, high: change });
+    }
+
+    fn take_noisy(&mut self, rounds: &Rounds) {
+        let Some(located) = locate(&rounds.changes, self.asked.alpha) else { return };
+        let placebo = locate(&rounds.placebos, self.asked.placebo_alpha);
+        self.placebo = placebo.and_then(|placebo| shares(placebo.estimate, placebo.interval));
+        self.estimate = Some(share(located.estimate));
+        self.change = shares(located.estimate, located.interval);
+        self.p = located.p;
+        let Some(interval) = located.interval else { return };
+        let reach = (interval.high - located.estimate).max(located.estimate - interval.low);
+        self.visible = Some(share(reach + self.threshold().ln_1p()));
+        self.more_launches = self.more(&rounds.changes, located.estimate.abs(), reach);
+    }
+
+    /// Launches besides until the interval is as narrow as what matters; where it is that already, until it clears that.
+    fn more(&self, changes: &[Vec<f64>], estimate: f64, reach: f64) -> Option<u64> {
+        let matters = self.asked.threshold.ln_1p();
+        let wanted = if reach > matters { matters } else { (estimate - self.threshold().ln_1p()).abs() };
+        let needed = launches_for(changes, self.asked.alpha, wanted, rules::MOST_LAUNCHES_ADVISED)?;
+        needed.checked_sub(changes.len() as u64).filter(|more| *more > 0)
+    }
+}
+
+fn shares(estimate: f64, interval: Option<Interval>) -> Option<Change> {
+    let interval = interval?;
+    Some(Change { estimate: share(estimate), low: share(interval.low), high: share(interval.high) })
+}
+
+/// From a logarithm of a ratio to a share.
+fn share(logarithm: f64) -> f64 {
+    logarithm.exp_m1()
+}

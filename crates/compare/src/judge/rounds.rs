@@ -1,0 +1,87 @@
+//! Samples, sorted into rounds.
+
+use std::collections::BTreeMap;
+
+use record::{Phase, Sample};
+
+use crate::median;
+
+/// The arms of one comparison.
+pub(super) struct Names<'a> {
+    pub(super) base: &'a str,
+    pub(super) placebo: Option<&'a str>,
+    pub(super) candidate: &'a str,
+}
+
+/// The values of one metric.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    /// Of the base and its placebo, of all samples.
+    pub(super) base: Vec<f64>,
+    pub(super) candidate: Vec<f64>,
+    /// By launches: the logarithm of the candidate over the middle of base and placebo, for each round.
+    pub(super) changes: Vec<Vec<f64>>,
+    /// By launches: the logarithm of the placebo over the base; empty where there is no placebo.
+    pub(super) placebos: Vec<Vec<f64>>,
+    pub(super) dropped: u64,
+}
+
+/// One round: the values of base, placebo and candidate.
+type Round = [Option<f64>; 3];
+
+impl Rounds {
+    pub(super) fn of(samples: &[Sample], metric: &str, names: &Names) -> Self {
+        let mut rounds: BTreeMap<(u64, u64), Round> = BTreeMap::new();
+        let mut all = Self::default();
+        for sample in samples.iter().filter(|sample| sample.phase == Phase::Timed) {
+            let Some(side) = names.side(sample.arm.as_deref()) else { continue };
+            let round = rounds.entry((sample.launch, sample.round)).or_default();
+            let Some(value) = value(sample, metric).filter(|value| value.is_finite()) else { continue };
+            round[side] = Some(value);
+            if side == 2 { &mut all.candidate } else { &mut all.base }.push(value);
+        }
+        all.pair(&rounds, names.placebo.is_some());
+        all
+    }
+
+    fn pair(&mut self, rounds: &BTreeMap<(u64, u64), Round>, has_placebo: bool) {
+        let mut launches: BTreeMap<u64, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+        for ((launch, _), round) in rounds {
+            // A logarithm of what is not above 0 says nothing.
+            let [base, placebo, candidate] = round.map(|value| value.filter(|value| *value > 0.0).map(f64::ln));
+            let (changes, placebos) = launches.entry(*launch).or_default();
+            match (base, placebo, candidate) {
+                (Some(base), Some(placebo), Some(candidate)) => {
+                    changes.push(candidate - (base + placebo) / 2.0);
+                    placebos.push(placebo - base);
+                }
+                (Some(base), None, Some(candidate)) if !has_placebo => changes.push(candidate - base),
+                _ => self.dropped += 1,
+            }
+        }
+        launches.retain(|_, (changes, _)| !changes.is_empty());
+        (self.changes, self.placebos) = launches.into_values().unzip();
+        self.placebos.retain(|launch| !launch.is_empty());
+    }
+
+    pub(super) fn launches(&self) -> u64 {
+        self.changes.len() as u64
+    }
+
+    pub(super) fn rounds(&self) -> u64 {
+        self.changes.iter().map(Vec::len).sum::<usize>() as u64
+    }
+}
+
+impl Names<'_> {
+    fn side(&self, arm: Option<&str>) -> Option<usize> {
+        let arm = arm?;
+        [Some(self.base), self.placebo, Some(self.candidate)].iter().position(|name| *name == Some(arm))
+    }
+}
+
+/// Of values that come several to a sample, the middle one.
+fn value(sample: &Sample, metric: &str) -> Option<f64> {
+    let single = sample.values.get(metric).copied();
+    single.or_else(|| sample.series.get(metric).and_then(|series| median(series)))
+}

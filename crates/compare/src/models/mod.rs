@@ -1,0 +1,99 @@
+//! Models beside each other: what runs say of their speed, memory and quality, and how those scale.
+//!
+//! A model is never called better for its speed alone: what it costs in memory and quality stands beside it.
+
+mod cells;
+mod figures;
+mod fitness;
+mod front;
+mod scaling;
+mod threads;
+mod trades;
+
+use record::{Difference, MODELS_SCHEMA, MODELS_VERSION, ModelFigures, Models, Run};
+
+use crate::{Side, comparable};
+use cells::Entry;
+
+/// How sure intervals are.
+const CONFIDENCE: f64 = 0.95;
+
+/// A run, and what it is called where it is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Observed<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Its id.
+    pub id: Option<&'a str>,
+}
+
+/// All models of some runs beside each other. Who writes the document is for the caller to say.
+#[must_use]
+pub fn models(runs: &[Observed<'_>]) -> Models {
+    let entries: Vec<Entry<'_>> = runs.iter().flat_map(cells::entries).collect();
+    let one_sitting = runs.len() > 1 && runs.windows(2).all(|pair| is_one_sitting(pair[0].run, pair[1].run));
+    let mut models: Vec<ModelFigures> = entries.iter().map(figures::of).collect();
+    if one_sitting {
+        front::mark(&entries, &mut models);
+    }
+    let first = runs.first().map(|first| first.run);
+    let is_of_one = |run: &&Run| runs.iter().all(|other| other.run.subject == run.subject);
+    Models {
+        schema: MODELS_SCHEMA.to_owned(),
+        version: MODELS_VERSION,
+        created: runs.iter().map(|observed| observed.run.created.clone()).min().unwrap_or_default(),
+        one_sitting,
+        subject: first.filter(is_of_one).map(|run| run.subject.clone()),
+        environment: first.filter(|_| one_sitting || runs.len() == 1).map(|run| run.environment.clone()),
+        trades: trades::of(&entries, &models, one_sitting),
+        scaling: scaling::of(&entries, one_sitting),
+        threads: threads::of(&entries),
+        interrupted: runs.iter().any(|observed| observed.run.interrupted),
+        notes: notes(runs, one_sitting),
+        models,
+        ..Models::default()
+    }
+}
+
+/// Whether two runs were measured in turns: then they share the beginning, the machine's limits and its noise to the last digit.
+fn is_one_sitting(a: &Run, b: &Run) -> bool {
+    let is_such = |run: &Run| run.workload.name == "models";
+    is_such(a) && is_such(b) && a.created == b.created && a.environment == b.environment && a.subject == b.subject
+}
+
+fn notes(runs: &[Observed<'_>], one_sitting: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if runs.len() > 1 && !one_sitting {
+        notes.push(
+            "the runs were not measured in turns: what differs may be the machine's doing, so nobody is called faster; \
+             `hotloop models --models` measures in turns"
+                .to_owned(),
+        );
+        notes.extend(runs[1..].iter().filter_map(|other| unlike(runs[0].run, other.run)));
+    }
+    let more = runs.iter().flat_map(|observed| observed.run.notes.iter().chain(&observed.run.failures));
+    for note in more {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    notes
+}
+
+/// In what two runs differ beside their models.
+fn unlike(first: &Run, other: &Run) -> Option<String> {
+    let of_models = |difference: &&Difference| {
+        let field = difference.field.as_str();
+        // Other vocabularies have other tokens; their number is a setting.
+        field.starts_with("model") || field == "prompt"
+    };
+    let differences = comparable(&Side::from(first), &Side::from(other));
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+    let words = differences.iter().filter(|difference| !of_models(difference)).map(|difference| {
+        format!("{} ({} and {})", difference.field, told(&difference.base), told(&difference.candidate))
+    });
+    let words: Vec<String> = words.collect();
+    let name = |run: &Run| run.models.first().map_or_else(|| run.created.clone(), |model| model.name.clone());
+    (!words.is_empty())
+        .then(|| format!("the runs of {} and {} differ in {}", name(first), name(other), words.join(", ")))
+}

@@ -1,0 +1,136 @@
+//! What the samples of two sittings say of one metric: a direction at most.
+
+use record::{Better, Change, Judgement, Metric, Verdict};
+
+use crate::{Interval, median, quantile_interval, sorted};
+
+/// How sure intervals are.
+pub(super) const CONFIDENCE: f64 = 0.95;
+/// Samples that an interval of that confidence needs.
+const ENOUGH: usize = 6;
+
+/// What is asked of every metric.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Question {
+    /// The change that matters, where one was asked for.
+    pub(super) threshold: Option<f64>,
+    /// Whether the two runs answer the same question.
+    pub(super) comparable: bool,
+    /// Whether both are the same program, so that no change is one of the program.
+    pub(super) same_subject: bool,
+}
+
+impl Question {
+    /// The change that matters: of times 3 %, of CPU time and memory 2 %, of what is exact any.
+    fn threshold(&self, name: &str, metric: &Metric) -> f64 {
+        let usual = match name {
+            _ if metric.exact => return 0.0,
+            "cpu_s" | "peak_rss_bytes" => 0.02,
+            _ => 0.03,
+        };
+        self.threshold.unwrap_or(usual)
+    }
+}
+
+/// Judges the values of one metric before and after.
+pub(super) fn judged((name, metric): (&str, &Metric), values: [&[f64]; 2], question: &Question) -> Judgement {
+    let middle = values.map(median);
+    let estimate = middle[0].zip(middle[1]).and_then(|(before, after)| ratio(before, after)).map(|ratio| ratio - 1.0);
+    let threshold = question.threshold(name, metric);
+    let rounds = values.map(<[f64]>::len).into_iter().min().unwrap_or(0) as u64;
+    let mut found = Judgement {
+        metric: name.to_owned(),
+        base: middle[0],
+        candidate: middle[1],
+        threshold,
+        launches: u64::from(rounds > 0),
+        rounds,
+        ..Judgement::default()
+    };
+    if !question.comparable {
+        found.verdict = Verdict::Incomparable;
+        return found;
+    }
+    found.estimate = estimate;
+    if let (true, Some([before, after])) = (metric.exact, each_same(values)) {
+        (found.verdict, found.sentence) = exact(before, after, metric.better);
+        return found;
+    }
+    found.change = change(values);
+    if found.change.is_some() {
+        found.estimate = None;
+    }
+    found.visible = found.change.map(|change| (change.high - change.low) / 2.0 + threshold);
+    (found.verdict, found.sentence) = noisy(&found, values, metric.better, question);
+    found
+}
+
+/// What one is of the other, where both are more than nothing.
+fn ratio(before: f64, after: f64) -> Option<f64> {
+    (before > 0.0 && after > 0.0).then(|| after / before).filter(|ratio| ratio.is_finite())
+}
+
+/// The value of each side, where all of its samples have the same.
+fn each_same(values: [&[f64]; 2]) -> Option<[f64; 2]> {
+    let same = |values: &[f64]| values.first().copied().filter(|first| values.iter().all(|value| value == first));
+    Some([same(values[0])?, same(values[1])?])
+}
+
+fn exact(before: f64, after: f64, better: Better) -> (Verdict, String) {
+    let is_more = after > before;
+    let verdict = match better {
+        _ if before == after => Verdict::Same,
+        Better::Lower if is_more => Verdict::Regressed,
+        Better::Higher if !is_more => Verdict::Regressed,
+        _ => Verdict::Improved,
+    };
+    let sentence = match verdict {
+        Verdict::Same => "exactly the same".to_owned(),
+        _ => format!("exactly {before} before and {after} after"),
+    };
+    (verdict, sentence)
+}
+
+/// Where the change of the medians lies, by the intervals of both.
+fn change(values: [&[f64]; 2]) -> Option<Change> {
+    let interval = |values: &[f64]| quantile_interval(&sorted(values), 0.5, CONFIDENCE);
+    let [before, after]: [Interval; 2] = [interval(values[0])?, interval(values[1])?];
+    let estimate = ratio(median(values[0])?, median(values[1])?)? - 1.0;
+    Some(Change { estimate, low: ratio(before.high, after.low)? - 1.0, high: ratio(before.low, after.high)? - 1.0 })
+}
+
+fn noisy(found: &Judgement, values: [&[f64]; 2], better: Better, question: &Question) -> (Verdict, String) {
+    let fewest = values.map(<[f64]>::len).into_iter().min().unwrap_or(0);
+    let unresolved = |sentence: &str| (Verdict::Unresolved, sentence.to_owned());
+    let Some(change) = found.change else {
+        return match fewest {
+            0 => unresolved("not measured on both sides"),
+            1 => unresolved("1 sample; nothing can be concluded"),
+            few if few < ENOUGH => {
+                unresolved(&format!("{few} samples; below {ENOUGH} on each side nothing can be concluded"))
+            }
+            _ => unresolved("there is no ratio of these values"),
+        };
+    };
+    let (least, most) = match better {
+        Better::Lower => (change.low, change.high),
+        Better::Higher => (1.0 / (1.0 + change.high) - 1.0, 1.0 / (1.0 + change.low) - 1.0),
+    };
+    let said = format!("{}, between {} and {}", percent(change.estimate), percent(change.low), percent(change.high));
+    if question.same_subject {
+        return unresolved(&format!("{said}; the program is the same: the machine or chance"));
+    }
+    match () {
+        () if least > found.threshold => (Verdict::LeaningWorse, said),
+        () if most < -found.threshold => (Verdict::LeaningBetter, said),
+        () => {
+            unresolved(&format!("{said}; not beyond {} for certain", percent(found.threshold).trim_start_matches('+')))
+        }
+    }
+}
+
+/// A share with its sign, as people write it.
+pub(super) fn percent(share: f64) -> String {
+    let sign = if share < 0.0 { "\u{2212}" } else { "+" };
+    format!("{sign}{:.1} %", (share * 100.0).abs())
+}

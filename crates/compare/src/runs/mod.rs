@@ -1,0 +1,210 @@
+//! Two stored runs, of different sittings.
+//!
+//! Whether they answer the same question comes first. What was not measured in turns tells a direction at most, and a single
+//! sample tells nothing: those words belong to duels.
+
+mod facts;
+mod judge;
+mod kernels;
+mod models;
+mod rows;
+mod scopes;
+mod settle;
+mod totals;
+
+use std::collections::BTreeSet;
+
+use record::{
+    COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, Difference, Judgement, RowChange, Run, Tool,
+    Verdict,
+};
+
+use crate::{Side, comparable, same_subject};
+use judge::{CONFIDENCE, Question};
+use rows::View;
+
+pub use scopes::without_indices;
+
+/// A run that is compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Stored<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// As it was asked for.
+    pub name: &'a str,
+    /// What it is called where it is kept.
+    pub id: Option<&'a str>,
+}
+
+/// What is asked of a comparison.
+#[derive(Debug, Clone, Default)]
+pub struct RunsSettings {
+    /// The program that compares.
+    pub tool: Tool,
+    /// The change that matters, as a share; `None`: what is usual for each metric.
+    pub threshold: Option<f64>,
+}
+
+/// Lays one run beside another.
+#[must_use]
+pub fn runs(base: Stored<'_>, candidate: Stored<'_>, settings: &RunsSettings) -> Comparison {
+    let sides = [Side::from(base.run), Side::from(candidate.run)];
+    let mut differences = comparable(&sides[0], &sides[1]);
+    differences.extend(arms(base.run, candidate.run));
+    let same_subject = differences.is_empty() && same_subject(&sides[0], &sides[1]);
+    let question = Question { threshold: settings.threshold, comparable: differences.is_empty(), same_subject };
+    let views = [View::new(base.run), View::new(candidate.run)];
+    let rows = rows::rows(&views[0], &views[1], &question);
+    let (scopes, mut notes) = scopes::scopes(base.run, candidate.run);
+    let same_output = same_output(base.run, candidate.run);
+    notes.extend(doubts(base.run, candidate.run, same_output));
+    let (verdict, sentence) = verdict(&rows, &differences, same_subject, same_output);
+    let compared = |side: Stored<'_>| ComparedRun {
+        name: side.name.to_owned(),
+        id: side.id.map(str::to_owned),
+        created: side.run.created.clone(),
+    };
+    Comparison {
+        schema: COMPARISON_SCHEMA.to_owned(),
+        version: COMPARISON_VERSION,
+        tool: settings.tool.clone(),
+        base: compared(base),
+        candidate: compared(candidate),
+        confidence: CONFIDENCE,
+        verdict,
+        sentence,
+        same_subject,
+        same_output,
+        facts: facts::facts(base.run, candidate.run),
+        totals: totals::totals(&views[0], &views[1], &scopes),
+        why: scopes::why(&without_indices(&scopes)),
+        models: models::models(&views[0], &views[1]),
+        kernels: kernels::kernels(&rows, &scopes),
+        settle: settle::settle(base.run, candidate.run),
+        differences,
+        rows,
+        scopes,
+        notes,
+    }
+}
+
+/// The samples of several sides of a comparison have no one value.
+fn arms(base: &Run, candidate: &Run) -> Option<Difference> {
+    let arms = |run: &Run| {
+        let arms: BTreeSet<&str> = run.samples.iter().filter_map(|sample| sample.arm.as_deref()).collect();
+        (arms.len() > 1).then(|| arms.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    let (base, candidate) = (arms(base), arms(candidate));
+    (base.is_some() || candidate.is_some()).then(|| Difference { field: "sides of a duel".to_owned(), base, candidate })
+}
+
+/// Whether both generated the same tokens.
+fn same_output(base: &Run, candidate: &Run) -> Option<bool> {
+    let tokens = |run: &Run| run.correctness.as_ref()?.tokens_blake3.clone();
+    Some(tokens(base)? == tokens(candidate)?)
+}
+
+/// What makes figures doubtful.
+fn doubts(base: &Run, candidate: &Run, same_output: Option<bool>) -> Vec<String> {
+    let mut doubts = Vec::new();
+    for (run, which) in [(base, "before"), (candidate, "after")] {
+        if run.interrupted {
+            doubts.push(format!("the run {which} was interrupted: less was measured than asked for"));
+        }
+        doubts.extend(run.failures.iter().take(8).map(|failure| format!("{which}, this failed: {failure}")));
+        if run.correctness.as_ref().and_then(|found| found.repeats_agree) == Some(false) {
+            doubts.push(format!("{which}, repeats did not generate the same tokens"));
+        }
+    }
+    match same_output {
+        None => doubts.push("whether both put out the same is not known".to_owned()),
+        Some(false) => doubts.push("the two did not generate the same tokens".to_owned()),
+        Some(true) => {}
+    }
+    let alone = |run: &Run| run.profile.is_some();
+    if alone(base) != alone(candidate) {
+        doubts.push("only one of the runs has a call tree".to_owned());
+    }
+    doubts
+}
+
+/// All of it in one word and a sentence.
+fn verdict(
+    rows: &[RowChange],
+    differences: &[Difference],
+    same_subject: bool,
+    same_output: Option<bool>,
+) -> (Verdict, String) {
+    if !differences.is_empty() {
+        let named: Vec<String> = differences.iter().map(named).collect();
+        return (Verdict::Incomparable, format!("these runs do not answer the same question: {}", named.join("; ")));
+    }
+    if same_output == Some(false) {
+        let sentence =
+            "not the same computation: the two generated different tokens, so that their speed is not compared";
+        return (Verdict::WrongOutput, sentence.to_owned());
+    }
+    let gates: Vec<(&RowChange, &Judgement)> = rows
+        .iter()
+        .flat_map(|row| row.judgements.iter().map(move |judgement| (row, judgement)))
+        .filter(|(_, judgement)| judgement.gate)
+        .collect();
+    let count = |verdict: Verdict| gates.iter().filter(|(_, judgement)| judgement.verdict == verdict).count();
+    let (worse, better) = (count(Verdict::LeaningWorse), count(Verdict::LeaningBetter));
+    let verdict = match (worse, better) {
+        (0, 0) => Verdict::Unresolved,
+        (_, 0) => Verdict::LeaningWorse,
+        (0, _) => Verdict::LeaningBetter,
+        _ => Verdict::Mixed,
+    };
+    (verdict, sentence(&gates, [worse, better], same_subject) + &exact_changes(rows))
+}
+
+fn named(difference: &Difference) -> String {
+    let side = |value: &Option<String>| value.as_ref().map_or_else(|| "not known".to_owned(), |value| shortened(value));
+    match (&difference.base, &difference.candidate) {
+        (None, None) => format!("{} (not known of either)", difference.field),
+        (base, candidate) => format!("{} ({} before, {} after)", difference.field, side(base), side(candidate)),
+    }
+}
+
+/// Enough of a value to tell it from the other.
+fn shortened(value: &str) -> String {
+    const MOST: usize = 40;
+    if value.chars().count() <= MOST { value.to_owned() } else { value.chars().take(MOST).collect::<String>() + ".." }
+}
+
+fn sentence(gates: &[(&RowChange, &Judgement)], [worse, better]: [usize; 2], same_subject: bool) -> String {
+    let rows = |count: usize| if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
+    let all = gates.len();
+    let fewest = gates.iter().map(|(_, judgement)| judgement.rounds).min().unwrap_or(0);
+    match (worse, better) {
+        _ if all == 0 => "no row was timed on both sides".to_owned(),
+        _ if same_subject => {
+            "the same program with the same settings: what differs is the machine or chance, not the program".to_owned()
+        }
+        (0, 0) if fewest <= 1 => "1 sample; nothing can be concluded".to_owned(),
+        (0, 0) => format!("no time of {} moved for certain by more than what matters", rows(all)),
+        (worse, 0) => format!("{} of {all} seem slower; they were not measured in turns", rows(worse)),
+        (0, better) => format!("{} of {all} seem faster; they were not measured in turns", rows(better)),
+        (worse, better) => {
+            format!(
+                "{} seem slower and {} faster, of {all}; they were not measured in turns",
+                rows(worse),
+                rows(better)
+            )
+        }
+    }
+}
+
+/// What is exact can be said of stored runs too.
+fn exact_changes(rows: &[RowChange]) -> String {
+    let all = || rows.iter().flat_map(|row| &row.judgements);
+    let count = |verdict: Verdict| all().filter(|judgement| judgement.verdict == verdict).count();
+    match (count(Verdict::Regressed), count(Verdict::Improved)) {
+        (0, 0) => String::new(),
+        (more, 0) => format!("; of what is exact, {more} got worse"),
+        (0, less) => format!("; of what is exact, {less} got better"),
+        (more, less) => format!("; of what is exact, {more} got worse and {less} better"),
+    }
+}

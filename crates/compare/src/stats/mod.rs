@@ -1,0 +1,13 @@
+//! Statistics: slices in, numbers out.
+
+mod fit;
+mod multiple;
+mod paired;
+mod sign;
+mod student;
+
+pub use fit::{Fit, fit};
+pub use multiple::{benjamini_hochberg, bonferroni, holm};
+pub use paired::{Located, launches_for, locate};
+pub use sign::{binomial_interval, sign_interval, sign_p};
+pub use student::{mean_interval, mean_p, t_factor};

@@ -1,0 +1,349 @@
+//! Words for what was measured.
+
+use compare::rules::Mode;
+use compare::{Outcome, judge, overall};
+use record::Verdict::{
+    Improved, Incomparable, LeaningBetter, LeaningWorse, Mixed, Regressed, Same, Unresolved, Unstable, WrongOutput,
+};
+use record::{Better, Build, Difference, Duel, Finding, Judgement, Phase, Sample, Verdict};
+
+use crate::sitting::{self, Chance};
+
+/// B takes `factor` times as long, and everything scatters by a share.
+fn changed(mode: Mode, factor: f64, scatter: f64) -> Duel {
+    let mut chance = Chance::of(7);
+    sitting::duel(mode, &mut |arm, _, _| {
+        let noise = (scatter * chance.normal()).exp();
+        if arm == "B" { factor * noise } else { noise }
+    })
+}
+
+fn last_look(duel: &Duel) -> Outcome {
+    judge(duel, duel.design.looks.len() - 1)
+}
+
+fn only(outcome: &Outcome) -> (&Finding, &Judgement) {
+    (&outcome.findings[0], &outcome.findings[0].judgements[0])
+}
+
+#[track_caller]
+fn check(duel: &Duel, verdict: Verdict) -> Outcome {
+    let outcome = last_look(duel);
+    let (finding, judgement) = only(&outcome);
+    assert_eq!(outcome.verdict, verdict, "{judgement:?}");
+    assert_eq!(finding.verdict, verdict);
+    assert!(finding.sentence.ends_with('.') && judgement.sentence.ends_with('.'), "{finding:?}");
+    outcome
+}
+
+#[test]
+fn a_change_has_its_word() {
+    for (factor, scatter, verdict) in [
+        (1.10, 0.01, Regressed),
+        (0.90, 0.01, Improved),
+        (1.00, 0.01, Same),
+        (1.02, 0.01, LeaningWorse),
+        (0.98, 0.01, LeaningBetter),
+        (1.00, 0.20, Unresolved),
+    ] {
+        check(&changed(Mode::STANDARD, factor, scatter), verdict);
+    }
+}
+
+#[test]
+fn what_rises_well_is_better() {
+    for (factor, verdict) in [(1.10, Improved), (0.90, Regressed), (1.00, Same)] {
+        let mut duel = changed(Mode::STANDARD, factor, 0.01);
+        sitting::define(&mut duel, "cpu_s", Better::Higher, false);
+        let outcome = check(&duel, verdict);
+        let change = only(&outcome).1.change.unwrap();
+        assert!((change.estimate - (factor - 1.0)).abs() < 0.01, "the change is that of the value: {change:?}");
+    }
+}
+
+#[test]
+fn figures_stand_beside_the_word() {
+    let outcome = check(&changed(Mode::STANDARD, 1.10, 0.01), Regressed);
+    let judgement = only(&outcome).1;
+    let change = judgement.change.unwrap();
+    assert!(change.low > 0.08 && change.low < change.estimate && change.estimate < change.high && change.high < 0.12);
+    assert!(judgement.threshold >= 0.02 && judgement.floor.unwrap() <= judgement.threshold);
+    assert!(judgement.p.unwrap() < 1e-6);
+    assert_eq!((judgement.launches, judgement.rounds, judgement.dropped), (6, 48, 0));
+    assert!(judgement.sentence.starts_with("CPU time grew by 9.9 % (+9.2 % to +"), "{}", judgement.sentence);
+    assert!(judgement.sentence.ends_with("more than the 2 % that count."), "{}", judgement.sentence);
+    assert!(outcome.is_decided());
+}
+
+#[test]
+fn what_cannot_be_told_says_what_it_would_take() {
+    let outcome = check(&changed(Mode::STANDARD, 1.0, 0.08), Unresolved);
+    let judgement = only(&outcome).1;
+    assert!(judgement.visible.unwrap() > judgement.threshold && judgement.floor.unwrap() > 0.02);
+    assert!((10..200).contains(&judgement.more_launches.unwrap()), "{judgement:?}");
+    assert!(judgement.sentence.contains("more launches would do"), "{}", judgement.sentence);
+    assert!(!outcome.is_decided());
+}
+
+#[test]
+fn a_floor_above_what_matters_makes_nothing_the_same() {
+    // Only the base scatters, so that the interval lies well within the floor, which is wider than what was asked for.
+    let mut chance = Chance::of(7);
+    let duel =
+        sitting::duel(Mode::STANDARD, &mut |arm, _, _| (if arm == "B" { 0.001 } else { 0.12 } * chance.normal()).exp());
+    let outcome = check(&duel, Unresolved);
+    let judgement = only(&outcome).1;
+    let (change, floor) = (judgement.change.unwrap(), judgement.floor.unwrap());
+    assert!(floor > 0.02 && judgement.threshold == floor, "{judgement:?}");
+    assert!(-floor < change.low && change.high < floor, "{judgement:?}");
+}
+
+#[test]
+fn screening_leans_and_never_decides() {
+    for (factor, verdict) in [(1.5, LeaningWorse), (0.5, LeaningBetter), (1.0, Unresolved)] {
+        let outcome = check(&changed(Mode::QUICK, factor, 0.003), verdict);
+        assert!(!outcome.is_decided());
+    }
+}
+
+#[test]
+fn without_a_placebo_nothing_is_decided() {
+    let mut duel = changed(Mode::STANDARD, 1.5, 0.003);
+    duel.arms.remove(1);
+    duel.samples.retain(|sample| sample.arm.as_deref() != Some("A'"));
+    let outcome = check(&duel, LeaningWorse);
+    assert!(only(&outcome).1.sentence.contains("without a placebo"));
+}
+
+#[test]
+fn one_shot_says_nothing() {
+    let shot = Mode { launches: 1, rounds: 1, looks: &[1], ..Mode::STANDARD };
+    let outcome = check(&changed(shot, 4.26, 0.0), Unresolved);
+    let judgement = only(&outcome).1;
+    assert!(judgement.change.is_none() && (judgement.estimate.unwrap() - 3.26).abs() < 1e-9);
+    assert!(judgement.sentence.contains("nothing can be concluded"), "{}", judgement.sentence);
+    let one_launch = Mode { launches: 1, rounds: 60, looks: &[1], ..Mode::STANDARD };
+    check(&changed(one_launch, 4.26, 0.01), Unresolved);
+    let few_rounds = Mode { launches: 3, rounds: 1, looks: &[3], ..Mode::STANDARD };
+    check(&changed(few_rounds, 4.26, 0.01), Unresolved);
+}
+
+#[test]
+fn a_placebo_that_moves_takes_the_verdict_away() {
+    let mut chance = Chance::of(3);
+    let duel = sitting::duel(Mode::STANDARD, &mut |arm, _, _| {
+        let noise = (0.005 * chance.normal()).exp();
+        match arm {
+            "A'" => 1.05 * noise,
+            "B" => 1.50 * noise,
+            _ => noise,
+        }
+    });
+    let outcome = check(&duel, Unstable);
+    assert!(!outcome.is_decided());
+    assert!(only(&outcome).1.sentence.contains("between two sides that are the same"));
+}
+
+#[test]
+fn another_output_outweighs_every_speed() {
+    let mut duel = changed(Mode::STANDARD, 0.5, 0.01);
+    let outputs = |duel: &mut Duel, outputs: [Option<&str>; 3]| {
+        for (arm, output) in duel.arms.iter_mut().zip(outputs) {
+            arm.output = output.map(str::to_owned);
+        }
+    };
+    outputs(&mut duel, [Some("x"), Some("x"), Some("y")]);
+    let outcome = check(&duel, WrongOutput);
+    assert!(outcome.is_decided());
+    assert_eq!(only(&outcome).1.verdict, WrongOutput, "the speed is not judged");
+    for fine in [[Some("x"), Some("x"), Some("x")], [Some("x"), Some("x"), None], [None, None, Some("y")]] {
+        outputs(&mut duel, fine);
+        check(&duel, Improved);
+    }
+    // Who does not agree with himself cannot tell that another is wrong.
+    outputs(&mut duel, [Some("x"), Some("z"), Some("y")]);
+    check(&duel, Improved);
+    outputs(&mut duel, [Some("x"), Some("x"), None]);
+    duel.arms[2].output_varies = Some(true);
+    check(&duel, WrongOutput);
+    duel.arms[0].output_varies = Some(true);
+    check(&duel, Improved);
+}
+
+#[test]
+fn the_same_program_is_never_better_or_worse() {
+    let mut duel = changed(Mode::STANDARD, 1.5, 0.01);
+    let build = |hash: &str| Some(Build { binary_blake3: Some(hash.to_owned()), ..Build::default() });
+    for arm in &mut duel.arms {
+        arm.subject.build = build("same");
+        arm.subject.command = vec![format!("{}/program", arm.name), "--fast".to_owned()];
+    }
+    let outcome = check(&duel, Unstable);
+    assert!(only(&outcome).0.sentence.starts_with("Both sides are the same program"));
+    let mut equal = changed(Mode::STANDARD, 1.0, 0.01);
+    equal.arms = duel.arms.clone();
+    check(&equal, Same);
+    let mut leaning = changed(Mode::STANDARD, 1.02, 0.01);
+    leaning.arms = duel.arms.clone();
+    check(&leaning, Unresolved);
+    // Another setting, another workload or another program is no placebo.
+    for other in 0..3 {
+        let mut other_duel = duel.clone();
+        let arm = &mut other_duel.arms[2];
+        match other {
+            0 => arm.subject.command[1] = "--slow".to_owned(),
+            1 => arm.workload.parameters = [("kv".to_owned(), "off".to_owned())].into(),
+            _ => arm.subject.build = build("other"),
+        }
+        check(&other_duel, Regressed);
+    }
+}
+
+#[test]
+fn what_was_found_incomparable_stays_so() {
+    let mut duel = changed(Mode::STANDARD, 5.26, 0.01);
+    let differences = vec![Difference { field: "build profile".to_owned(), ..Difference::default() }];
+    duel.findings = vec![Finding { arm: "B".to_owned(), differences, ..Finding::default() }];
+    let outcome = check(&duel, Incomparable);
+    assert!(only(&outcome).0.sentence.contains("build profile"));
+    assert_eq!(only(&outcome).0.differences.len(), 1);
+    assert!(outcome.is_decided());
+}
+
+#[test]
+fn exact_values_are_compared_exactly() {
+    let exactly = |before: f64, after: f64, better: Better| {
+        let mut duel = changed(Mode::STANDARD, 1.0, 0.3);
+        duel.design.gates.clear();
+        sitting::gate(&mut duel, "allocs", 0.0);
+        sitting::define(&mut duel, "allocs", better, true);
+        sitting::add(&mut duel, "allocs", &mut |arm, _, _| if arm == "B" { after } else { before });
+        duel
+    };
+    check(&exactly(1000.0, 1001.0, Better::Lower), Regressed);
+    check(&exactly(1000.0, 999.0, Better::Lower), Improved);
+    check(&exactly(1000.0, 999.0, Better::Higher), Regressed);
+    let outcome = check(&exactly(0.0, 0.0, Better::Lower), Same);
+    assert!(outcome.is_decided());
+    let outcome = check(&exactly(0.0, 3.0, Better::Lower), Regressed);
+    let judgement = only(&outcome).1;
+    assert_eq!((judgement.change, judgement.base, judgement.candidate), (None, Some(0.0), Some(3.0)));
+    assert!(judgement.sentence.contains("0 before and 3 after"), "{}", judgement.sentence);
+    let mut lenient = exactly(1000.0, 1001.0, Better::Lower);
+    lenient.design.gates[0].threshold = 0.01;
+    check(&lenient, Same);
+    // What was called exact and is not is judged like everything else.
+    let mut chance = Chance::of(5);
+    let mut varying = exactly(1.0, 1.0, Better::Lower);
+    sitting::add(&mut varying, "allocs", &mut |arm, _, _| {
+        (1000.0 * (0.01 * chance.normal()).exp()).round() * if arm == "B" { 1.5 } else { 1.0 }
+    });
+    check(&varying, Regressed);
+}
+
+#[test]
+fn gates_share_the_chance_and_the_rest_decides_nothing() {
+    let mut duel = changed(Mode::STANDARD, 1.0, 0.01);
+    let alone = last_look(&duel).findings[0].judgements[0].change.unwrap();
+    sitting::gate(&mut duel, "wall_s", 0.03);
+    let mut chance = Chance::of(9);
+    let noisy = |factor: f64| move |arm: &str, noise: f64| if arm == "B" { factor * noise } else { noise };
+    let (worse, better) = (noisy(1.4), noisy(0.6));
+    sitting::add(&mut duel, "wall_s", &mut |_, _, _| (0.01 * chance.normal()).exp());
+    sitting::add(&mut duel, "ttft_s", &mut |arm, _, _| worse(arm, (0.01 * chance.normal()).exp()));
+    sitting::add(&mut duel, "token_s", &mut |arm, _, _| better(arm, (0.01 * chance.normal()).exp()));
+    let outcome = check(&duel, Same);
+    let judgements = &outcome.findings[0].judgements;
+    let names: Vec<&str> = judgements.iter().map(|judgement| judgement.metric.as_str()).collect();
+    assert_eq!(names, ["cpu_s", "wall_s", "token_s", "ttft_s"], "gates first, then by name");
+    assert_eq!(judgements[2].verdict, LeaningBetter, "{:?}", judgements[2]);
+    assert_eq!(judgements[3].verdict, LeaningWorse);
+    assert!(judgements[3].sentence.contains("hint") && !judgements[3].gate);
+    let together = judgements[0].change.unwrap();
+    assert!(together.low < alone.low && together.high > alone.high, "two gates are less certain than one");
+}
+
+#[test]
+fn wins_and_losses_are_never_netted() {
+    let mut duel = changed(Mode::STANDARD, 1.2, 0.01);
+    sitting::gate(&mut duel, "wall_s", 0.03);
+    let mut chance = Chance::of(11);
+    sitting::add(&mut duel, "wall_s", &mut |arm, _, _| {
+        (0.01 * chance.normal()).exp() * if arm == "B" { 0.8 } else { 1.0 }
+    });
+    let outcome = check(&duel, Mixed);
+    assert_eq!(only(&outcome).0.sentence, "Better in time, worse in CPU time.");
+    for (words, whole) in [
+        (&[Same, Improved][..], Improved),
+        (&[Same, Unresolved, Improved], Unresolved),
+        (&[Unstable, Regressed, LeaningWorse], Regressed),
+        (&[LeaningWorse, Improved], LeaningWorse),
+        (&[Regressed, Improved, WrongOutput], WrongOutput),
+        (&[], Unresolved),
+    ] {
+        assert_eq!(overall(words.iter().copied()), whole, "{words:?}");
+    }
+}
+
+#[test]
+fn several_candidates_are_judged_each() {
+    let mut duel = changed(Mode::STANDARD, 1.0, 0.01);
+    duel.arms.push(record::Arm { name: "C".to_owned(), ..record::Arm::default() });
+    let b: Vec<Sample> = duel.samples.iter().filter(|sample| sample.arm.as_deref() == Some("B")).cloned().collect();
+    for mut sample in b {
+        sample.arm = Some("C".to_owned());
+        *sample.values.get_mut("cpu_s").unwrap() *= 1.2;
+        duel.samples.push(sample);
+    }
+    let outcome = last_look(&duel);
+    let words: Vec<_> = outcome.findings.iter().map(|finding| (finding.arm.as_str(), finding.verdict)).collect();
+    assert_eq!(words, [("B", Same), ("C", Regressed)]);
+    assert_eq!(outcome.verdict, Regressed);
+}
+
+#[test]
+fn rounds_without_a_value_are_dropped_and_counted() {
+    let mut duel = changed(Mode::STANDARD, 1.1, 0.01);
+    for (place, bad) in [(0, 0.0), (31, f64::NAN), (62, -1.0)] {
+        *duel.samples[place].values.get_mut("cpu_s").unwrap() = bad;
+    }
+    duel.samples.remove(100);
+    let mut warm_up = duel.samples[0].clone();
+    warm_up.phase = Phase::Warmup;
+    warm_up.round = 99;
+    duel.samples.push(warm_up);
+    let outcome = check(&duel, Regressed);
+    assert_eq!((only(&outcome).1.rounds, only(&outcome).1.dropped), (44, 4));
+}
+
+#[test]
+fn series_are_compared_by_their_middle() {
+    let mut duel = changed(Mode::STANDARD, 1.1, 0.01);
+    for sample in &mut duel.samples {
+        let value = sample.values.remove("cpu_s").unwrap();
+        sample.series.insert("cpu_s".to_owned(), vec![value, value * 0.5, value * 50.0]);
+    }
+    check(&duel, Regressed);
+}
+
+#[test]
+fn early_looks_ask_for_more() {
+    let mut duel = changed(Mode::THOROUGH, 1.06, 0.02);
+    duel.samples.retain(|sample| sample.launch < 3);
+    let early = judge(&duel, 0).findings[0].judgements[0].change.unwrap();
+    let late = judge(&duel, 2).findings[0].judgements[0].change.unwrap();
+    assert!(early.low < late.low && early.high > late.high);
+    assert_eq!(judge(&duel, 2), judge(&duel, 99), "no look is beyond the last");
+}
+
+#[test]
+fn an_empty_duel_is_unresolved() {
+    let outcome = judge(&Duel::default(), 0);
+    assert_eq!((outcome.findings.len(), outcome.verdict, outcome.is_decided()), (0, Unresolved, false));
+    let mut duel = changed(Mode::STANDARD, 1.0, 0.01);
+    duel.samples.clear();
+    let outcome = check(&duel, Unresolved);
+    assert!(only(&outcome).1.sentence.contains("no values"));
+    duel.design.gates.clear();
+    assert_eq!(last_look(&duel).findings[0].sentence, "No metric was declared that it is judged by.");
+}

@@ -1,0 +1,56 @@
+//! In what two sides differ that nobody asked to compare.
+
+use record::{Arm, Build, Difference};
+
+/// The profile whose programs are slow on purpose.
+const DEBUG: &str = "debug";
+
+/// In what a candidate was built otherwise than the base. How a program was built is not always known; where it is known of one
+/// side alone, that is a difference if that side was built for debugging.
+pub(super) fn differences(base: &Arm, candidate: &Arm) -> Vec<Difference> {
+    let (base, candidate) = (built(base), built(candidate));
+    let yes_or_no = |build: &Build| build.debug_assertions.map(|on| if on { "on" } else { "off" }.to_owned());
+    let fields = [
+        ("build profile", base.profile.clone(), candidate.profile.clone()),
+        ("optimisation level", base.opt_level.clone(), candidate.opt_level.clone()),
+        ("debug assertions", yes_or_no(&base), yes_or_no(&candidate)),
+    ];
+    fields.into_iter().filter_map(|(field, base, candidate)| difference(field, base, candidate)).collect()
+}
+
+fn built(arm: &Arm) -> Build {
+    arm.subject.build.clone().unwrap_or_default()
+}
+
+fn difference(field: &str, base: Option<String>, candidate: Option<String>) -> Option<Difference> {
+    let differs = match (&base, &candidate) {
+        (Some(base), Some(candidate)) => base != candidate,
+        (Some(known), None) | (None, Some(known)) => known == DEBUG || (field == "debug assertions" && known == "on"),
+        (None, None) => false,
+    };
+    differs.then(|| Difference { field: field.to_owned(), base, candidate })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Subject;
+
+    fn arm(profile: Option<&str>) -> Arm {
+        let build = Build { profile: profile.map(str::to_owned), ..Build::default() };
+        Arm { subject: Subject { build: Some(build), ..Subject::default() }, ..Arm::default() }
+    }
+
+    #[test]
+    fn a_debug_build_is_compared_with_its_like_alone() {
+        let found = |base, candidate| differences(&arm(base), &arm(candidate));
+        let named = found(Some("release"), Some("debug"));
+        assert_eq!((named.len(), named[0].field.as_str()), (1, "build profile"));
+        assert_eq!((named[0].base.as_deref(), named[0].candidate.as_deref()), (Some("release"), Some("debug")));
+        assert_eq!(found(Some("bench"), Some("release")).len(), 1);
+        assert_eq!(found(None, Some("debug")).len(), 1);
+        assert!(found(Some("debug"), Some("debug")).is_empty());
+        assert!(found(None, None).is_empty() && found(Some("release"), None).is_empty());
+        assert!(differences(&Arm::default(), &Arm::default()).is_empty());
+    }
+}

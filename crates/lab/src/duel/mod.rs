@@ -1,0 +1,134 @@
+//! Duels: two or more sides measured in turns, so that whatever the machine does meets all of them alike.
+//!
+//! Every launch has fresh processes of all sides, of which only one works at a time. The base is there twice: its second
+//! process is the placebo, and what differs between the two is what the machine adds. Orders are random and follow from a seed.
+
+mod calibrate;
+mod confirm;
+mod differences;
+mod order;
+mod profiles;
+mod settings;
+mod sitting;
+#[cfg(test)]
+mod tests;
+pub mod worker;
+
+use std::collections::BTreeMap;
+
+use record::{Arm, Change, Difference, Metric, Profile};
+use serde::{Deserialize, Serialize};
+
+pub use compare::rules::Mode;
+pub use confirm::{confirm, needs_confirmation};
+pub use settings::Settings;
+pub use sitting::{Judge, duel};
+
+/// The time of a round by the clock: what a round's length is told by.
+pub const WALL: &str = "wall_s";
+/// Times that a CPU was taken from the process that worked.
+pub const INVOLUNTARY_SWITCHES: &str = "env_involuntary_switches";
+
+/// One side of a duel: it can be started again and again.
+pub trait Contestant {
+    /// What it is. The name of the arm and what it put out are filled in by the duel.
+    fn arm(&self) -> Arm;
+
+    /// What the values of its readings mean. It is asked before and behind the rounds: some learn it from what they run.
+    fn metrics(&self) -> BTreeMap<String, Metric>;
+
+    /// Starts it afresh, ready to work.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    fn launch(&mut self) -> Result<Box<dyn Launched>, String>;
+
+    /// In what it would have to be like the base and is not: then it is not measured. Two builds of one program by different
+    /// profiles say nothing about the program.
+    fn differences(&self, base: &Arm) -> Vec<Difference> {
+        differences::differences(base, &self.arm())
+    }
+
+    /// What has to be known to understand its figures; asked behind the rounds.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A side that was started. Dropping it ends its process.
+pub trait Launched {
+    /// Does its work so often, and says what that took. Where `profiled` it also records where the time went, if it can.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn round(&mut self, calls: u64, profiled: bool) -> Result<Reading, String>;
+}
+
+/// What one round took.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Reading {
+    /// By the names of metrics, for all calls together.
+    #[serde(default)]
+    pub values: BTreeMap<String, f64>,
+    /// Values that come several to a round.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Vec<f64>>,
+    /// What was put out, as a hash or a short text: the same for every round of work that is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Where the time went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+}
+
+/// Who looks on.
+pub trait Watch {
+    /// How far it is.
+    fn tell(&mut self, progress: &Progress<'_>);
+
+    /// Whether to end now, with what there is.
+    fn is_stopped(&self) -> bool;
+}
+
+/// How far a duel is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress<'a> {
+    /// What is being done.
+    pub doing: Doing,
+    /// The launch, counted from 1.
+    pub launch: u64,
+    /// Launches there are at most.
+    pub launches: u64,
+    /// The round, counted from 1; 0 before the first.
+    pub round: u64,
+    /// Rounds of each launch.
+    pub rounds: u64,
+    /// Whether this is the second measurement of what had regressed.
+    pub confirmation: bool,
+    /// How the first metric that is judged changed, of the first candidate, as far as that can be said.
+    pub so_far: Option<SoFar<'a>>,
+}
+
+/// What is known of a change while it is being measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SoFar<'a> {
+    /// The metric.
+    pub metric: &'a str,
+    /// Where its change lies.
+    pub change: Change,
+}
+
+/// What a duel is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// Finding out how often the work has to be repeated in a round.
+    Calibrating,
+    /// Starting processes.
+    Launching,
+    /// Rounds that do not count.
+    WarmingUp,
+    /// Rounds that count.
+    Measuring,
+    /// Rounds that record where the time goes.
+    Profiling,
+}

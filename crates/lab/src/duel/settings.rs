@@ -1,0 +1,84 @@
+//! How a duel is fought.
+
+use std::time::Duration;
+
+use compare::rules::{self, Mode};
+use record::{GateMetric, Tool};
+
+use crate::machine::Chosen;
+
+/// What to measure, and how.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How much.
+    pub mode: Mode,
+    /// Launches at most.
+    pub launches: u64,
+    /// Rounds of each launch that count.
+    pub rounds: u64,
+    /// What a round should take at least.
+    pub round: Duration,
+    /// Repeats of the work in a round; `None`: as many as make it long enough.
+    pub calls: Option<u64>,
+    /// Rounds of each launch that record where the time goes, for those that can.
+    pub profiled_rounds: u64,
+    /// What orders follow from.
+    pub seed: u64,
+    /// The chance of a false verdict.
+    pub alpha: f64,
+    /// What is judged, with the change that matters.
+    pub gates: Vec<GateMetric>,
+    /// A name for what is compared.
+    pub name: Option<String>,
+    /// The kernels, for the description of the machine.
+    pub chosen: Chosen,
+    /// Who measures.
+    pub tool: Tool,
+}
+
+impl Settings {
+    /// As the mode has it, judged by these metrics.
+    #[must_use]
+    pub fn new(mode: Mode, gates: Vec<GateMetric>, chosen: Chosen, tool: Tool) -> Self {
+        Settings {
+            mode,
+            launches: mode.launches,
+            rounds: mode.rounds,
+            round: Duration::from_secs_f64(rules::ROUND_S),
+            calls: None,
+            profiled_rounds: 1,
+            seed: 0,
+            alpha: rules::ALPHA,
+            gates,
+            name: None,
+            chosen,
+            tool,
+        }
+    }
+
+    /// Launches after which it is looked whether the verdict stands; the last one always.
+    #[must_use]
+    pub fn looks(&self) -> Vec<u64> {
+        let before = Mode::THOROUGH.looks.iter().copied().filter(|look| *look < self.launches);
+        before.chain([self.launches]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_launch_is_always_looked_at() {
+        let chosen = Chosen::from_environment().expect("kernels");
+        let looks = |launches| {
+            let settings = Settings::new(Mode::STANDARD, Vec::new(), chosen, Tool::default());
+            Settings { launches, ..settings }.looks()
+        };
+        assert_eq!(looks(2), [2]);
+        assert_eq!(looks(3), [3]);
+        assert_eq!(looks(6), [3, 6]);
+        assert_eq!(looks(10), [3, 6, 10]);
+        assert_eq!(looks(14), [3, 6, 10, 14]);
+    }
+}

@@ -1,0 +1,394 @@
+//! The course of a duel: launches, rounds, looks.
+
+use std::time::{Duration, Instant};
+
+use compare::Outcome;
+use record::{
+    Arm, Better, DUEL_SCHEMA, DUEL_VERSION, Design, Duel, ENVIRONMENT_METRICS, Environment, Finding, Metric, Phase,
+    Sample, Verdict,
+};
+
+use super::calibrate::{calibrate, timed};
+use super::order::{Random, Schedule};
+use super::profiles::Paths;
+use super::{Contestant, Doing, INVOLUNTARY_SWITCHES, Launched, Progress, Reading, Settings, SoFar, Watch};
+use crate::doctor::now;
+use crate::machine::{self, Moment, NoiseWatch, System};
+
+/// The row of samples: there is but one kind of work.
+const ROW: &str = "round";
+/// A program that a terminal interrupted may be gone before the request has reached us.
+const REQUEST: Duration = Duration::from_millis(100);
+/// How long the clock is looked at for jitter.
+const LOOK: Duration = Duration::from_millis(20);
+/// Arms are letters.
+const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const PLACEBO: &str = "A'";
+
+/// What is said of the samples at a look, which is counted from 0: [`compare::judge`], or a stand-in.
+pub type Judge = fn(&Duel, usize) -> Outcome;
+
+/// Measures the contestants in turns and judges them; the first one is the base. Where somebody ended it, the record has what
+/// was measured until then.
+///
+/// # Errors
+/// Why it could not be measured: which side, which launch, which round, and what it said.
+pub fn duel(
+    settings: &Settings,
+    contestants: &mut [Box<dyn Contestant>],
+    watch: &mut dyn Watch,
+) -> Result<Duel, String> {
+    let sides = sides(contestants)?;
+    Sitting::new(settings, sides, watch, compare::judge).fight()
+}
+
+/// A contestant and the name of its arm.
+pub(super) struct Side<'a> {
+    pub(super) name: String,
+    pub(super) contestant: &'a mut Box<dyn Contestant>,
+}
+
+/// Contestants with their names.
+pub(super) fn sides(contestants: &mut [Box<dyn Contestant>]) -> Result<Vec<Side<'_>>, String> {
+    if contestants.len() < 2 {
+        return Err("a duel needs two sides".to_owned());
+    }
+    if contestants.len() > LETTERS.len() {
+        return Err(format!("a duel has {} sides at most, not {}", LETTERS.len(), contestants.len()));
+    }
+    let named = LETTERS.chars().zip(contestants.iter_mut());
+    Ok(named.map(|(letter, contestant)| Side { name: letter.to_string(), contestant }).collect())
+}
+
+/// Why it does not go on.
+enum Stop {
+    Interrupted,
+    Failed(String),
+}
+
+/// The course of a duel.
+pub(super) struct Sitting<'a> {
+    settings: &'a Settings,
+    sides: Vec<Side<'a>>,
+    /// The side that each arm is a process of.
+    arms: Vec<usize>,
+    /// Whether a profiled round of the arm may give a profile.
+    may_profile: Vec<bool>,
+    watch: &'a mut dyn Watch,
+    judge: Judge,
+    began: Instant,
+    random: Random,
+    schedule: Schedule,
+    duel: Duel,
+    so_far: Option<(String, record::Change)>,
+}
+
+impl<'a> Sitting<'a> {
+    pub(super) fn new(settings: &'a Settings, sides: Vec<Side<'a>>, watch: &'a mut dyn Watch, judge: Judge) -> Self {
+        let placebo = settings.mode.placebo.then_some(0);
+        let arms: Vec<usize> = [0].into_iter().chain(placebo).chain(1..sides.len()).collect();
+        let described = arms.iter().enumerate().map(|(at, side)| {
+            let is_placebo = at > 0 && *side == 0;
+            let name = if is_placebo { PLACEBO.to_owned() } else { sides[*side].name.clone() };
+            Arm { name, ..sides[*side].contestant.arm() }
+        });
+        let base = sides[0].contestant.arm();
+        let told = sides.iter().skip(1).map(|side| Finding {
+            arm: side.name.clone(),
+            differences: side.contestant.differences(&base),
+            ..Finding::default()
+        });
+        let duel = Duel {
+            schema: DUEL_SCHEMA.to_owned(),
+            version: DUEL_VERSION,
+            tool: settings.tool.clone(),
+            created: now(),
+            name: settings.name.clone(),
+            design: design(settings),
+            arms: described.collect(),
+            findings: told.collect(),
+            ..Duel::default()
+        };
+        Sitting {
+            settings,
+            may_profile: vec![settings.profiled_rounds > 0; arms.len()],
+            schedule: Schedule::new(arms.len()),
+            random: Random::new(settings.seed),
+            began: Instant::now(),
+            so_far: None,
+            sides,
+            arms,
+            watch,
+            judge,
+            duel,
+        }
+    }
+
+    /// This is the second measurement of what had regressed.
+    pub(super) fn confirming(mut self) -> Self {
+        self.duel.design.confirmation = true;
+        self
+    }
+
+    pub(super) fn fight(mut self) -> Result<Duel, String> {
+        let noise = NoiseWatch::start(&System);
+        // Sides that do not answer the same question need not be measured to say so.
+        let before = (self.judge)(&self.duel, 0);
+        if before.verdict == Verdict::Incomparable {
+            (self.duel.findings, self.duel.verdict) = (before.findings, before.verdict);
+        } else {
+            match self.measure() {
+                Ok(()) => {}
+                Err(Stop::Interrupted) if self.has_measured() => self.duel.interrupted = true,
+                Err(Stop::Interrupted) => return Err("it was ended before anything was measured".to_owned()),
+                Err(Stop::Failed(error)) => return Err(error),
+            }
+            self.tell_metrics();
+            self.conclude();
+        }
+        let machine = machine::machine(&System, self.settings.chosen);
+        let noise = noise.finish(&System, machine.cpus, LOOK);
+        let variables = crate::run::variables();
+        self.duel.environment = Environment { machine, limits: None, noise: Some(noise), variables };
+        for side in &self.sides {
+            let notes = side.contestant.notes().into_iter().map(|note| format!("{}: {note}", side.name));
+            self.duel.notes.extend(notes);
+        }
+        Ok(self.duel)
+    }
+
+    fn measure(&mut self) -> Result<(), Stop> {
+        self.calibrate()?;
+        for launch in 0..self.settings.launches {
+            self.launch(launch)?;
+            if self.is_refused() {
+                break;
+            }
+            let look = self.duel.design.looks.iter().position(|look| *look == launch + 1);
+            if look.is_some_and(|look| (self.judge)(&self.duel, look).is_decided()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the number of repeats on a process of the base, and whether there is what is to be judged.
+    fn calibrate(&mut self) -> Result<(), Stop> {
+        self.tell(Doing::Calibrating, 0, 0);
+        let mut launched = self.start(0)?;
+        let watch = &*self.watch;
+        let found = match self.settings.calls {
+            Some(calls) => timed(launched.as_mut(), calls, false).map(|(reading, _)| (calls, reading)),
+            None => calibrate(launched.as_mut(), self.settings.round, || watch.is_stopped())
+                .map(|found| (found.calls, found.reading)),
+        };
+        let (calls, reading) = found.map_err(|error| self.stopped_by(0, "while its rounds were sized", error))?;
+        self.duel.design.calls = calls;
+        self.tell_metrics();
+        self.check_gates(&reading).map_err(Stop::Failed)
+    }
+
+    fn check_gates(&self, reading: &Reading) -> Result<(), String> {
+        let missing = self.duel.design.gates.iter().find(|gate| !reading.values.contains_key(&gate.metric));
+        let Some(gate) = missing else { return Ok(()) };
+        let is_judged = |name: &&str| !name.starts_with(ENVIRONMENT_METRICS);
+        let there: Vec<&str> = reading.values.keys().map(String::as_str).filter(is_judged).collect();
+        Err(format!("there is no `{}` to judge by; {} has {}", gate.metric, self.duel.arms[0].label, there.join(", ")))
+    }
+
+    /// One launch: fresh processes of all arms, of which only one works at a time.
+    fn launch(&mut self, launch: u64) -> Result<(), Stop> {
+        self.tell(Doing::Launching, launch + 1, 0);
+        let mut processes: Vec<Option<Box<dyn Launched>>> = self.arms.iter().map(|_| None).collect();
+        for arm in self.random.shuffled(self.arms.len()) {
+            processes[arm] = Some(self.start(arm)?);
+        }
+        let mut processes: Vec<Box<dyn Launched>> = processes.into_iter().flatten().collect();
+        self.tell(Doing::WarmingUp, launch + 1, 0);
+        for arm in self.random.shuffled(self.arms.len()) {
+            self.take(arm, processes[arm].as_mut(), (Phase::Warmup, launch, 0))?;
+        }
+        for round in 0..self.settings.rounds {
+            self.tell(Doing::Measuring, launch + 1, round + 1);
+            for arm in self.schedule.next(&mut self.random) {
+                self.take(arm, processes[arm].as_mut(), (Phase::Timed, launch, round))?;
+            }
+            self.look_on();
+        }
+        self.profile(launch, &mut processes)
+    }
+
+    fn start(&mut self, arm: usize) -> Result<Box<dyn Launched>, Stop> {
+        self.check_stopped()?;
+        let launched = self.sides[self.arms[arm]].contestant.launch();
+        launched.map_err(|error| self.stopped_by(arm, "when it was started", error))
+    }
+
+    /// One round of one arm, kept as a sample.
+    fn take(
+        &mut self,
+        arm: usize,
+        process: &mut dyn Launched,
+        (phase, launch, round): (Phase, u64, u64),
+    ) -> Result<(), Stop> {
+        self.check_stopped()?;
+        let start_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let before = Moment::now(&System);
+        let read = timed(process, self.duel.design.calls, false);
+        let surroundings = before.until_now(&System);
+        let (mut reading, _) = read.map_err(|error| {
+            let place = format!("in launch {}, round {}", launch + 1, round + 1);
+            self.stopped_by(arm, &place, error)
+        })?;
+        let seen = [
+            ("env_steal_share", surroundings.steal_share),
+            ("env_cpu_pressure", surroundings.cpu_pressure),
+            ("env_load_1m", surroundings.load_1m),
+        ];
+        let seen = seen.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        reading.values.extend(seen);
+        self.compare_output(arm, reading.output);
+        self.duel.samples.push(Sample {
+            row: ROW.to_owned(),
+            phase,
+            arm: Some(self.duel.arms[arm].name.clone()),
+            launch,
+            round,
+            start_ns,
+            values: reading.values,
+            series: reading.series,
+        });
+        Ok(())
+    }
+
+    /// All rounds of an arm have to put out the same.
+    fn compare_output(&mut self, arm: usize, output: Option<String>) {
+        let (arm, Some(output)) = (&mut self.duel.arms[arm], output) else { return };
+        match (arm.output_varies, &arm.output) {
+            (None, _) => (arm.output, arm.output_varies) = (Some(output), Some(false)),
+            (Some(false), Some(first)) if *first != output => (arm.output, arm.output_varies) = (None, Some(true)),
+            _ => {}
+        }
+    }
+
+    /// Rounds of their own that record where the time goes; they are in no sample.
+    fn profile(&mut self, launch: u64, processes: &mut [Box<dyn Launched>]) -> Result<(), Stop> {
+        let mut paths: Vec<Paths> = self.arms.iter().map(|_| Paths::default()).collect();
+        for round in 0..self.settings.profiled_rounds {
+            for arm in self.random.shuffled(self.arms.len()) {
+                if !self.may_profile[arm] {
+                    continue;
+                }
+                self.check_stopped()?;
+                self.tell(Doing::Profiling, launch + 1, round + 1);
+                let read = timed(processes[arm].as_mut(), self.duel.design.calls, true);
+                let place = format!("in a profiled round of launch {}", launch + 1);
+                let (reading, wall_s) = read.map_err(|error| self.stopped_by(arm, &place, error))?;
+                self.compare_output(arm, reading.output);
+                match &reading.profile {
+                    Some(profile) => paths[arm].add(profile, wall_s),
+                    // It need not be asked again: that would only take time.
+                    None => self.may_profile[arm] = false,
+                }
+            }
+        }
+        let done = paths.into_iter().zip(&self.duel.arms).filter(|(paths, _)| !paths.is_empty());
+        let done: Vec<_> = done.map(|(paths, arm)| paths.finish(&arm.name, launch)).collect();
+        self.duel.profiles.extend(done);
+        Ok(())
+    }
+
+    /// What the samples say so far, for who looks on.
+    fn look_on(&mut self) {
+        let last = self.duel.design.looks.len().saturating_sub(1);
+        let outcome = (self.judge)(&self.duel, last);
+        let first = outcome.findings.into_iter().next().and_then(|finding| finding.judgements.into_iter().next());
+        self.so_far = first.and_then(|judgement| Some((judgement.metric, judgement.change?)));
+    }
+
+    /// The last look: the first one that was not due yet where it was broken off.
+    fn conclude(&mut self) {
+        let launched = self.duel.samples.iter().map(|sample| sample.launch + 1).max().unwrap_or(0);
+        let looks = &self.duel.design.looks;
+        let due = looks.iter().position(|look| *look >= launched).unwrap_or(looks.len().saturating_sub(1));
+        let Outcome { mut findings, verdict } = (self.judge)(&self.duel, due);
+        for finding in &mut findings {
+            finding.why = compare::waterfall(&self.duel, &finding.arm);
+        }
+        (self.duel.findings, self.duel.verdict) = (findings, verdict);
+    }
+
+    /// Whether no candidate's speed will be judged, whatever else is measured: that is no matter of chance.
+    fn is_refused(&self) -> bool {
+        let outcome = (self.judge)(&self.duel, 0);
+        let is_refused = |finding: &Finding| matches!(finding.verdict, Verdict::WrongOutput | Verdict::Incomparable);
+        !outcome.findings.is_empty() && outcome.findings.iter().all(is_refused)
+    }
+
+    fn has_measured(&self) -> bool {
+        self.duel.samples.iter().any(|sample| sample.phase == Phase::Timed)
+    }
+
+    fn check_stopped(&self) -> Result<(), Stop> {
+        if self.watch.is_stopped() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+
+    /// A process that fails because somebody ended all of us has not failed.
+    fn stopped_by(&self, arm: usize, place: &str, error: String) -> Stop {
+        std::thread::sleep(REQUEST);
+        if self.watch.is_stopped() {
+            return Stop::Interrupted;
+        }
+        let Arm { name, label, .. } = &self.duel.arms[arm];
+        Stop::Failed(format!("{name} (`{label}`) {place}: {error}"))
+    }
+
+    fn tell_metrics(&mut self) {
+        for side in &self.sides {
+            for (name, metric) in side.contestant.metrics() {
+                self.duel.metrics.entry(name).or_insert(metric);
+            }
+        }
+        self.duel.metrics.extend(surroundings());
+    }
+
+    fn tell(&mut self, doing: Doing, launch: u64, round: u64) {
+        let so_far = self.so_far.as_ref().map(|(metric, change)| SoFar { metric, change: *change });
+        let Design { launches, rounds, confirmation, .. } = self.duel.design;
+        self.watch.tell(&Progress { doing, launch, launches, round, rounds, confirmation, so_far });
+    }
+}
+
+fn design(settings: &Settings) -> Design {
+    Design {
+        mode: settings.mode.name.to_owned(),
+        launches: settings.launches,
+        rounds: settings.rounds,
+        looks: settings.looks(),
+        alpha: settings.alpha,
+        seed: settings.seed,
+        calls: settings.calls.unwrap_or(0),
+        round_s: settings.round.as_secs_f64(),
+        warmup: 1,
+        gates: settings.gates.clone(),
+        confirmation: false,
+    }
+}
+
+/// What readings of the surroundings mean.
+fn surroundings() -> impl Iterator<Item = (String, Metric)> {
+    let all = [
+        (
+            "env_steal_share",
+            "share",
+            "time that a hypervisor gave to other machines during the round, of all CPUs' time",
+        ),
+        ("env_cpu_pressure", "share", "the part of the round in which some program waited for a CPU"),
+        ("env_load_1m", "count", "programs that ran or wanted to, mean of the last minute, behind the round"),
+        (INVOLUNTARY_SWITCHES, "count", "times during the round that a CPU was taken from the process that worked"),
+    ];
+    all.into_iter().map(|(name, unit, definition)| {
+        let (definition, unit) = (definition.to_owned(), unit.to_owned());
+        (name.to_owned(), Metric { definition, unit, better: Better::Lower, exact: false })
+    })
+}

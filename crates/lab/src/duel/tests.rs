@@ -1,0 +1,305 @@
+//! Whole duels of sides that only say what they took.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use record::{
+    Arm, Change, Duel, Finding, GateMetric, Judgement, Metric, Phase, Profile, Scope, Subject, Tool, Verdict, Workload,
+};
+
+use compare::Outcome;
+
+use super::confirm::confirm_by;
+use super::sitting::{Judge, Sitting, sides};
+use super::*;
+use crate::machine::Chosen;
+
+/// What happened, in its order.
+type Events = Rc<RefCell<Vec<String>>>;
+
+/// Takes so many seconds for each call, without taking them.
+#[derive(Clone)]
+struct Fake {
+    label: &'static str,
+    call_s: f64,
+    events: Events,
+    output: fn(u64) -> Option<String>,
+    profiles: bool,
+    fails_at: u64,
+}
+
+fn fake(label: &'static str, call_s: f64, events: &Events) -> Fake {
+    let output: fn(u64) -> Option<String> = |_| None;
+    Fake { label, call_s, events: Rc::clone(events), output, profiles: false, fails_at: u64::MAX }
+}
+
+impl Contestant for Fake {
+    fn arm(&self) -> Arm {
+        let subject = Subject { name: self.label.to_owned(), ..Subject::default() };
+        Arm { label: self.label.to_owned(), subject, workload: Workload::default(), ..Arm::default() }
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        BTreeMap::from([(WALL.to_owned(), Metric { unit: "s".to_owned(), ..Metric::default() })])
+    }
+
+    fn launch(&mut self) -> Result<Box<dyn Launched>, String> {
+        self.events.borrow_mut().push(format!("start {}", self.label));
+        Ok(Box::new(Started { fake: self.clone(), rounds: 0 }))
+    }
+}
+
+struct Started {
+    fake: Fake,
+    rounds: u64,
+}
+
+impl Launched for Started {
+    fn round(&mut self, calls: u64, profiled: bool) -> Result<Reading, String> {
+        self.rounds += 1;
+        let kind = if profiled { "profile" } else { "round" };
+        self.fake.events.borrow_mut().push(format!("{kind} {}", self.fake.label));
+        if self.rounds == self.fake.fails_at {
+            return Err("it fell over".to_owned());
+        }
+        let scope = Scope { name: "work".to_owned(), calls, self_ns: 10, ..Scope::default() };
+        let profile = Profile { scopes: vec![scope], ..Profile::default() };
+        Ok(Reading {
+            values: BTreeMap::from([(WALL.to_owned(), self.fake.call_s * calls as f64)]),
+            output: (self.fake.output)(self.rounds),
+            profile: (profiled && self.fake.profiles).then_some(profile),
+            ..Reading::default()
+        })
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.fake.events.borrow_mut().push(format!("end {}", self.fake.label));
+    }
+}
+
+/// Ends it after so many words.
+struct Looker {
+    told: Vec<(Doing, u64, u64)>,
+    so_far: bool,
+    stop_at: usize,
+}
+
+fn looker() -> Looker {
+    Looker { told: Vec::new(), so_far: false, stop_at: usize::MAX }
+}
+
+impl Watch for Looker {
+    fn tell(&mut self, progress: &Progress<'_>) {
+        self.told.push((progress.doing, progress.launch, progress.round));
+        self.so_far |= progress.so_far.is_some_and(|so_far| so_far.metric == WALL && so_far.change.high == 0.1);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.told.len() >= self.stop_at
+    }
+}
+
+fn settings(mode: Mode) -> Settings {
+    let gates = vec![GateMetric { metric: WALL.to_owned(), threshold: 0.03 }];
+    Settings { seed: 5, ..Settings::new(mode, gates, Chosen::from_environment().expect("kernels"), Tool::default()) }
+}
+
+fn boxed(fakes: Vec<Fake>) -> Vec<Box<dyn Contestant>> {
+    fakes.into_iter().map(|fake| Box::new(fake) as Box<dyn Contestant>).collect()
+}
+
+fn outcome(duel: &Duel, verdict: Verdict) -> Outcome {
+    let change = Some(Change { estimate: 0.05, low: 0.01, high: 0.1 });
+    let findings = duel.arms.iter().filter(|arm| !arm.name.starts_with('A')).map(|arm| {
+        let judgement = Judgement {
+            metric: WALL.to_owned(),
+            verdict,
+            gate: true,
+            change,
+            sentence: "s".to_owned(),
+            ..Judgement::default()
+        };
+        Finding { arm: arm.name.clone(), verdict, judgements: vec![judgement], ..Finding::default() }
+    });
+    Outcome { findings: findings.collect(), verdict }
+}
+
+fn unresolved(duel: &Duel, _: usize) -> Outcome {
+    outcome(duel, Verdict::Unresolved)
+}
+
+fn fought(settings: &Settings, fakes: Vec<Fake>, looker: &mut Looker, judge: Judge) -> Result<Duel, String> {
+    let mut contestants = boxed(fakes);
+    Sitting::new(settings, sides(&mut contestants)?, looker, judge).fight()
+}
+
+#[test]
+fn every_launch_has_fresh_processes_a_warm_up_and_all_rounds() {
+    let events = Events::default();
+    let mut looker = looker();
+    let sides = vec![fake("a", 0.01, &events), fake("b", 0.02, &events)];
+    let duel = fought(&settings(Mode::STANDARD), sides, &mut looker, unresolved).expect("a duel");
+    assert_eq!(duel.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "A'", "B"]);
+    assert_eq!((duel.design.calls, duel.design.looks.as_slice()), (28, [3, 6].as_slice()));
+    let count = |phase, arm: &str| {
+        let is_it = |sample: &&record::Sample| sample.phase == phase && sample.arm.as_deref() == Some(arm);
+        duel.samples.iter().filter(is_it).count()
+    };
+    for arm in ["A", "A'", "B"] {
+        assert_eq!((count(Phase::Warmup, arm), count(Phase::Timed, arm)), (6, 48), "{arm}");
+    }
+    let rounds: BTreeSet<_> =
+        duel.samples.iter().map(|sample| (sample.launch, sample.round, sample.arm.clone())).collect();
+    assert_eq!(rounds.len(), 6 * 8 * 3);
+    assert!(duel.samples.iter().any(|sample| sample.values.contains_key("env_load_1m")));
+    assert!(duel.samples.iter().all(|sample| sample.values.keys().all(|name| duel.metrics.contains_key(name))));
+    let events = events.borrow();
+    let starts = |label: &str| events.iter().filter(|event| **event == format!("start {label}")).count();
+    assert_eq!((starts("a"), starts("b")), (1 + 2 * 6, 6), "one of the base to size rounds by");
+    assert_eq!(events.iter().filter(|event| event.starts_with("end")).count(), 19);
+    assert!(looker.so_far && looker.told.contains(&(Doing::Measuring, 6, 8)), "{:?}", looker.told);
+    assert_eq!(duel.verdict, Verdict::Unresolved);
+}
+
+#[test]
+fn quick_has_no_placebo() {
+    let events = Events::default();
+    let sides = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
+    let duel = fought(&settings(Mode::QUICK), sides, &mut looker(), unresolved).expect("a duel");
+    assert_eq!(duel.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "B", "C"]);
+    assert_eq!(duel.samples.len(), 2 * (6 + 1) * 3);
+}
+
+#[test]
+fn a_decided_verdict_ends_it_at_a_look() {
+    fn at_first_look(duel: &Duel, looked: usize) -> Outcome {
+        let launches = duel.samples.iter().map(|sample| sample.launch).max().map_or(0, |last| last + 1);
+        outcome(duel, if launches == 3 && looked == 0 { Verdict::Same } else { Verdict::Unresolved })
+    }
+    let events = Events::default();
+    let sides = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
+    let duel = fought(&settings(Mode::THOROUGH), sides, &mut looker(), at_first_look).expect("a duel");
+    assert_eq!(duel.samples.iter().map(|sample| sample.launch).max(), Some(2));
+    assert_eq!((duel.verdict, duel.interrupted), (Verdict::Same, false));
+}
+
+#[test]
+fn sides_that_cannot_be_compared_are_not_measured() {
+    let events = Events::default();
+    let sides = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
+    let judge: Judge = |duel, _| outcome(duel, Verdict::Incomparable);
+    let duel = fought(&settings(Mode::STANDARD), sides, &mut looker(), judge).expect("a duel");
+    assert_eq!((duel.verdict, duel.samples.len(), events.borrow().len()), (Verdict::Incomparable, 0, 0));
+}
+
+#[test]
+fn what_was_measured_before_an_interruption_is_kept() {
+    let events = Events::default();
+    let fakes = || vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
+    let mut early = Looker { stop_at: 1, ..looker() };
+    let error = fought(&settings(Mode::STANDARD), fakes(), &mut early, unresolved).unwrap_err();
+    assert!(error.contains("before anything was measured"), "{error}");
+    let mut late = Looker { stop_at: 20, ..looker() };
+    let duel = fought(&settings(Mode::STANDARD), fakes(), &mut late, unresolved).expect("a duel");
+    assert!(duel.interrupted && !duel.samples.is_empty());
+}
+
+#[test]
+fn a_failure_says_who_where_and_what() {
+    let events = Events::default();
+    let sides = vec![fake("a", 0.3, &events), Fake { fails_at: 4, ..fake("b", 0.3, &events) }];
+    let error = fought(&settings(Mode::STANDARD), sides, &mut looker(), unresolved).unwrap_err();
+    assert_eq!(error, "B (`b`) in launch 1, round 3: it fell over");
+}
+
+#[test]
+fn a_gate_that_nobody_measures_is_refused() {
+    let events = Events::default();
+    let mut asked = settings(Mode::STANDARD);
+    asked.gates[0].metric = "walls".to_owned();
+    let error =
+        fought(&asked, vec![fake("a", 0.3, &events), fake("b", 0.3, &events)], &mut looker(), unresolved).unwrap_err();
+    assert_eq!(error, "there is no `walls` to judge by; a has wall_s");
+}
+
+#[test]
+fn outputs_are_compared_round_by_round() {
+    let events = Events::default();
+    let steady = Fake { output: |_| Some("x".to_owned()), ..fake("a", 0.3, &events) };
+    let moody = Fake { output: |round| Some((round / 5).to_string()), ..fake("b", 0.3, &events) };
+    let duel = fought(&settings(Mode::QUICK), vec![steady, moody, fake("c", 0.3, &events)], &mut looker(), unresolved)
+        .expect("a duel");
+    let found: Vec<_> = duel.arms.iter().map(|arm| (arm.output.as_deref(), arm.output_varies)).collect();
+    assert_eq!(found, [(Some("x"), Some(false)), (None, Some(true)), (None, None)]);
+}
+
+#[test]
+fn profiles_come_from_rounds_of_their_own_and_only_from_who_has_them() {
+    let events = Events::default();
+    let with = Fake { profiles: true, ..fake("a", 0.3, &events) };
+    let duel =
+        fought(&settings(Mode::QUICK), vec![with, fake("b", 0.3, &events)], &mut looker(), unresolved).expect("a duel");
+    let found: Vec<_> = duel.profiles.iter().map(|each| (each.arm.as_str(), each.launch, each.wall_ns)).collect();
+    assert_eq!(found, [("A", 0, 300_000_000), ("A", 1, 300_000_000)]);
+    assert_eq!(duel.profiles[0].paths[0].path, ["work"]);
+    let asked = |label: &str| events.borrow().iter().filter(|event| **event == format!("profile {label}")).count();
+    assert_eq!((asked("a"), asked("b")), (2, 1), "who gave none is not asked again");
+    assert_eq!(duel.samples.len(), 2 * 7 * 2);
+}
+
+#[test]
+fn one_side_is_no_duel() {
+    let events = Events::default();
+    assert!(fought(&settings(Mode::QUICK), vec![fake("a", 0.3, &events)], &mut looker(), unresolved).is_err());
+}
+
+/// B regresses always, C only in the first measurement.
+fn c_recovers(duel: &Duel, _: usize) -> Outcome {
+    let mut said = outcome(duel, Verdict::Regressed);
+    for finding in said.findings.iter_mut().filter(|finding| finding.arm == "C" && duel.design.confirmation) {
+        finding.verdict = Verdict::Same;
+        finding.judgements[0].verdict = Verdict::Same;
+    }
+    said
+}
+
+#[test]
+fn only_what_regresses_twice_is_believed() {
+    let events = Events::default();
+    let settings = Settings { round: Duration::from_millis(1), ..settings(Mode::STANDARD) };
+    let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
+    let first = fought(&settings, fakes.clone(), &mut looker(), c_recovers).expect("a duel");
+    assert!(needs_confirmation(&first));
+    let mut contestants = boxed(fakes);
+    let both = confirm_by(first.clone(), (&settings, &mut contestants), &mut looker(), c_recovers).expect("a duel");
+    let found: Vec<_> = both.findings.iter().map(|finding| (finding.verdict, finding.confirmed)).collect();
+    assert_eq!(found, [(Verdict::Regressed, Some(true)), (Verdict::Unresolved, Some(false))]);
+    assert!(both.findings[1].sentence.contains("did not come again"), "{:?}", both.findings[1]);
+    assert_eq!(both.verdict, Verdict::Regressed);
+    let second = both.confirmation.as_ref().expect("the second one");
+    assert!(second.design.confirmation && second.design.seed != first.design.seed);
+    assert_eq!(second.design.calls, first.design.calls);
+    assert!(!needs_confirmation(&both));
+}
+
+#[test]
+fn a_confirmation_measures_only_what_regressed() {
+    let only_c: Judge = |duel, _| {
+        let mut said = outcome(duel, Verdict::Regressed);
+        for finding in said.findings.iter_mut().filter(|finding| finding.arm == "B") {
+            finding.judgements[0].verdict = Verdict::Same;
+        }
+        said
+    };
+    let events = Events::default();
+    let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
+    let settings = settings(Mode::STANDARD);
+    let first = fought(&settings, fakes.clone(), &mut looker(), only_c).expect("a duel");
+    let both = confirm_by(first, (&settings, &mut boxed(fakes)), &mut looker(), only_c).expect("a duel");
+    let second = both.confirmation.expect("the second one");
+    assert_eq!(second.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "A'", "C"]);
+}

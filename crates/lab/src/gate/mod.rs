@@ -1,0 +1,119 @@
+//! What a gate is asked for: the file `hotloop.toml`, read and checked before anything is measured.
+
+mod file;
+mod metrics;
+mod sides;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fmt;
+
+use compare::rules::Mode;
+use record::{Acceptance, Budget};
+
+pub use sides::Sides;
+
+/// A commented example of the file.
+pub const EXAMPLE: &str = include_str!("example.toml");
+
+/// What is measured, and what has to hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// What the orders of all cells follow from.
+    pub seed: u64,
+    /// Whether what cannot be told fails.
+    pub fail_on_unresolved: bool,
+    /// How revisions are built.
+    pub build: Build,
+    /// What is compared, in the order of the file.
+    pub cells: Vec<Cell>,
+    /// Regressions that somebody accepted.
+    pub accepted: Vec<Acceptance>,
+}
+
+/// How a revision of a Cargo project is built.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Build {
+    /// The package; absent: that of the folder.
+    pub package: Option<String>,
+    /// The program; absent: the package's only one.
+    pub bin: Option<String>,
+    /// Features that are chosen.
+    pub features: Vec<String>,
+    /// The profile; absent: `release`.
+    pub profile: Option<String>,
+}
+
+/// Something that is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Its name.
+    pub name: String,
+    /// Whether its speed fails nothing.
+    pub advisory: bool,
+    /// How much is measured.
+    pub effort: Effort,
+    /// What is compared with what.
+    pub sides: Sides,
+    /// What it is judged by; empty where there are only budgets.
+    pub gates: Vec<Gate>,
+    /// Limits that hold whatever the base does.
+    pub budgets: Vec<Budget>,
+}
+
+/// How much of a cell is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    /// The mode.
+    pub mode: Mode,
+    /// Launches at most; absent: as the mode has it.
+    pub launches: Option<u64>,
+    /// Rounds of each launch; absent: as the mode has it.
+    pub rounds: Option<u64>,
+    /// What a round takes at least, in seconds.
+    pub round_s: Option<f64>,
+}
+
+/// A metric that a cell is judged by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    /// Its name.
+    pub metric: String,
+    /// The change that matters, as a share; absent: as the metric has it.
+    pub threshold: Option<f64>,
+    /// Whether it fails nothing.
+    pub advisory: bool,
+}
+
+/// What is wrong with the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong, and what could stand there instead.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "line {}: {}", self.line, self.message)
+    }
+}
+
+impl Config {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, and where.
+    pub fn read(text: &str) -> Result<Self, Fault> {
+        file::read(text)
+    }
+
+    /// A cell that could not but fail: what is not decided fails, and its mode decides nothing.
+    #[must_use]
+    pub fn cannot_pass(&self) -> Option<&Cell> {
+        let is_hopeless = |cell: &&Cell| !cell.effort.mode.decides && !cell.advisory && !cell.gates.is_empty();
+        self.cells.iter().find(is_hopeless).filter(|_| self.fail_on_unresolved)
+    }
+}

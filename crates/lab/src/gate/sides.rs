@@ -1,0 +1,146 @@
+//! What a cell compares with what.
+
+use std::collections::BTreeMap;
+
+use toml::{Spanned, Value};
+
+use super::words::words;
+
+/// What stands for the program of each side.
+pub const BIN: &str = "{bin}";
+
+/// What is compared with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sides {
+    /// Two revisions, built and run with the same words; `{bin}` is the program of each.
+    Revisions {
+        /// The command.
+        command: Vec<String>,
+    },
+    /// Two commands.
+    Commands {
+        /// What was there before.
+        a: Vec<String>,
+        /// What is to pass.
+        b: Vec<String>,
+    },
+    /// The same engine with two settings.
+    Settings {
+        /// A file of a model.
+        model: Option<String>,
+        /// Or a recipe of random weights.
+        synthetic: Option<String>,
+        /// What was there before.
+        a: BTreeMap<String, String>,
+        /// What is to pass.
+        b: BTreeMap<String, String>,
+    },
+}
+
+/// The keys of a cell that say what is compared.
+pub(super) struct Named<'a> {
+    pub(super) command: Option<&'a Spanned<Value>>,
+    pub(super) a: Option<&'a Spanned<Value>>,
+    pub(super) b: Option<&'a Spanned<Value>>,
+    pub(super) model: Option<&'a Spanned<String>>,
+    pub(super) synthetic: Option<&'a Spanned<String>>,
+}
+
+/// Where something is wrong, as an offset, and what.
+pub(super) type Wrong = (Option<usize>, String);
+
+impl Named<'_> {
+    /// What is compared with what; all that does not go together is refused.
+    pub(super) fn sides(&self) -> Result<Sides, Wrong> {
+        let model = self.model.or(self.synthetic);
+        match (self.command, self.a, self.b) {
+            (Some(command), None, None) => match model {
+                Some(model) => wrong(model, "`model` and `synthetic` go with `a` and `b`, not with `command`"),
+                None => revisions(command),
+            },
+            (Some(_), Some(other), _) | (Some(_), None, Some(other)) => {
+                wrong(other, "`command` is for revisions; `a` and `b` name two sides: give one or the others")
+            }
+            (None, Some(a), Some(b)) => match (self.model, self.synthetic) {
+                (Some(_), Some(other)) => wrong(other, "`model` and `synthetic` do not go together"),
+                (None, None) => commands(a, b),
+                _ => self.settings(a, b),
+            },
+            (None, Some(a), None) => wrong(a, "`b` is missing: what `a` is compared with"),
+            (None, None, Some(b)) => wrong(b, "`a` is missing: what `b` is compared with"),
+            (None, None, None) => Err((
+                None,
+                "it does not say what is compared: give `command` with `{bin}` for revisions, or `a` and `b`"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn settings(&self, a: &Spanned<Value>, b: &Spanned<Value>) -> Result<Sides, Wrong> {
+        let text = |named: Option<&Spanned<String>>| named.map(|named| named.get_ref().clone());
+        Ok(Sides::Settings {
+            model: text(self.model),
+            synthetic: text(self.synthetic),
+            a: settings("a", a)?,
+            b: settings("b", b)?,
+        })
+    }
+}
+
+fn wrong<T, V>(place: &Spanned<V>, message: &str) -> Result<T, Wrong> {
+    Err((Some(place.span().start), message.to_owned()))
+}
+
+fn revisions(command: &Spanned<Value>) -> Result<Sides, Wrong> {
+    let words = command_words("command", command)?;
+    if !words.iter().any(|word| word.contains(BIN)) {
+        return wrong(command, "`command` needs `{bin}`, which stands for the program of each revision");
+    }
+    Ok(Sides::Revisions { command: words })
+}
+
+fn commands(a: &Spanned<Value>, b: &Spanned<Value>) -> Result<Sides, Wrong> {
+    if let Some(table) = [a, b].into_iter().find(|side| side.get_ref().is_table()) {
+        return wrong(table, "settings need `model = \"FILE\"` or `synthetic = \"NAME\"` beside them");
+    }
+    let (first, second) = (command_words("a", a)?, command_words("b", b)?);
+    for (side, words) in [(a, &first), (b, &second)] {
+        if words.iter().any(|word| word.contains(BIN)) {
+            return wrong(side, "`{bin}` stands in `command` only, which is for revisions");
+        }
+    }
+    Ok(Sides::Commands { a: first, b: second })
+}
+
+/// A command as one text or as its words.
+fn command_words(key: &str, value: &Spanned<Value>) -> Result<Vec<String>, Wrong> {
+    let found = match value.get_ref() {
+        Value::String(line) => words(line).map_err(|error| (Some(value.span().start), format!("`{key}`: {error}")))?,
+        Value::Array(list) => {
+            let words = list.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
+            match words {
+                Some(words) => words,
+                None => return wrong(value, &format!("`{key}` as a list has texts alone")),
+            }
+        }
+        _ => return wrong(value, &format!("`{key}` is a command: a text, or a list of its words")),
+    };
+    match found.first() {
+        Some(program) if !program.is_empty() => Ok(found),
+        _ => wrong(value, &format!("`{key}` is empty")),
+    }
+}
+
+/// Names and values; numbers and truths are written as they are elsewhere.
+fn settings(key: &str, value: &Spanned<Value>) -> Result<BTreeMap<String, String>, Wrong> {
+    let Value::Table(table) = value.get_ref() else {
+        return wrong(value, &format!("`{key}` beside a model is a table of settings, such as {{ kv = \"off\" }}"));
+    };
+    let text = |(name, value): (&String, &Value)| match value {
+        Value::String(text) => Ok((name.clone(), text.clone())),
+        Value::Integer(number) => Ok((name.clone(), number.to_string())),
+        _ => Err(name.clone()),
+    };
+    let read: Result<BTreeMap<String, String>, String> = table.iter().map(text).collect();
+    read.or_else(|name| wrong(value, &format!("`{name}` in `{key}` is a text or a whole number")))
+}

@@ -1,0 +1,231 @@
+//! A comment below a change: at most ten lines that are seen at once, and all of it where somebody opens it.
+
+use record::{About, AcceptanceState, Gate, GateCell, Judgement, Reason, Verdict};
+
+use super::figures::{self, percent, signed_change, value};
+use super::{found, headline, is_compared, sides, word};
+use crate::run::{escaped, printable};
+use crate::units::plural;
+
+/// Who posts the comment finds it by this again, and writes over it.
+const MARK: &str = "<!-- hotloop-gate -->";
+/// Lines about what moved. With the heading, the summary, what is left out of them, the three lines behind them and the one that
+/// opens the rest that is ten.
+const MOST_MOVED: usize = 3;
+/// Longer sentences would be several lines.
+const LONGEST: usize = 200;
+/// Rows of the whole table: a comment takes 65,536 characters.
+const MOST_ROWS: usize = 150;
+
+/// The whole comment.
+pub fn write(gate: &Gate) -> String {
+    let passed = if gate.passed { "passed" } else { "failed" };
+    let mut text = format!("{MARK}\n### Performance gate {passed}: {}\n\n{}\n\n", headline(gate), summary(gate));
+    let moved = moved(gate);
+    for line in moved.iter().take(MOST_MOVED) {
+        text.push_str(&format!("- {line}\n"));
+    }
+    if moved.len() > MOST_MOVED {
+        text.push_str(&format!("- and {} more, below\n", moved.len() - MOST_MOVED));
+    }
+    if !moved.is_empty() {
+        text.push('\n');
+    }
+    for line in [accepted(gate), Some(visible(gate)), not_measured(gate)].into_iter().flatten() {
+        text.push_str(&format!("{line}\n\n"));
+    }
+    text + "<details>\n<summary>All cells</summary>\n\n" + &whole(gate) + "\n</details>\n"
+}
+
+/// What was compared, and how the cells stand.
+fn summary(gate: &Gate) -> String {
+    let mut words: Vec<(String, usize)> = Vec::new();
+    for cell in &gate.cells {
+        let word = match (cell.verdict, cell.failure.is_some()) {
+            (_, true) => "not measured",
+            (Some(verdict), _) => word(verdict),
+            (None, _) if cell.advisory => "advisory",
+            (None, _) => "without a verdict",
+        };
+        match words.iter_mut().find(|(known, _)| known == word) {
+            Some((_, count)) => *count += 1,
+            None => words.push((word.to_owned(), 1)),
+        }
+    }
+    let counted: Vec<String> = words.iter().map(|(word, count)| format!("{count} {word}")).collect();
+    let cells = plural(gate.cells.len() as u64, "cell");
+    one_line(&format!("{}; {cells}: {}.", sides(gate), counted.join(", ")))
+}
+
+/// What should be looked at, the gravest first: why it fails, what would fail if it counted, what got better.
+fn moved(gate: &Gate) -> Vec<String> {
+    let mut lines: Vec<String> = gate.reasons.iter().map(|reason| told(gate, reason)).collect();
+    let is_moved = |reason: &&Reason| reason.code != 11 || found(gate, reason).is_some_and(|(_, found)| leans(found));
+    lines.extend(gate.warnings.iter().filter(is_moved).map(|reason| told(gate, reason) + "; fails nothing"));
+    for cell in &gate.cells {
+        let findings = cell.findings.iter().filter(|finding| is_compared(finding));
+        let better = findings.flat_map(|finding| &finding.judgements).filter(|judgement| judgement.gate);
+        let better = better.filter(|judgement| matches!(judgement.verdict, Verdict::Improved | Verdict::LeaningBetter));
+        lines.extend(better.map(|judgement| figures_of(cell, judgement)));
+    }
+    lines
+}
+
+fn leans(judgement: &Judgement) -> bool {
+    judgement.verdict == Verdict::LeaningWorse
+}
+
+fn told(gate: &Gate, reason: &Reason) -> String {
+    let name = |name: &Option<String>| name.as_deref().map_or_else(String::new, |name| format!("{} ", code(name)));
+    match found(gate, reason) {
+        // What is no longer believed needs its sentence.
+        Some((cell, judgement)) if reason.sentence == judgement.sentence => figures_of(cell, judgement),
+        _ => {
+            let kind = match reason.about {
+                About::Budget => "budget: ",
+                About::Acceptance => "acceptance: ",
+                _ => "",
+            };
+            format!("{}{}{kind}{}", name(&reason.cell), name(&reason.metric), one_line(&reason.sentence))
+        }
+    }
+}
+
+fn figures_of(cell: &GateCell, judgement: &Judgement) -> String {
+    let of = |side| value(cell, &judgement.metric, side);
+    let floor = judgement.floor.map_or_else(String::new, |floor| format!(" (floor {})", percent(floor)));
+    format!(
+        "{} {} **{}** {}: {} to {}{floor}",
+        code(&cell.name),
+        code(&judgement.metric),
+        word(judgement.verdict),
+        signed_change(judgement),
+        of(judgement.base),
+        of(judgement.candidate),
+    )
+}
+
+fn accepted(gate: &Gate) -> Option<String> {
+    let used = gate.accepted.iter().filter(|one| one.state == AcceptanceState::Used);
+    let told = |one: &record::Acceptance| {
+        format!("{} {} until {} ({})", code(&one.cell), code(&one.metric), one.until, escaped(&one.reason))
+    };
+    let used: Vec<String> = used.map(told).collect();
+    (!used.is_empty()).then(|| one_line_of_markdown(&format!("Accepted to be worse: {}.", used.join("; "))))
+}
+
+fn visible(gate: &Gate) -> String {
+    let floor = figures::range(gate, |judgement| judgement.floor);
+    let smallest = figures::range(gate, |judgement| judgement.visible);
+    let told =
+        |what: &str, range: Option<String>| format!("{what} {}", range.unwrap_or_else(|| "not measured".to_owned()));
+    format!("{}; {}.", told("Smallest change that would be seen:", smallest), told("noise floor:", floor))
+}
+
+fn not_measured(gate: &Gate) -> Option<String> {
+    let left_out = gate.not_measured.join("; ");
+    (!left_out.is_empty()).then(|| one_line(&format!("Not measured: {left_out}.")))
+}
+
+/// Every metric that is judged, those that are not and moved, budgets, and acceptances.
+fn whole(gate: &Gate) -> String {
+    let mut rows: Vec<String> = Vec::new();
+    for cell in &gate.cells {
+        rows.extend(cell.failure.iter().map(|failure| row(cell, ["", "not measured", "", "", failure, "", ""])));
+        for finding in &cell.findings {
+            if !is_compared(finding) {
+                rows.push(row(cell, ["", word(finding.verdict), "", "", &finding.sentence, "", ""]));
+                continue;
+            }
+            let is_shown = |judgement: &&Judgement| {
+                judgement.gate || !matches!(judgement.verdict, Verdict::Same | Verdict::Unresolved)
+            };
+            rows.extend(finding.judgements.iter().filter(is_shown).map(|judgement| judged(cell, judgement)));
+        }
+        rows.extend(cell.budgets.iter().map(|budget| {
+            let asked = format!("budget: {}", figures::bound(cell, budget));
+            row(cell, [&budget.metric, &asked, "", "", &figures::budget(cell, budget), "", ""])
+        }));
+    }
+    let left = rows.len().saturating_sub(MOST_ROWS);
+    rows.truncate(MOST_ROWS);
+    let more = if left == 0 { String::new() } else { format!("\n{left} more rows are in `verdict.json`.\n") };
+    "| cell | metric | verdict | before | after | change | floor | visible from |\n|---|---|---|---:|---:|---|---:|---:|\n"
+        .to_owned()
+        + &rows.concat()
+        + &more
+        + &sentences(gate)
+}
+
+fn judged(cell: &GateCell, judgement: &Judgement) -> String {
+    let of = |side| value(cell, &judgement.metric, side);
+    let share = |share: Option<f64>| share.map_or_else(|| "not measured".to_owned(), percent);
+    let is_advisory = cell.advisory || cell.advisory_metrics.contains(&judgement.metric);
+    let aside = match (judgement.gate, is_advisory) {
+        (false, _) => " (not judged by)",
+        (true, true) => " (advisory)",
+        (true, false) => "",
+    };
+    let verdict = format!("{}{aside}", word(judgement.verdict));
+    row(
+        cell,
+        [
+            &judgement.metric,
+            &verdict,
+            &of(judgement.base),
+            &of(judgement.candidate),
+            &signed_change(judgement),
+            &share(judgement.floor),
+            &share(judgement.visible),
+        ],
+    )
+}
+
+fn row(cell: &GateCell, cells: [&str; 7]) -> String {
+    let written = cells.map(|text| escaped(text).replace('|', "\\|"));
+    format!("| {} | {} |\n", escaped(&cell.name).replace('|', "\\|"), written.join(" | "))
+}
+
+/// What cannot stand in a table.
+fn sentences(gate: &Gate) -> String {
+    let mut text = String::new();
+    for one in &gate.accepted {
+        let state = match one.state {
+            AcceptanceState::Used => "used",
+            AcceptanceState::NotNeeded => "not needed here",
+            AcceptanceState::Expired => "its day is over",
+        };
+        let commit = one.commit.as_ref().map_or_else(String::new, |commit| format!(" of {}", escaped(commit)));
+        let (cell, metric, until) = (code(&one.cell), code(&one.metric), &one.until);
+        text.push_str(&format!(
+            "- accepted{commit}: {cell} {metric} until {until}: {} ({state})\n",
+            escaped(&one.reason)
+        ));
+    }
+    if let Some(drift) = &gate.drift {
+        let alike = format!("{} of {} cells moved alike", drift.moved, drift.cells);
+        text.push_str(&format!(
+            "- {}: {alike}; what they have in common is not the change's doing\n",
+            code(&drift.metric)
+        ));
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// A name as code; nothing in it ends it.
+fn code(name: &str) -> String {
+    format!("`{}`", printable(name).replace('`', "'"))
+}
+
+fn one_line(text: &str) -> String {
+    one_line_of_markdown(&escaped(text))
+}
+
+/// Cut where it would be several lines.
+fn one_line_of_markdown(text: &str) -> String {
+    if text.chars().count() <= LONGEST {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(LONGEST).collect();
+    format!("{}…", cut.trim_end_matches('\\'))
+}

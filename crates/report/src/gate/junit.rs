@@ -1,0 +1,192 @@
+//! The gate as a test report that build servers read: a case for each metric and each budget.
+//!
+//! Elements and attributes are those that the schema of Jenkins' xUnit plugin knows.
+
+use record::{About, Budget, BudgetState, Gate, GateCell, Judgement, Reason, Verdict};
+
+use super::figures::{self, percent, signed_change};
+use super::{is_compared, word};
+use crate::run::printable;
+
+/// A case of the report.
+struct Case {
+    name: String,
+    outcome: Outcome,
+    /// What was found, whatever came of it.
+    said: String,
+}
+
+enum Outcome {
+    Passed,
+    Failed(&'static str, String),
+    /// The tool could not do it.
+    Errored(String),
+    /// It was looked at and decides nothing, or cannot be told.
+    Skipped(String),
+}
+
+/// The whole file.
+pub fn write(gate: &Gate) -> String {
+    let suites: Vec<(&GateCell, Vec<Case>)> = gate.cells.iter().map(|cell| (cell, cases(gate, cell))).collect();
+    let mut others = acceptances(gate);
+    others.extend(interruption(gate));
+    let all = || suites.iter().flat_map(|(_, cases)| cases).chain(&others);
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"hotloop gate\" {} time=\"{:.3}\">\n",
+        counts(all().collect::<Vec<_>>().as_slice(), false),
+        gate.cells.iter().filter_map(|cell| cell.seconds).sum::<f64>()
+    );
+    for (cell, cases) in &suites {
+        text.push_str(&suite(gate, &cell.name, cell.seconds.unwrap_or(0.0), cases));
+    }
+    if !others.is_empty() {
+        text.push_str(&suite(gate, "gate", 0.0, &others));
+    }
+    text + "</testsuites>\n"
+}
+
+fn suite(gate: &Gate, name: &str, seconds: f64, cases: &[Case]) -> String {
+    let stamp = gate.created.get(..19).unwrap_or("1970-01-01T00:00:00");
+    let mut text = format!(
+        "  <testsuite name=\"{}\" {} time=\"{seconds:.3}\" timestamp=\"{}\">\n",
+        escaped(name),
+        counts(&cases.iter().collect::<Vec<_>>(), true),
+        escaped(stamp)
+    );
+    text.extend(cases.iter().map(|case| self::case(name, case)));
+    text + "  </testsuite>\n"
+}
+
+fn counts(cases: &[&Case], with_skipped: bool) -> String {
+    let count = |is: fn(&Outcome) -> bool| cases.iter().filter(|case| is(&case.outcome)).count();
+    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
+    let skipped = if with_skipped { format!(" skipped=\"{skipped}\"") } else { String::new() };
+    format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\"{skipped}",
+        cases.len(),
+        count(|outcome| matches!(outcome, Outcome::Failed(..))),
+        count(|outcome| matches!(outcome, Outcome::Errored(_))),
+    )
+}
+
+fn case(suite: &str, case: &Case) -> String {
+    let inner = match &case.outcome {
+        Outcome::Passed => String::new(),
+        Outcome::Failed(kind, sentence) => {
+            format!("      <failure type=\"{kind}\" message=\"{}\"/>\n", escaped(sentence))
+        }
+        Outcome::Errored(sentence) => format!("      <error type=\"fault\" message=\"{}\"/>\n", escaped(sentence)),
+        Outcome::Skipped(sentence) => format!("      <skipped message=\"{}\"/>\n", escaped(sentence)),
+    };
+    let said = if case.said.is_empty() {
+        String::new()
+    } else {
+        format!("      <system-out>{}</system-out>\n", escaped(&case.said))
+    };
+    format!(
+        "    <testcase classname=\"hotloop.{}\" name=\"{}\">\n{inner}{said}    </testcase>\n",
+        escaped(suite),
+        escaped(&case.name)
+    )
+}
+
+/// A case for each metric that is judged and each budget; one for the cell where it was not measured or cannot be compared.
+fn cases(gate: &Gate, cell: &GateCell) -> Vec<Case> {
+    let mut cases = Vec::new();
+    if cell.failure.is_some() || cell.findings.iter().any(|finding| !is_compared(finding)) {
+        let outcome = outcome(gate, cell, About::Cell, None);
+        cases.push(Case { name: "measurement".to_owned(), outcome, said: String::new() });
+    }
+    for finding in cell.findings.iter().filter(|finding| is_compared(finding)) {
+        cases.extend(cell.gates.iter().map(|declared| {
+            let metric = &declared.metric;
+            let judgement = finding.judgements.iter().find(|judgement| judgement.metric == *metric);
+            let outcome = outcome(gate, cell, About::Metric, Some(metric));
+            Case { name: metric.clone(), outcome, said: judgement.map_or_else(String::new, said) }
+        }));
+    }
+    if cell.failure.is_none() {
+        cases.extend(cell.budgets.iter().map(|budget| self::budget(gate, cell, budget)));
+    }
+    cases
+}
+
+/// What the reasons say of a metric or of a whole cell. What is warned of is skipped: there is no word for a warning.
+fn outcome(gate: &Gate, cell: &GateCell, about: About, metric: Option<&String>) -> Outcome {
+    let is_meant = |reason: &&Reason| {
+        reason.about == about && reason.cell.as_ref() == Some(&cell.name) && reason.metric.as_ref() == metric
+    };
+    if let Some(reason) = gate.reasons.iter().find(is_meant) {
+        return match reason.code {
+            1 => Outcome::Errored(reason.sentence.clone()),
+            code => Outcome::Failed(kind(code), reason.sentence.clone()),
+        };
+    }
+    gate.warnings.iter().find(is_meant).map_or(Outcome::Passed, |reason| Outcome::Skipped(reason.sentence.clone()))
+}
+
+fn budget(gate: &Gate, cell: &GateCell, budget: &Budget) -> Case {
+    let said = figures::budget(cell, budget);
+    let outcome = match budget.state {
+        BudgetState::Kept => Outcome::Passed,
+        _ if cell.advisory => Outcome::Skipped(said.clone()),
+        BudgetState::Broken => Outcome::Failed("budget", said.clone()),
+        BudgetState::Unresolved if gate.fail_on_unresolved => Outcome::Failed(word(Verdict::Unresolved), said.clone()),
+        BudgetState::Unresolved => Outcome::Skipped(said.clone()),
+        BudgetState::NotMeasured => Outcome::Errored(said.clone()),
+    };
+    Case { name: format!("budget of {}: {}", budget.metric, figures::bound(cell, budget)), outcome, said }
+}
+
+fn kind(code: u8) -> &'static str {
+    match code {
+        11 => word(Verdict::Unresolved),
+        12 => word(Verdict::Incomparable),
+        13 => word(Verdict::Unstable),
+        14 => word(Verdict::WrongOutput),
+        _ => word(Verdict::Regressed),
+    }
+}
+
+fn said(judgement: &Judgement) -> String {
+    let floor = judgement.floor.map_or_else(String::new, |floor| format!(", floor {}", percent(floor)));
+    let visible = judgement.visible.map_or_else(String::new, |visible| format!(", visible from {}", percent(visible)));
+    format!("{} {}{floor}{visible}. {}", word(judgement.verdict), signed_change(judgement), judgement.sentence)
+}
+
+/// Acceptances whose day is over have a case each.
+fn acceptances(gate: &Gate) -> Vec<Case> {
+    let over = gate.accepted.iter().filter(|one| one.state == record::AcceptanceState::Expired);
+    over.map(|one| Case {
+        name: format!("acceptance of {}/{}", one.cell, one.metric),
+        outcome: Outcome::Failed("expired", format!("accepted until {}: {}", one.until, one.reason)),
+        said: String::new(),
+    })
+    .collect()
+}
+
+fn interruption(gate: &Gate) -> Option<Case> {
+    let sentence = "it was broken off before all was measured".to_owned();
+    gate.interrupted.then(|| Case {
+        name: "measurement".to_owned(),
+        outcome: Outcome::Errored(sentence),
+        said: String::new(),
+    })
+}
+
+/// As XML has text and attributes.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in printable(text).chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            // No characters of XML, however they are written.
+            '\u{fffe}' | '\u{ffff}' => escaped.push('?'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
