@@ -50,7 +50,8 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         sums
     });
     for ((phase, why), count) in others {
-        let known = OTHERS.iter().find(|(known, _)| *known == phase).map_or("this kind of event is not known here", |it| it.1);
+        let known =
+            OTHERS.iter().find(|(known, _)| *known == phase).map_or("this kind of event is not known here", |it| it.1);
         let why = if why.is_empty() { known } else { why };
         unread.push(Unread { line: None, text: format!("{count} events of the kind `{phase}`"), why: why.to_owned() });
     }

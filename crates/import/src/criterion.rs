@@ -110,7 +110,10 @@ pub fn folder(files: &[File], source: &Source) -> Result<Imported> {
 fn same(one: Option<&BTreeMap<&str, Files<'_>>>, other: Option<&BTreeMap<&str, Files<'_>>>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return false };
     one.len() == other.len()
-        && one.iter().zip(other).all(|((a, one), (b, other))| a == b && one.sample == other.sample && one.sample.is_some())
+        && one
+            .iter()
+            .zip(other)
+            .all(|((a, one), (b, other))| a == b && one.sample == other.sample && one.sample.is_some())
 }
 
 /// What `benchmark.json` says.
@@ -173,7 +176,8 @@ fn add_estimate(draft: &mut Draft, name: &str, text: &str) -> Result<()> {
     let mut estimates =
         Object::new(serde_json::from_str(text)?, name).ok_or_else(|| Error::new("it is no JSON object"))?;
     let mut estimate = |kind: &str| estimates.object(kind)?.amount("point_estimate");
-    let ns = estimate("median").or_else(|| estimate("mean")).ok_or_else(|| Error::new("it has no estimate of a time"))?;
+    let ns =
+        estimate("median").or_else(|| estimate("mean")).ok_or_else(|| Error::new("it has no estimate of a time"))?;
     draft.summarised = true;
     draft.sample(name, 0, [value("wall_s", ns * 1e-9)]);
     Ok(())

@@ -141,6 +141,9 @@ fn failures(draft: &mut Draft, codes: impl Iterator<Item = Option<i64>>) {
     let failed = codes.flatten().filter(|code| *code != 0);
     let failed: Vec<i64> = failed.collect();
     if let Some(first) = failed.first() {
-        draft.run.failures.push(format!("{} repeats ended with another exit code than 0, the first with {first}", failed.len()));
+        draft
+            .run
+            .failures
+            .push(format!("{} repeats ended with another exit code than 0, the first with {first}", failed.len()));
     }
 }

@@ -139,7 +139,11 @@ pub(crate) fn refuse(unread: &mut Vec<Unread>, text: String, why: &str) {
         unread.push(Unread { line: None, text, why: why.to_owned() });
     } else if unread.len() == NAMED {
         let text = "and more".to_owned();
-        unread.push(Unread { line: None, text, why: "so many parts were not read that the rest is not named".to_owned() });
+        unread.push(Unread {
+            line: None,
+            text,
+            why: "so many parts were not read that the rest is not named".to_owned(),
+        });
     }
 }
 

@@ -47,7 +47,11 @@ impl<'a> Lines<'a> {
         self.take(at);
         let line = self.get(at);
         let end = line.floor_char_boundary(SHOWN);
-        self.unread.push(Unread { line: Some(at as u64 + 1), text: line[..end].trim().to_owned(), why: why.to_owned() });
+        self.unread.push(Unread {
+            line: Some(at as u64 + 1),
+            text: line[..end].trim().to_owned(),
+            why: why.to_owned(),
+        });
     }
 
     /// The place of the first line that is this one.

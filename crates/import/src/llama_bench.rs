@@ -11,7 +11,8 @@ use crate::numbers::{decimal, whole};
 use crate::{Error, Result, Source};
 
 /// What decides neither the work nor how it is done, or follows from the rest.
-const IGNORED: &[&str] = &["avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "samples_ts", "build_number", "model_filename"];
+const IGNORED: &[&str] =
+    &["avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "samples_ts", "build_number", "model_filename"];
 
 /// A test: some tokens read at once, some generated one by one, after so many that stand in the cache already.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,7 +62,8 @@ fn read_lines(text: &str, entries: &mut Vec<Entry>, unread: &mut Vec<Unread>) ->
                 let why = format!("no JSON that could be read: {error}");
                 let shown = line[..line.floor_char_boundary(80)].to_owned();
                 unread.push(Unread { line: Some(at as u64 + 1), text: shown, why });
-                first_error.get_or_insert_with(|| Error::at(at as u64 + 1, format!("no JSON that could be read: {error}")));
+                first_error
+                    .get_or_insert_with(|| Error::at(at as u64 + 1, format!("no JSON that could be read: {error}")));
                 // A document over many lines is no JSONL.
                 if entries.is_empty() && unread.len() > 8 {
                     break;

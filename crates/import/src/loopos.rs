@@ -136,10 +136,8 @@ fn add(draft: &mut Draft, methods: &[Method], negative: &[String]) {
     let roots = tree.profile.scopes.iter().filter(|scope| scope.parent.is_none());
     // Roots overlap where it is not known what they lie in; the longest holds the others.
     tree.profile.wall_ns = roots.clone().map(|scope| scope.total_ns).max().unwrap_or(0);
-    let stray: Vec<String> = roots
-        .filter(|scope| !ROOTS.contains(&&*scope.name))
-        .map(|scope| format!("`{}`", scope.name))
-        .collect();
+    let stray: Vec<String> =
+        roots.filter(|scope| !ROOTS.contains(&&*scope.name)).map(|scope| format!("`{}`", scope.name)).collect();
     if !stray.is_empty() && stray.len() < methods.len() {
         draft.note(format!(
             "{} lie within the others, and the report does not tell where: they stand alone in the tree, and all roots together \

@@ -140,9 +140,8 @@ impl Builder<'_> {
         if parents.len() > MOST_COPIES {
             return self.root_noted(method, "it is called at too many places");
         }
-        let left = |builder: &Self, place: usize| {
-            builder.nodes[place].total_ns.saturating_sub(builder.nodes[place].inside_ns)
-        };
+        let left =
+            |builder: &Self, place: usize| builder.nodes[place].total_ns.saturating_sub(builder.nodes[place].inside_ns);
         let room: Vec<u64> = parents.iter().map(|(place, _)| left(self, *place)).collect();
         let all_room = room.iter().fold(0_u64, |sum, room| sum.saturating_add(*room));
         let total = self.methods[method].total_ns;
@@ -166,7 +165,9 @@ impl Builder<'_> {
             let node = |place: usize| &self.nodes[place];
             let room: Vec<u64> = parents
                 .iter()
-                .map(|(place, _)| node(*place).alloc_bytes.unwrap_or(u64::MAX).saturating_sub(node(*place).inside_bytes))
+                .map(|(place, _)| {
+                    node(*place).alloc_bytes.unwrap_or(u64::MAX).saturating_sub(node(*place).inside_bytes)
+                })
                 .collect();
             apportion(bytes, &room, &room)
         });
@@ -339,7 +340,10 @@ mod tests {
     fn parts_sum_to_the_whole() {
         assert_eq!(apportion(10, &[1, 1, 1], &[10, 10, 10]), [4, 3, 3]);
         assert_eq!(apportion(10, &[0, 0], &[3, 10]), [3, 7]);
-        assert_eq!(apportion(u64::MAX, &[1, 1], &[u64::MAX; 2]).iter().map(|part| u128::from(*part)).sum::<u128>(), u64::MAX.into());
+        assert_eq!(
+            apportion(u64::MAX, &[1, 1], &[u64::MAX; 2]).iter().map(|part| u128::from(*part)).sum::<u128>(),
+            u64::MAX.into()
+        );
         assert_eq!(apportion(5, &[], &[]), [0; 0]);
     }
 }

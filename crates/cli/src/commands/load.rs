@@ -133,7 +133,8 @@ pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, Ref
         let files = criterion_files(path).map_err(|error| wrong(error, "name a folder such as target/criterion"))?;
         import::criterion_folder(&files, &source).map(|imported| (imported, None))
     } else {
-        let text = text(path, about.len()).map_err(|error| wrong(error, "name a file that is text, packed by gzip or not"))?;
+        let text =
+            text(path, about.len()).map_err(|error| wrong(error, "name a file that is text, packed by gzip or not"))?;
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
         import::import(&text, &source, format).map(|imported| (imported, Some(hash)))
     };
@@ -178,7 +179,8 @@ fn criterion_files(folder: &Path) -> Result<Vec<CriterionFile>, String> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_owned(), 0)];
     while let Some((current, depth)) = folders.pop() {
-        let entries = fs::read_dir(&current).map_err(|error| format!("{} cannot be read: {error}", current.display()))?;
+        let entries =
+            fs::read_dir(&current).map_err(|error| format!("{} cannot be read: {error}", current.display()))?;
         let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         entries.sort();
         for path in entries {

@@ -110,9 +110,7 @@ fn sort<'a>(event: &'a Event<'a>, first: f64, open: &mut Vec<(&'a str, u64)>) ->
     };
     match &*event.ph {
         "X" => match event.dur.and_then(nanos) {
-            Some(length) => {
-                Sorted::Call(Call { name: &event.name, start_ns, end_ns: start_ns.saturating_add(length) })
-            }
+            Some(length) => Sorted::Call(Call { name: &event.name, start_ns, end_ns: start_ns.saturating_add(length) }),
             None => Sorted::Other("it has no length, or one that cannot be"),
         },
         "B" => {
@@ -120,9 +118,7 @@ fn sort<'a>(event: &'a Event<'a>, first: f64, open: &mut Vec<(&'a str, u64)>) ->
             Sorted::Opened
         }
         _ => match open.pop() {
-            Some((name, began_ns)) => {
-                Sorted::Call(Call { name, start_ns: began_ns, end_ns: start_ns.max(began_ns) })
-            }
+            Some((name, began_ns)) => Sorted::Call(Call { name, start_ns: began_ns, end_ns: start_ns.max(began_ns) }),
             None => Sorted::Other("it ends what did not begin"),
         },
     }
@@ -143,7 +139,9 @@ impl<'a> Builder<'a> {
             while stack.last().is_some_and(|(_, end)| *end <= call.start_ns && call.end_ns > *end) {
                 stack.pop();
             }
-            while let Some((_, end)) = stack.last().copied().filter(|(_, end)| end.saturating_add(SLACK_NS) < call.end_ns) {
+            while let Some((_, end)) =
+                stack.last().copied().filter(|(_, end)| end.saturating_add(SLACK_NS) < call.end_ns)
+            {
                 self.overlaps += u64::from(end > call.start_ns.saturating_add(SLACK_NS));
                 stack.pop();
             }

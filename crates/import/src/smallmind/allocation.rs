@@ -109,12 +109,7 @@ fn read_part(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
     if calls.is_none() {
         draft.note(format!("How many calls `{}` has is not told; it is taken for one.", part.row));
     }
-    draft.row(Row {
-        name: part.row.to_owned(),
-        what: part.what.to_owned(),
-        calls: calls_or_one,
-        ..Row::default()
-    });
+    draft.row(Row { name: part.row.to_owned(), what: part.what.to_owned(), calls: calls_or_one, ..Row::default() });
     draft.sample(part.row, 0, values);
 }
 

@@ -138,7 +138,12 @@ fn read_result(draft: &mut Draft, mut result: Object, unread: &mut Vec<Unread>) 
     metrics.ignore(&["Allocated (bytes)"]);
     let (flops, bytes) = work(draft, &mut metrics, (&name, ms * 1e-3, sizes));
     for (metric, number) in metrics.numbers() {
-        draft.metric(&metric, "as the program calls it", "", if metric == "Checksum" { Better::Lower } else { Better::Higher });
+        draft.metric(
+            &metric,
+            "as the program calls it",
+            "",
+            if metric == "Checksum" { Better::Lower } else { Better::Higher },
+        );
         values.push((metric, Some(number)));
     }
     metrics.finish(unread);
@@ -162,9 +167,12 @@ fn work(
         [Some(m), Some(k), Some(n)] => Some(2.0 * m as f64 * k as f64 * n as f64),
         _ => None,
     };
-    if let Some((printed, by_size)) = printed.zip(by_size).filter(|(printed, by_size)| (printed / by_size - 1.0).abs() > 0.01)
+    if let Some((printed, by_size)) =
+        printed.zip(by_size).filter(|(printed, by_size)| (printed / by_size - 1.0).abs() > 0.01)
     {
-        draft.note(format!("`{name}`: the rate that is printed would be of {printed} operations; its sizes make {by_size}."));
+        draft.note(format!(
+            "`{name}`: the rate that is printed would be of {printed} operations; its sizes make {by_size}."
+        ));
     }
     // What it calls GB is 2^30 bytes.
     let gib = f64::from(1 << 30);

@@ -76,7 +76,9 @@ fn draft(side: Side, moment: Option<String>, part: &str) -> Draft {
     });
     let listed = side.methods.len() as u64;
     if let Some(said) = side.said_methods.filter(|said| *said != listed) {
-        draft.note(format!("The report says that it had {said} methods and compares {listed}: those of one side alone are not in it."));
+        draft.note(format!(
+            "The report says that it had {said} methods and compares {listed}: those of one side alone are not in it."
+        ));
     }
     if listed > 0 {
         draft.parameter("tokens", TOKENS.to_string());

@@ -81,7 +81,8 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     values.push(("summed_bytes".to_owned(), bytes.map(|bytes| bytes as f64)));
     draft.row(Row { name: "summary".to_owned(), calls: 1, ..Row::default() });
     draft.sample("summary", 0, values);
-    for row in lines.table(&["Framework", "Language", "Throughput (tok/s)", "TTFT (ms)", "Memory/Token", "Deployment"]) {
+    for row in lines.table(&["Framework", "Language", "Throughput (tok/s)", "TTFT (ms)", "Memory/Token", "Deployment"])
+    {
         if name(row.cells[0]) != SUBJECT {
             lines.refuse(row.at, "a constant of the program that wrote the report: nobody measured it");
         }

@@ -61,7 +61,8 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
 
 /// The whole generations of both models.
 fn inferences(lines: &mut Lines<'_>) -> Vec<Method> {
-    let mut found = MODELS.map(|model| Method { name: format!("Model_{model}_Inference"), calls: 1, ..Method::default() });
+    let mut found =
+        MODELS.map(|model| Method { name: format!("Model_{model}_Inference"), calls: 1, ..Method::default() });
     let mut is_known = [false; 2];
     for row in lines.table(&["Metric", "Small Model", "Medium Model", "Ratio (Med/Small)"]) {
         for (at, cell) in [row.cells[1], row.cells[2]].into_iter().enumerate() {

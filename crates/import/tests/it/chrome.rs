@@ -78,7 +78,10 @@ fn a_list_without_an_end() {
     let found = try_read("trace.json", events).expect("it can be read");
     has_note(&found.runs[0], "has no end");
     let cut = format!("{events}{{\"ph\":\"X\",\"na");
-    assert_eq!(try_read("trace.json", &cut).expect("it can be read").runs[0].profile.as_ref().map(|it| it.scopes.len()), Some(2));
+    assert_eq!(
+        try_read("trace.json", &cut).expect("it can be read").runs[0].profile.as_ref().map(|it| it.scopes.len()),
+        Some(2)
+    );
     let whole = try_read("trace.json", &format!("{}]", events.trim_end_matches(','))).expect("it can be read");
     assert!(whole.runs[0].notes.iter().all(|note| !note.contains("no end")));
     let wrong = try_read("trace.json", &format!("{events}\n{{\"ph\":7}}]")).expect_err("an event is no event");

@@ -4,8 +4,12 @@ use import::{Format, import, unpacked};
 
 use super::{fixture, source, try_read};
 
-const FIXTURES: [&str; 12] = [
+const FIXTURES: [&str; 16] = [
     "smallmind-enhanced.md",
+    "smallmind-standard.md",
+    "smallmind-comparison.md",
+    "smallmind-allocation.txt",
+    "smallmind-benchmarks.json",
     "smallmind-models.md",
     "smallmind-consolidated.md",
     "loopos.txt",
@@ -91,13 +95,17 @@ fn depth_and_length() {
     throw(&format!("{{\"traceEvents\":[{{\"ph\":\"X\",\"args\":{}}}]}}", deep("[", "]")));
     // A call in a call in a call: a tree as deep as it is allowed to be, and the rest is counted.
     let calls: Vec<String> = (0..20_000)
-        .map(|at| format!("{{\"ph\":\"X\",\"name\":\"n{at}\",\"ts\":{at},\"dur\":{},\"pid\":1,\"tid\":1}}", 40_000 - 2 * at))
+        .map(|at| {
+            format!("{{\"ph\":\"X\",\"name\":\"n{at}\",\"ts\":{at},\"dur\":{},\"pid\":1,\"tid\":1}}", 40_000 - 2 * at)
+        })
         .collect();
     let found = try_read("deep.json", &format!("{{\"traceEvents\":[{}]}}", calls.join(","))).expect("it can be read");
     let profile = found.runs[0].profile.as_ref().expect("it has a profile");
     assert_eq!(profile.scopes.len() as u64 + profile.lost.calls_without_room, 20_000);
     let rows = "| 1 | `a` | 1.00 | 1 | 1.000 | 0.00 |\n".repeat(20_000);
-    let text = format!("# Enhanced Performance Profile Report\n| Rank | Method | Time (ms) | Calls | Avg (ms) | Alloc (MB) |\n{rows}");
+    let text = format!(
+        "# Enhanced Performance Profile Report\n| Rank | Method | Time (ms) | Calls | Avg (ms) | Alloc (MB) |\n{rows}"
+    );
     let found = try_read("long.md", &text).expect("it can be read");
     assert_eq!(found.runs[0].rows.len(), 1);
     assert_eq!(found.unread.len(), 19_999);
@@ -107,7 +115,8 @@ fn depth_and_length() {
 fn packed_by_gzip() {
     // `printf hello | gzip -n`.
     let packed = [
-        0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0, 0x86, 0xa6, 0x10, 0x36, 5, 0, 0, 0,
+        0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0, 0x86, 0xa6, 0x10, 0x36, 5, 0, 0,
+        0,
     ];
     assert_eq!(unpacked(&packed, 100), Some(Ok(b"hello".to_vec())));
     assert_eq!(unpacked(b"hello", 100), None);

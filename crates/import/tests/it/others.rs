@@ -35,7 +35,8 @@ fn two_reports_of_loopos_are_two_runs() {
 
 #[test]
 fn a_row_of_loopos_that_is_none_is_named() {
-    let text = fixture("loopos.txt").replace("start_epoch                                        1", "[WARN] disk is slow\nstart_epoch  1");
+    let text = fixture("loopos.txt")
+        .replace("start_epoch                                        1", "[WARN] disk is slow\nstart_epoch  1");
     let found = try_read("log.txt", &text).expect("it can be read");
     assert_eq!(found.unread.len(), 1);
     assert_eq!((found.unread[0].line, &*found.unread[0].text), (Some(19), "[WARN] disk is slow"));
@@ -117,10 +118,7 @@ fn google_benchmark_repetitions() {
     near(walls[1], 0.0026);
     assert_eq!(values(run, "BM_Gemm/512/repeats:2", "items_per_second"), [400.0, 390.0]);
     let why: Vec<&str> = found.unread.iter().map(|part| part.why.as_str()).collect();
-    assert_eq!(
-        why,
-        ["it was made of repetitions, and follows from those", "the benchmark failed or was skipped"]
-    );
+    assert_eq!(why, ["it was made of repetitions, and follows from those", "the benchmark failed or was skipped"]);
     assert_eq!(run.failures, ["BM_Broken: no input"]);
     assert_eq!((&*run.subject.name, run.environment.machine.caches.len()), ("gemm_bench", 2));
     assert!(run.subject.build.is_none(), "the build of the library is not that of the program");
