@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+mod duel;
 mod export;
 mod gate;
 mod generate;
@@ -18,6 +19,7 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
+pub use duel::Duel;
 pub use export::{Export, What as ExportWhat};
 pub use gate::{Gate, OnUnresolved};
 pub use generate::Generate;
@@ -42,6 +44,8 @@ pub enum Command {
     Report(Report),
     /// Examine the machine.
     Doctor(Doctor),
+    /// Measure sides in turns.
+    Duel(Box<Duel>),
     /// Write a run for other programs.
     Export(Export),
     /// Decide whether a change may pass.
@@ -117,6 +121,7 @@ enum Sub {
     Generate(Box<Generate>),
     Quantize(Quantize),
     Run(Box<Run>),
+    Duel(Box<Duel>),
     History(Box<History>),
     Import(Import),
     Export(Export),
@@ -134,6 +139,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
+        Ok(Line { command: Some(Sub::Duel(duel)), .. }) => duel.check().map(|()| Command::Duel(duel)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Gate(gate)), .. }) => Ok(Command::Gate(gate)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),

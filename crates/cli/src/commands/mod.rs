@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod doctor;
+pub mod duel;
 pub mod export;
 pub mod gate;
 pub mod generate;
