@@ -1,5 +1,7 @@
 //! The arguments of the command line.
 
+mod duel;
+mod duel_engine;
 mod export;
 mod gate;
 mod generate;
@@ -12,12 +14,15 @@ mod report;
 mod run;
 mod store;
 mod told;
+mod worker;
 
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
+pub use duel::Duel;
+pub use duel_engine::DuelEngine;
 pub use export::{Export, What as ExportWhat};
 pub use gate::{Gate, OnUnresolved};
 pub use generate::Generate;
@@ -30,6 +35,7 @@ pub use report::Report;
 pub use run::Run;
 pub use store::StoreOptions;
 pub use told::{Completions, Man};
+pub use worker::Worker;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -42,6 +48,8 @@ pub enum Command {
     Report(Report),
     /// Examine the machine.
     Doctor(Doctor),
+    /// Measure sides in turns.
+    Duel(Box<Duel>),
     /// Write a run for other programs.
     Export(Export),
     /// Decide whether a change may pass.
@@ -56,6 +64,8 @@ pub enum Command {
     Quantize(Quantize),
     /// Measure any program.
     Run(Box<Run>),
+    /// Be one side of a duel.
+    Worker(Worker),
     /// Print what a shell completes by.
     Completions(Completions),
     /// Print a manual page.
@@ -117,6 +127,7 @@ enum Sub {
     Generate(Box<Generate>),
     Quantize(Quantize),
     Run(Box<Run>),
+    Duel(Box<Duel>),
     History(Box<History>),
     Import(Import),
     Export(Export),
@@ -124,16 +135,19 @@ enum Sub {
     Doctor(Doctor),
     Completions(Completions),
     Man(Man),
+    #[command(hide = true)]
+    Worker(Worker),
 }
 
 /// More than any machine has CPUs.
-const MAX_THREADS: usize = 4_096;
+pub const MAX_THREADS: usize = 4_096;
 
 /// Reads the arguments after the program's name. The error says what is wrong with them.
 pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
+        Ok(Line { command: Some(Sub::Duel(duel)), .. }) => duel.check().map(|()| Command::Duel(duel)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Gate(gate)), .. }) => Ok(Command::Gate(gate)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
@@ -141,6 +155,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Import(import)), .. }) => Ok(Command::Import(import)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
+        Ok(Line { command: Some(Sub::Worker(worker)), .. }) => Ok(Command::Worker(worker)),
         Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),
         Ok(Line { command: Some(Sub::Man(man)), .. }) => Ok(Command::Man(man)),
         Ok(Line { command: Some(Sub::Profile(profile)), .. }) => Ok(Command::Profile(profile)),

@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod doctor;
+pub mod duel;
 pub mod export;
 pub mod gate;
 pub mod generate;
@@ -15,6 +16,7 @@ pub mod report;
 pub mod run;
 pub mod shown;
 pub mod told;
+pub mod worker;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
