@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+mod compare;
 mod duel;
 mod duel_engine;
 mod export;
@@ -8,6 +9,7 @@ mod generate;
 mod history;
 mod import;
 mod model;
+mod models;
 mod profile;
 mod quantize;
 mod report;
@@ -21,6 +23,7 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
+pub use compare::Compare;
 pub use duel::Duel;
 pub use duel_engine::DuelEngine;
 pub use export::{Export, What as ExportWhat};
@@ -29,6 +32,7 @@ pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use import::Import;
 pub use model::Named;
+pub use models::{Layout as ModelsLayout, Models, Work as ModelsWork};
 pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;
@@ -46,6 +50,8 @@ pub enum Command {
     Profile(Box<Profile>),
     /// Show a run.
     Report(Report),
+    /// Lay one run beside another.
+    Compare(Compare),
     /// Examine the machine.
     Doctor(Doctor),
     /// Measure sides in turns.
@@ -60,6 +66,8 @@ pub enum Command {
     History(Box<History>),
     /// Read what other programs measured.
     Import(Import),
+    /// Show models beside each other.
+    Models(Box<Models>),
     /// Write a model in another format.
     Quantize(Quantize),
     /// Measure any program.
@@ -108,6 +116,7 @@ pub struct Doctor {
         hotloop profile --model FILE       profile a model\n  \
         hotloop history                    the runs that were kept\n  \
         hotloop report @latest             show the last one again\n  \
+        hotloop compare @previous @latest  lay it beside the one before\n  \
         hotloop export @latest --to chrome --out trace.json\n\n\
         `hotloop COMMAND --help` tells more, with examples.",
     args_conflicts_with_subcommands = true,
@@ -124,7 +133,9 @@ struct Line {
 enum Sub {
     Profile(Box<Profile>),
     Report(Report),
+    Compare(Compare),
     Generate(Box<Generate>),
+    Models(Box<Models>),
     Quantize(Quantize),
     Run(Box<Run>),
     Duel(Box<Duel>),
@@ -146,6 +157,7 @@ pub const MAX_THREADS: usize = 4_096;
 pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
+        Ok(Line { command: Some(Sub::Compare(compare)), .. }) => Ok(Command::Compare(compare)),
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Duel(duel)), .. }) => duel.check().map(|()| Command::Duel(duel)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
@@ -153,6 +165,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Import(import)), .. }) => Ok(Command::Import(import)),
+        Ok(Line { command: Some(Sub::Models(models)), .. }) => models.check().map(|()| Command::Models(models)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
         Ok(Line { command: Some(Sub::Worker(worker)), .. }) => Ok(Command::Worker(worker)),

@@ -9,6 +9,7 @@ use record::Unread;
 
 use crate::draft::Draft;
 use crate::format::Found;
+use crate::numbers::rfc3339;
 use crate::{Result, Source};
 
 /// The kinds of events that are no calls, and what they are.
@@ -28,6 +29,12 @@ const OTHERS: &[(&str, &str)] = &[
     ("O", "an object"),
     ("D", "an object"),
 ];
+
+/// The moment of the first event: so many microseconds after another one.
+fn moment_of(base_ns: u64, first_us: f64) -> Option<String> {
+    let since = (0.0..1e16).contains(&first_us).then_some((first_us / 1e6) as u64)?;
+    rfc3339((base_ns / 1_000_000_000).checked_add(since)?)
+}
 
 pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     let trace = events::parse(text)?;
@@ -56,6 +63,9 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     }
     if let Some(device) = &trace.device {
         draft.parameter("device", device.clone());
+    }
+    if let Some(base_ns) = trace.base_ns {
+        draft.run.created = moment_of(base_ns, nested.first_us).unwrap_or_default();
     }
     draft.profile(nested.profile);
     Ok(Found { drafts: vec![draft], unread })

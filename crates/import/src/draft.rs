@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use record::{Better, Metric, Phase, Profile, RUN_SCHEMA, RUN_VERSION, Row, Run, Sample, Unread};
 
 use crate::Source;
+use crate::numbers::rfc3339;
 
 /// What is usual to measure: name, definition, unit. Who measured decides on the rest.
 const METRICS: &[(&str, &str, &str)] = &[
@@ -95,9 +96,9 @@ impl Draft {
         run.version = RUN_VERSION;
         run.tool = source.tool.clone();
         if run.created.is_empty()
-            && let Some(modified) = &source.modified
+            && let Some(modified) = source.modified_s.and_then(rfc3339)
         {
-            run.created.clone_from(modified);
+            run.created = modified;
             run.notes.push("When it was measured is not told: the time is that of the file.".to_owned());
         }
         run.imported = Some(record::Imported {

@@ -32,8 +32,8 @@ pub use gzip::unpacked;
 pub struct Source {
     /// What it is called, usually its file.
     pub name: String,
-    /// When it was written, by RFC 3339, where that is known: formats that do not say when they measured take this.
-    pub modified: Option<String>,
+    /// When it was written, in seconds since 1970, where that is known: formats that do not say when they measured take this.
+    pub modified_s: Option<u64>,
     /// Who writes the run.
     pub tool: Tool,
 }

@@ -63,6 +63,22 @@ pub(crate) fn moment(text: &str) -> Option<String> {
     is_moment.then(|| format!("{}T{}Z", &text[..10], &text[11..]))
 }
 
+/// Seconds since 1970 as a date and time in UTC; nothing beyond the year 9999.
+pub(crate) fn rfc3339(seconds: u64) -> Option<String> {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Years begin in March here, so that the day that comes and goes is their last.
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let year = year + era * 400 + u64::from(month >= 10);
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    (year <= 9999).then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +111,8 @@ mod tests {
         assert_eq!(moment("2026-02-04 02:02:13").as_deref(), Some("2026-02-04T02:02:13Z"));
         assert_eq!(moment("2026-02-04 2:02:13"), None);
         assert_eq!(moment("ä026-02-04 02:02:1"), None);
+        assert_eq!(rfc3339(951_782_400).as_deref(), Some("2000-02-29T00:00:00Z"));
+        assert_eq!(rfc3339(1_761_794_000).as_deref(), Some("2025-10-30T03:13:20Z"));
+        assert_eq!(rfc3339(u64::MAX), None);
     }
 }

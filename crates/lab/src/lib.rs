@@ -18,7 +18,7 @@ pub mod sequences;
 mod workload;
 
 pub use course::{Effort, Watch};
-pub use doctor::{Options, Step, examine, now, rfc3339};
+pub use doctor::{Options, Step, examine, now};
 pub use folder::Folder;
 pub use generator::{Generator, Models, Outline, Room, Scored, Use, Which};
 pub use identity::blake3_of;

@@ -45,8 +45,8 @@ pub use machine::{
     ProfilerClock,
 };
 pub use models::{
-    Figure, Fitness, LimitShare, MODELS_SCHEMA, MODELS_VERSION, ModelFigures, ModelMemory, ModelQuality, Models,
-    Scaling, ScalingPoint, Speed, ThreadPoint, ThreadScaling, TokenTimes, Trade,
+    Figure, Fitness, LimitShare, MODELS_SCHEMA, MODELS_VERSION, MeasuredModel, ModelMemory, ModelQuality, ModelSpeed,
+    Models, Scaling, ScalingPoint, ThreadPoint, ThreadScaling, TokenTimes, Trade,
 };
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};

@@ -9,6 +9,7 @@ mod generation;
 mod history;
 mod importing;
 mod layout;
+mod models;
 mod quantisation;
 mod run;
 mod units;
@@ -29,6 +30,7 @@ pub use history::faults_text as history_faults_text;
 pub use history::stored_run_text;
 pub use history::text as history_text;
 pub use importing::text as importing_text;
+pub use models::{markdown as models_markdown, smallmind as models_smallmind, text as models_text};
 pub use quantisation::text as quantisation_text;
 pub use run::{
     RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, text as run_text,

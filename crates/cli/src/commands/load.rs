@@ -126,7 +126,7 @@ pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, Ref
     let modified = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let source = Source {
         name: path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
-        modified: modified.map(|since| lab::rfc3339(since.as_secs())),
+        modified_s: modified.map(|since| since.as_secs()),
         tool: tool(),
     };
     let read = if about.is_dir() {

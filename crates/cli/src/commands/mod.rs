@@ -1,6 +1,7 @@
 //! What each command does, from its options to the text that it prints.
 
 pub mod cache;
+pub mod compare;
 pub mod doctor;
 pub mod duel;
 pub mod export;
@@ -10,6 +11,7 @@ pub mod history;
 pub mod import;
 pub mod interrupt;
 pub mod load;
+pub mod models;
 pub mod profile;
 pub mod quantize;
 pub mod report;

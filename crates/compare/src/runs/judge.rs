@@ -16,6 +16,8 @@ pub(super) struct Question {
     pub(super) threshold: Option<f64>,
     /// Why nothing is said of any metric, where the runs cannot be compared or computed something else.
     pub(super) withheld: Option<Verdict>,
+    /// Why samples of one side are none: another program told of it once, or of means only.
+    pub(super) no_samples: Option<&'static str>,
     /// Whether both are the same program, so that no change is one of the program.
     pub(super) same_subject: bool,
 }
@@ -52,7 +54,7 @@ pub(super) fn judged((name, metric): (&str, &Metric), values: [&[f64]; 2], quest
         (found.verdict, found.sentence) = exact(before, after, metric.better);
         return found;
     }
-    found.change = change(values);
+    found.change = change(values).filter(|_| question.no_samples.is_none());
     if found.change.is_some() {
         found.estimate = None;
     }
@@ -100,6 +102,7 @@ fn noisy(found: &Judgement, values: [&[f64]; 2], better: Better, question: &Ques
     let unresolved = |sentence: &str| (Verdict::Unresolved, sentence.to_owned());
     let Some(change) = found.change else {
         return match fewest {
+            _ if question.no_samples.is_some() => unresolved(question.no_samples.unwrap_or_default()),
             0 => unresolved("not measured on both sides"),
             1 => unresolved("1 sample; nothing can be concluded"),
             few if few < ENOUGH => {

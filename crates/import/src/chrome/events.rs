@@ -15,6 +15,8 @@ pub(super) struct Trace<'a> {
     pub(super) was_cut: bool,
     /// What computed beside the CPU.
     pub(super) device: Option<String>,
+    /// The moment that times are counted from, in nanoseconds since 1970, where that is told.
+    pub(super) base_ns: Option<u64>,
 }
 
 /// An event. What a tool writes beside this is of no use here.
@@ -141,6 +143,8 @@ struct Document<'a> {
     events: Vec<Event<'a>>,
     #[serde(default, rename = "deviceProperties")]
     devices: Vec<Device>,
+    #[serde(default, rename = "baseTimeNanoseconds")]
+    base_ns: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -151,9 +155,9 @@ struct Device {
 
 pub(super) fn parse(text: &str) -> Result<Trace<'_>> {
     if text.trim_start().starts_with('{') {
-        let Document { events, devices } = serde_json::from_str(text)?;
+        let Document { events, devices, base_ns } = serde_json::from_str(text)?;
         let device = devices.into_iter().find_map(|device| device.name);
-        return Ok(Trace { events, was_cut: false, device });
+        return Ok(Trace { events, was_cut: false, device, base_ns });
     }
     let mut events = Vec::new();
     // Element by element: the format allows that a list has no end.
@@ -179,5 +183,5 @@ pub(super) fn parse(text: &str) -> Result<Trace<'_>> {
         rest = rest[stream.byte_offset()..].trim_start();
         rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
     }
-    Ok(Trace { events, was_cut, device: None })
+    Ok(Trace { events, was_cut, device: None, base_ns: None })
 }

@@ -25,6 +25,8 @@ pub(super) struct Nested<'a> {
     pub(super) others: Vec<(&'a str, &'static str)>,
     /// Calls that overlap another one without lying in it.
     pub(super) overlaps: u64,
+    /// The time of the first event.
+    pub(super) first_us: f64,
 }
 
 type Place<'a> = (Which<'a>, Which<'a>);
@@ -83,7 +85,7 @@ pub(super) fn nest<'a>(trace: &'a Trace<'a>) -> Nested<'a> {
     }
     let overlaps = builder.overlaps;
     builder.finish(&mut profile);
-    Nested { profile, others, overlaps }
+    Nested { profile, others, overlaps, first_us: first }
 }
 
 enum Sorted<'a> {
@@ -227,9 +229,10 @@ impl<'a> Builder<'a> {
             places[at] = profile.scopes.len();
             let path = &mut self.paths[at];
             path.durations_ns.sort_unstable();
+            // The shortest that so many did not exceed.
             let quantile = |q: f64| {
-                let last = path.durations_ns.len().checked_sub(1)?;
-                path.durations_ns.get((last as f64 * q).round() as usize).copied()
+                let rank = (path.durations_ns.len() as f64 * q).ceil() as usize;
+                path.durations_ns.get(rank.saturating_sub(1)).copied()
             };
             let mut scope = path.scope.clone();
             scope.parent = scope.parent.map(|parent| places[parent]);

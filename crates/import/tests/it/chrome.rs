@@ -17,7 +17,8 @@ fn a_trace_of_torch() {
     assert_eq!((step.calls, step.total_ns, step.self_ns), (2, 150_000, 100_000 - 80_000 + 10_000));
     let linear = scope(run, "aten::linear", Some("step"));
     assert_eq!((linear.calls, linear.total_ns, linear.self_ns), (2, 100_000, 50_000));
-    assert_eq!((linear.min_ns, linear.max_ns), (40_000, 60_000));
+    assert_eq!((linear.min_ns, linear.p50_ns, linear.max_ns), (40_000, Some(40_000), 60_000));
+    assert_eq!(run.created, "2025-10-30T03:11:42Z");
     assert_eq!(scope(run, "aten::addmm", Some("aten::linear")).self_ns, 50_000);
     assert_eq!(scope(run, "gemm_kernel", None).total_ns, 25_500);
     let profile = run.profile.as_ref().expect("it has a profile");

@@ -4,8 +4,12 @@ use import::{Format, import, unpacked};
 
 use super::{fixture, source, try_read};
 
-const FIXTURES: [&str; 12] = [
+const FIXTURES: [&str; 16] = [
     "smallmind-enhanced.md",
+    "smallmind-standard.md",
+    "smallmind-comparison.md",
+    "smallmind-allocation.txt",
+    "smallmind-benchmarks.json",
     "smallmind-models.md",
     "smallmind-consolidated.md",
     "loopos.txt",

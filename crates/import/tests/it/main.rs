@@ -13,7 +13,7 @@ use record::{Run, Scope};
 /// Where a text of the tests comes from.
 fn source(name: &str) -> Source {
     let tool = record::Tool { name: "hotloop".to_owned(), version: "0".to_owned() };
-    Source { name: name.to_owned(), modified: Some("2026-11-15T08:00:00Z".to_owned()), tool }
+    Source { name: name.to_owned(), modified_s: Some(1_794_729_600), tool }
 }
 
 fn fixture(name: &str) -> String {

@@ -106,6 +106,70 @@ fn rows_that_cannot_be_read_are_named() {
 }
 
 #[test]
+fn standard_and_deep() {
+    let found = read("smallmind-standard.md");
+    let run = &found.runs[0];
+    assert_eq!((&*run.workload.name, run.rows.len(), &found.unread[..]), ("smallmind-deep", 7, &[][..]));
+    check_tree(run);
+    let profile = run.profile.as_ref().expect("it has a profile");
+    assert_eq!((profile.wall_ns, profile.outside_ns), (500_000_000, 39_000_000));
+    // As often as the report says, and in proportion to the time.
+    let large = scope(run, "MatMul_Iteration", Some("MatMul_512x512"));
+    assert_eq!((large.calls, large.total_ns / 1_000), (2, 49_166));
+    assert_eq!(scope(run, "MatMul_Iteration", Some("MatMul_256x256")).calls, 4);
+    let token = scope(run, "GenerateToken", Some("Inference"));
+    assert_eq!((token.min_ns, token.max_ns, token.self_ns), (3_000_000, 9_000_000, 9_000_000));
+    assert_eq!(token.allocs.map(|own| own.alloc_bytes), Some(524_288));
+    // Only in the table of calls; what calls it is not there.
+    assert_eq!(scope(run, "Softmax", None).calls, 1_000);
+    assert_eq!(run.environment.machine.os, "Ubuntu 24.04.3 LTS");
+    assert_eq!(run.subject.build.as_ref().and_then(|build| build.compiler.as_deref()), Some(".NET 10.0.2"));
+    assert_eq!(run.subject.build.as_ref().and_then(|build| build.profile.as_ref()), None);
+    has_note(run, "Of `MatMul_256x256` the shortest call is longer than the longest");
+    assert!((gflops(run, "MatMul_512x512") - 16.1061).abs() < 1e-3);
+}
+
+#[test]
+fn a_comparison_is_two_runs() {
+    let found = read("smallmind-comparison.md");
+    assert_eq!((found.runs.len(), &found.unread[..]), (2, &[][..]));
+    let [previous, current] = &found.runs[..] else { panic!("two runs") };
+    assert_eq!(values(previous, "MatMul_512x512", "wall_s"), [0.17211]);
+    assert_eq!(values(current, "MatMul_512x512", "wall_s"), [0.9059]);
+    has_note(previous, "it had 4 methods and compares 3");
+    has_note(previous, "Its time is doubtful");
+    has_note(current, "Its time is that of the comparison");
+    assert_eq!(scope(previous, "MatMul_Iteration", Some("MatMul_512x512")).calls, 12);
+}
+
+#[test]
+fn allocation() {
+    let found = read("smallmind-allocation.txt");
+    let run = &found.runs[0];
+    assert_eq!((run.rows.len(), &found.unread[..]), (2, &[][..]));
+    near(values(run, "matmul_backward", "wall_s")[0], 0.4433);
+    assert_eq!(values(run, "matmul_backward", "gen0"), [1.0]);
+    assert_eq!(values(run, "training", "gen0"), [0.0]);
+    assert_eq!(values(run, "training", "gen1"), [0.0; 0], "not told is not zero");
+    near(values(run, "training", "samples_per_s")[0], 46_703.0);
+}
+
+#[test]
+fn benchmarks() {
+    let found = read("smallmind-benchmarks.json");
+    let run = &found.runs[0];
+    assert_eq!(run.rows.len(), 2);
+    assert_eq!(run.subject.build.as_ref().and_then(|build| build.profile.as_deref()), Some("debug"));
+    assert_eq!(run.subject.build.as_ref().and_then(|build| build.debug_assertions), Some(true));
+    assert_eq!(run.environment.machine.isa.features, ["AVX2", "FMA"]);
+    near(gflops(run, "MatMul 256\u{d7}256"), 13.421_772_8);
+    assert_eq!(run.rows[1].bytes, Some(120e6));
+    near(values(run, "Element-wise Add", "wall_s")[0], 0.353_495);
+    let unread: Vec<&str> = found.unread.iter().map(|part| part.text.as_str()).collect();
+    assert_eq!(unread, ["results[1].metrics.Mood: \"good\"", "results[2] (Nothing)"]);
+}
+
+#[test]
 fn the_comparison_of_models() {
     let found = read("smallmind-models.md");
     let run = &found.runs[0];

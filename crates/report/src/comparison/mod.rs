@@ -4,7 +4,7 @@ mod head;
 mod rows;
 mod scopes;
 mod smallmind;
-mod words;
+pub(crate) mod words;
 
 use record::{Comparison, Verdict};
 
@@ -26,7 +26,7 @@ pub fn text(comparison: &Comparison, options: &RunOptions) -> String {
 #[must_use]
 pub fn markdown(comparison: &Comparison, options: &RunOptions) -> String {
     let text = run::markdown::write(&document(comparison, options.top.max(1)));
-    format!("{text}\n`{}`\n", verdict_line(comparison))
+    format!("{text}\n{}\n", verdict_line(comparison))
 }
 
 fn document(comparison: &Comparison, top: usize) -> Document {

@@ -41,7 +41,7 @@ pub(super) fn signed_bytes(value: f64) -> String {
 }
 
 /// A change as a share; large ones as a factor, which nobody misreads.
-pub(super) fn signed_percent(share: f64) -> String {
+pub(crate) fn signed_percent(share: f64) -> String {
     signed(share, |share| format!("{:.1} %", share * 100.0))
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod document;
 mod figures;
 mod head;
 mod insights;
-mod limits;
+pub(crate) mod limits;
 pub(crate) mod markdown;
 mod memory;
 mod originals;

@@ -104,6 +104,8 @@ fn settings(options: &args::Duel, chosen: Chosen) -> Settings {
     settings.launches = effort.launches.map_or(settings.launches, |launches| launches as u64);
     settings.rounds = effort.rounds.map_or(settings.rounds, |rounds| rounds as u64);
     settings.round = options.round().unwrap_or(settings.round);
+    let unsaid = options.judged.metrics.iter().filter(|gate| gate.threshold.is_none());
+    settings.usual_gates = unsaid.map(|gate| gate.metric.clone()).collect();
     settings.name = options.output.name.clone();
     settings.seed = effort.seed.unwrap_or_else(another_seed);
     settings
@@ -117,7 +119,7 @@ fn another_seed() -> u64 {
 fn gates(options: &args::Duel) -> Vec<GateMetric> {
     let gate = |metric: &str, threshold: Option<f64>| GateMetric {
         metric: metric.to_owned(),
-        // Which metrics of programs are exact is not known before they ran.
+        // What matters of others is known when they ran.
         threshold: threshold.unwrap_or_else(|| compare::rules::threshold(metric, &Metric::default())),
     };
     match options.judged.metrics.as_slice() {
