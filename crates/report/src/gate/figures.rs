@@ -17,6 +17,19 @@ pub(super) fn signed_change(judgement: &Judgement) -> String {
     }
 }
 
+/// A change with its bounds and the floor, in plain signs because programs read it.
+pub(super) fn plain_change(judgement: &Judgement) -> String {
+    let percent = |share: f64| share * 100.0;
+    let change = match (judgement.change, judgement.estimate) {
+        (Some(Change { estimate, low, high }), _) => {
+            format!(" {:+.1}% [{:.1},{:.1}]", percent(estimate), percent(low), percent(high))
+        }
+        (None, Some(estimate)) => format!(" {:+.1}%", percent(estimate)),
+        (None, None) => String::new(),
+    };
+    change + &judgement.floor.map_or_else(String::new, |floor| format!(" floor {:.1}%", percent(floor)))
+}
+
 /// A share in percent with its sign; nothing has none.
 fn signed(share: f64) -> String {
     let text = format!("{:.1}", share.abs() * 100.0);

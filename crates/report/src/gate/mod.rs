@@ -15,8 +15,6 @@ pub use comment::write as comment;
 pub use junit::write as junit;
 pub use terminal::write as text;
 
-use figures::{percent, signed_change};
-
 /// The last line of what is printed, for programs that never see the exit code.
 pub fn line(gate: &Gate) -> String {
     format!("VERDICT {} {}\n", headline(gate), crate::run::printable(&gist(gate)))
@@ -40,8 +38,7 @@ fn gist(gate: &Gate) -> String {
     };
     match found(gate, reason) {
         Some((cell, judgement)) => {
-            let floor = judgement.floor.map_or_else(String::new, |floor| format!(" floor {}", percent(floor)));
-            format!("{}/{} {}{floor}", cell.name, judgement.metric, signed_change(judgement))
+            format!("{}/{}{}", cell.name, judgement.metric, figures::plain_change(judgement))
         }
         None => place(reason) + &reason.sentence,
     }
