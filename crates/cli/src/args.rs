@@ -1,10 +1,13 @@
 //! The arguments of the command line.
 
+mod compare;
 mod export;
 mod gate;
 mod generate;
 mod history;
+mod import;
 mod model;
+mod models;
 mod profile;
 mod quantize;
 mod report;
@@ -17,11 +20,14 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
+pub use compare::Compare;
 pub use export::{Export, What as ExportWhat};
 pub use gate::{Gate, OnUnresolved};
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
+pub use import::Import;
 pub use model::Named;
+pub use models::{Layout as ModelsLayout, Models, Work as ModelsWork};
 pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;
@@ -38,6 +44,8 @@ pub enum Command {
     Profile(Box<Profile>),
     /// Show a run.
     Report(Report),
+    /// Lay one run beside another.
+    Compare(Compare),
     /// Examine the machine.
     Doctor(Doctor),
     /// Write a run for other programs.
@@ -48,6 +56,10 @@ pub enum Command {
     Generate(Box<Generate>),
     /// List the runs that are kept, or change that.
     History(Box<History>),
+    /// Read what other programs measured.
+    Import(Import),
+    /// Show models beside each other.
+    Models(Box<Models>),
     /// Write a model in another format.
     Quantize(Quantize),
     /// Measure any program.
@@ -94,6 +106,7 @@ pub struct Doctor {
         hotloop profile --model FILE       profile a model\n  \
         hotloop history                    the runs that were kept\n  \
         hotloop report @latest             show the last one again\n  \
+        hotloop compare @previous @latest  lay it beside the one before\n  \
         hotloop export @latest --to chrome --out trace.json\n\n\
         `hotloop COMMAND --help` tells more, with examples.",
     args_conflicts_with_subcommands = true,
@@ -110,10 +123,13 @@ struct Line {
 enum Sub {
     Profile(Box<Profile>),
     Report(Report),
+    Compare(Compare),
     Generate(Box<Generate>),
+    Models(Box<Models>),
     Quantize(Quantize),
     Run(Box<Run>),
     History(Box<History>),
+    Import(Import),
     Export(Export),
     Gate(Box<Gate>),
     Doctor(Doctor),
@@ -128,11 +144,14 @@ const MAX_THREADS: usize = 4_096;
 pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
+        Ok(Line { command: Some(Sub::Compare(compare)), .. }) => Ok(Command::Compare(compare)),
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Gate(gate)), .. }) => Ok(Command::Gate(gate)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
+        Ok(Line { command: Some(Sub::Import(import)), .. }) => Ok(Command::Import(import)),
+        Ok(Line { command: Some(Sub::Models(models)), .. }) => models.check().map(|()| Command::Models(models)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
         Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),

@@ -24,11 +24,13 @@ fn main() -> ExitCode {
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     match args::parse(&arguments) {
         Ok(Command::Text(text)) => write(&text),
-        Ok(Command::Profile(options)) => profile(&options),
+        Ok(Command::Profile(options)) => measured(commands::profile::run(&options)),
+        Ok(Command::Models(options)) => measured(commands::models::run(&options)),
         Ok(Command::Report(options)) => match commands::report::run(&options) {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Compare(options)) => compare(&options),
         Ok(Command::Doctor(options)) => match commands::doctor::run(&options) {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
             }
             Err(error) => failed(&error),
         },
+        Ok(Command::Import(options)) => import(&options),
         Ok(Command::Quantize(options)) => match commands::quantize::run(&options) {
             Ok(quantisation) if options.json => write(quantisation.to_json()),
             Ok(quantisation) => write(report::quantisation_text(&quantisation)),
@@ -69,8 +72,8 @@ fn hint(arguments: &[String]) -> String {
 }
 
 /// What was measured is shown even where it cannot be kept, or where somebody ended it.
-fn profile(options: &args::Profile) -> ExitCode {
-    let printed = match commands::profile::run(options) {
+fn measured(printed: Result<commands::profile::Printed, commands::Refusal>) -> ExitCode {
+    let printed = match printed {
         Ok(printed) => printed,
         Err(refusal) => {
             let refused = refuse(&refusal.error, refusal.hint);
@@ -133,6 +136,30 @@ fn run(options: &args::Run) -> ExitCode {
             let refused = refuse(&failure.refusal.error, failure.refusal.hint);
             failure.code.map_or(refused, ExitCode::from)
         }
+    }
+}
+
+/// Ends with a code for the verdict, so that a script can ask.
+fn compare(options: &args::Compare) -> ExitCode {
+    match commands::compare::run(options) {
+        Ok(compared) => {
+            let written = write(&compared.text);
+            if written == ExitCode::SUCCESS { ExitCode::from(compared.code) } else { written }
+        }
+        Err(refusal) => refuse(&refusal.error, refusal.hint),
+    }
+}
+
+/// What could be read is told, and what could not.
+fn import(options: &args::Import) -> ExitCode {
+    match commands::import::run(options) {
+        Ok(outcome) => {
+            let written = write(&outcome.text);
+            let refused = outcome.complaints.iter().map(|refusal| refuse(&refusal.error, refusal.hint)).last();
+            let kept = outcome.not_kept.map(|error| failed(&error));
+            kept.or(refused).unwrap_or(written)
+        }
+        Err(refusal) => refuse(&refusal.error, refusal.hint),
     }
 }
 

@@ -21,7 +21,7 @@ pub use comparable::{Side, comparable, same_subject};
 pub use drift::common_mode;
 pub use gate::gate;
 pub use judge::{Outcome, judge, overall};
-pub use models::{Observed, models};
+pub use models::{Observed, fitness, models};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
 pub use roofline::{Arithmetic, Bounds, Roof, Work, row_work};
 pub use runs::{RunsSettings, Stored, runs, without_indices};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use report::ExportFormat;
 
-use super::Refusal;
+use super::{Refusal, load};
 use crate::args;
 use crate::args::ExportWhat;
 
@@ -30,6 +30,15 @@ pub enum Failure {
     NotWritten(String),
 }
 
+impl From<load::Failure> for Failure {
+    fn from(failure: load::Failure) -> Self {
+        match failure {
+            load::Failure::Store(error) => Failure::Store(error),
+            load::Failure::Refused(refusal) => Failure::Refused(refusal),
+        }
+    }
+}
+
 /// Exports a run. What is no text is not shown to a terminal.
 pub fn run(options: &args::Export, to_terminal: bool) -> Result<Exported, Failure> {
     let format = format(options)?;
@@ -39,10 +48,10 @@ pub fn run(options: &args::Export, to_terminal: bool) -> Result<Exported, Failur
         return Err(refused(error, "name a file with --out FILE, or give --out - to write it all the same"));
     }
     let store = options.store.open().map_err(Failure::Store)?;
-    let loaded = store.load(&options.run).map_err(Failure::Store)?;
-    let bytes = report::export(&loaded.run, &loaded.text, format).map_err(|error| {
+    let found = load::run(&store, &options.run)?;
+    let bytes = report::export(&found.run, &found.text, format).map_err(|error| {
         let hint = "`--to json` and `--to csv --what samples` need no profile; `hotloop history` lists other runs";
-        refused(format!("{}: {error}", loaded.path.display()), hint)
+        refused(format!("{}: {error}", found.path.display()), hint)
     })?;
     let Some(target) = target else { return Ok(Exported::Output(bytes)) };
     write(target, &bytes)?;

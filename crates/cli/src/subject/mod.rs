@@ -5,13 +5,15 @@ mod generator;
 
 use std::time::Instant;
 
-use engine::{Compute, Config, LoadOptions, Model, Synthetic, SyntheticSource, TensorSource, Tokenizer};
+use engine::{
+    Compute, Config, Encode, LoadOptions, Model, Reading, Synthetic, SyntheticSource, TensorSource, Tokenizer,
+};
 
 use crate::args::Named;
 use crate::commands::Refusal;
 
 pub use build::this_program;
-pub use generator::{EngineModels, Ways};
+pub use generator::{EngineModels, LoadedModels, Ways};
 
 /// The model of whoever names none.
 const BUNDLED: &str = "small";
@@ -69,6 +71,8 @@ pub struct Subject {
     format: String,
     parameters: u64,
     in_place: bool,
+    /// Whether its weights were drawn by lot.
+    is_random: bool,
     /// Bytes of the embedding, where there is no file that has them.
     copied: usize,
 }
@@ -87,7 +91,8 @@ impl Subject {
         let format = if exact && !is_float { format!("f32, from {written}") } else { written };
         let copied = if source.file().is_none() { model.weights.embedding_bytes() } else { 0 };
         let (name, load_s) = (named.name(), start.elapsed().as_secs_f64());
-        Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place, copied })
+        let is_random = named.model.is_none();
+        Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place, is_random, copied })
     }
 
     /// For the record.
@@ -109,6 +114,24 @@ impl Subject {
             vocab: config.vocab as u64,
             context: config.context as u64,
         }
+    }
+
+    /// What a text costs it; nothing where its weights are random.
+    pub fn score(
+        &self,
+        compute: &Compute,
+        text: &str,
+        cache: engine::CacheType,
+    ) -> engine::Result<Option<lab::Scored>> {
+        if self.is_random {
+            return Ok(None);
+        }
+        let tokens = self.tokenizer.encode(text, Encode { add_special: true, parse_special: false });
+        let nll = engine::perplexity(&self.model, compute, &tokens, Reading { cache, window: None })?;
+        // The first token is not scored; where that begins a text, it stands for none of it.
+        let unscored = self.tokenizer.decode(&tokens[..1]).len();
+        let bytes = text.len().saturating_sub(unscored) as u64;
+        Ok(Some(lab::Scored { each: nll.each, bytes, window: nll.window as u64 }))
     }
 
     /// What its weights take beside the file.

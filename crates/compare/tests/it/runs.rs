@@ -162,6 +162,8 @@ fn other_tokens_are_wrong_however_fast_they_come() {
     let base = output(measured(&STEADY, 3.0), "aa");
     let found = compared(&base, &changed(output(measured(&times(0.1), 3.0), "ab")));
     assert_eq!((found.verdict, found.same_output), (Verdict::WrongOutput, Some(false)));
+    let wall = judgement(&found, "decode", "wall_s");
+    assert_eq!((wall.verdict, wall.change, wall.estimate), (Verdict::WrongOutput, None, None), "speed is withheld");
     let same = compared(&base, &changed(output(measured(&times(0.1), 3.0), "aa")));
     assert_eq!((same.verdict, same.same_output), (Verdict::LeaningBetter, Some(true)));
     // Another model generates something else: that is no fault.

@@ -24,7 +24,7 @@ pub use repeat::{Measured, Repeats};
 pub use sitting::{Settings, Watch, measure};
 pub use usage::terminate;
 
-use snapshots::Folder;
+use snapshots::Snapshots;
 
 /// A command line.
 #[derive(Debug, Clone)]
@@ -125,7 +125,7 @@ impl Command {
                 usage::measure(&mut command, started).map_err(|error| CannotRun::new(&self.program, error))?;
             return Ok(Ended { usage, profile: None, notes });
         };
-        let folder = Folder::new();
+        let folder = Snapshots::new();
         if let Ok(folder) = &folder {
             command.env("HOTLOOP_SNAPSHOT_DIR", folder.path());
         }
