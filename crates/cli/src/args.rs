@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 mod compare;
+mod duel;
 mod export;
 mod gate;
 mod generate;
@@ -21,6 +22,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 pub use compare::Compare;
+pub use duel::Duel;
 pub use export::{Export, What as ExportWhat};
 pub use gate::{Gate, OnUnresolved};
 pub use generate::Generate;
@@ -48,6 +50,8 @@ pub enum Command {
     Compare(Compare),
     /// Examine the machine.
     Doctor(Doctor),
+    /// Measure sides in turns.
+    Duel(Box<Duel>),
     /// Write a run for other programs.
     Export(Export),
     /// Decide whether a change may pass.
@@ -128,6 +132,7 @@ enum Sub {
     Models(Box<Models>),
     Quantize(Quantize),
     Run(Box<Run>),
+    Duel(Box<Duel>),
     History(Box<History>),
     Import(Import),
     Export(Export),
@@ -146,6 +151,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
     match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
         Ok(Line { command: Some(Sub::Compare(compare)), .. }) => Ok(Command::Compare(compare)),
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
+        Ok(Line { command: Some(Sub::Duel(duel)), .. }) => duel.check().map(|()| Command::Duel(duel)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
         Ok(Line { command: Some(Sub::Gate(gate)), .. }) => Ok(Command::Gate(gate)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Duel(options)) => duel(&options),
         Ok(Command::Export(options)) => export(&options),
         Ok(Command::Gate(options)) => gate(&options),
         Ok(Command::Generate(options)) => generate(&options),
@@ -86,6 +87,28 @@ fn measured(printed: Result<commands::profile::Printed, commands::Refusal>) -> E
         Some(error) => failed(&error),
         None if printed.interrupted => ExitCode::from(commands::interrupt::EXIT_CODE),
         None => written,
+    }
+}
+
+/// Ends with the code of the verdict; what was measured is shown even where it cannot be written to a file.
+fn duel(options: &args::Duel) -> ExitCode {
+    let outcome = match commands::duel::run(options) {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            let refused = refuse(&failure.refusal.error, failure.refusal.hint);
+            return failure.code.map_or(refused, ExitCode::from);
+        }
+    };
+    let written = write(&outcome.text);
+    // The same is in the text and in the exit code.
+    let _ = std::io::stderr().lock().write_all(outcome.said.as_bytes());
+    if let Some(error) = &outcome.not_written {
+        complain(error);
+    }
+    match outcome.code {
+        0 if outcome.not_written.is_some() => ExitCode::from(NOT_WRITTEN),
+        0 => written,
+        code => ExitCode::from(code),
     }
 }
 

@@ -94,15 +94,20 @@ impl Mark {
 
     /// The exit code that it leads to by itself; 0 where it passes.
     fn code(&self) -> u8 {
-        match self.verdict {
-            None => FAULT,
-            Some(Verdict::Regressed | Verdict::Mixed) => REGRESSED,
-            Some(Verdict::Unresolved | Verdict::LeaningWorse) => UNRESOLVED,
-            Some(Verdict::Incomparable) => 12,
-            Some(Verdict::Unstable) => 13,
-            Some(Verdict::WrongOutput) => 14,
-            Some(Verdict::Same | Verdict::LeaningBetter | Verdict::Improved) => 0,
-        }
+        self.verdict.map_or(FAULT, exit_code)
+    }
+}
+
+/// The exit code that a verdict leads to by itself; 0 where it passes. What is not known passes unless somebody asked otherwise.
+#[must_use]
+pub fn exit_code(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Regressed | Verdict::Mixed => REGRESSED,
+        Verdict::Unresolved | Verdict::LeaningWorse => UNRESOLVED,
+        Verdict::Incomparable => 12,
+        Verdict::Unstable => 13,
+        Verdict::WrongOutput => 14,
+        Verdict::Same | Verdict::LeaningBetter | Verdict::Improved => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod cache;
 pub mod compare;
 pub mod doctor;
+pub mod duel;
 pub mod export;
 pub mod gate;
 pub mod generate;

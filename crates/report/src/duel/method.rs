@@ -153,6 +153,12 @@ pub(super) fn again(duel: &Duel) -> Section {
         words.extend(["--metric".to_owned(), format!("{}={}%", gate.metric, rounded(gate.threshold * 100.0))]);
     }
     words.extend(["--seed".to_owned(), duel.design.seed.to_string()]);
+    // What a revision is asked for stands behind it, and is the same for all.
+    let revision = duel.arms.iter().find(|arm| arm.label.starts_with("rev:"));
+    if let Some(arguments) = revision.and_then(|arm| arm.subject.command.get(1..)).filter(|words| !words.is_empty()) {
+        words.extend(["--".to_owned(), "{}".to_owned()]);
+        words.extend_from_slice(arguments);
+    }
     let sentence = format!("`{}`", shell::line(&words));
     Section::new("ONCE MORE", "the same orders; the machine will not be the same").with(Block::Text(sentence))
 }
