@@ -5,7 +5,6 @@ mod metrics;
 mod sides;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::fmt;
 

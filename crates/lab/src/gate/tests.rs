@@ -59,7 +59,8 @@ fn commands_are_texts_or_lists() {
     assert_eq!(of("[\"{bin}\", \"--prompt\", \"a b\"]"), Ok(expected));
     for (command, part) in [
         ("\"bench\"", "needs `{bin}`"),
-        ("\"\"", "is empty"),
+        ("\"\"", "there is no command"),
+        ("\"{bin} | wc\"", "means something to a shell only"),
         ("\"{bin} 'x\"", "is not closed"),
         ("[]", "is empty"),
         ("[1]", "texts alone"),

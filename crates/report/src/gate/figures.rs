@@ -1,8 +1,8 @@
 //! The figures of a gate, as all its writers show them.
 
-use record::{Budget, BudgetState, Change, Gate, GateCell, Judgement, Metric};
+use record::{Budget, BudgetState, Change, Gate, GateCell, Judgement};
 
-use crate::units::{digits, mean_bytes, mean_count, seconds, tokens_per_s};
+use crate::units::in_unit;
 
 pub(super) use crate::units::percent;
 
@@ -15,19 +15,6 @@ pub(super) fn signed_change(judgement: &Judgement) -> String {
         (None, Some(estimate)) => format!("about {} %", signed(estimate)),
         (None, None) => "not known".to_owned(),
     }
-}
-
-/// A change with its bounds and the floor, in plain signs because programs read it.
-pub(super) fn plain_change(judgement: &Judgement) -> String {
-    let percent = |share: f64| share * 100.0;
-    let change = match (judgement.change, judgement.estimate) {
-        (Some(Change { estimate, low, high }), _) => {
-            format!(" {:+.1}% [{:.1},{:.1}]", percent(estimate), percent(low), percent(high))
-        }
-        (None, Some(estimate)) => format!(" {:+.1}%", percent(estimate)),
-        (None, None) => String::new(),
-    };
-    change + &judgement.floor.map_or_else(String::new, |floor| format!(" floor {:.1}%", percent(floor)))
 }
 
 /// A share in percent with its sign; nothing has none.
@@ -43,14 +30,7 @@ fn signed(share: f64) -> String {
 
 /// A value in the unit of its metric.
 pub(super) fn value(cell: &GateCell, metric: &str, value: Option<f64>) -> String {
-    let Some(value) = value else { return "not measured".to_owned() };
-    match cell.metrics.get(metric).map_or("", |metric: &Metric| metric.unit.as_str()) {
-        "s" => seconds(value),
-        "bytes" => mean_bytes(value),
-        "count" => mean_count(value),
-        "tokens/s" | "tok/s" => tokens_per_s(value),
-        unit => format!("{} {unit}", digits(value)).trim_end().to_owned(),
-    }
+    in_unit(cell.metrics.get(metric).map_or("", |metric| metric.unit.as_str()), value)
 }
 
 /// What a budget asks for: p95 at most 500 ms.

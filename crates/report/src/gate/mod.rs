@@ -9,6 +9,8 @@ mod terminal;
 
 use record::{About, Finding, Gate, GateCell, Judgement, Reason, Verdict};
 
+use crate::duel::told;
+
 pub use annotations::write as annotations;
 pub use badge::write as badge;
 pub use comment::write as comment;
@@ -38,7 +40,7 @@ fn gist(gate: &Gate) -> String {
     };
     match found(gate, reason) {
         Some((cell, judgement)) => {
-            format!("{}/{}{}", cell.name, judgement.metric, figures::plain_change(judgement))
+            format!("{}/{}", cell.name, told(judgement))
         }
         None => place(reason) + &reason.sentence,
     }

@@ -3,7 +3,6 @@
 mod commands;
 mod follower;
 mod revisions;
-mod words;
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
