@@ -83,7 +83,7 @@ fn program(
     let settings = ProgramSettings {
         label,
         words: words.iter().map(OsString::from).collect(),
-        check_output: cell.same_output,
+        check_output: cell.same_output.unwrap_or(true),
         exact: cell.exact,
         git: revision.map(|revision| revision.git.clone()),
         build: revision.map(|revision| revision.build.clone()),
