@@ -3,6 +3,7 @@
 mod export;
 mod gate;
 mod machine;
+mod models;
 mod originals;
 mod properties;
 mod runs;
