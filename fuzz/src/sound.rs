@@ -52,3 +52,34 @@ pub fn record(path: &Path) -> engine::Result<()> {
     let text = include_str!("../../crates/record/tests/fixtures/run-1.json");
     std::fs::write(path, text).map_err(|error| engine::Error::io(path, &error))
 }
+
+/// A text of each format, behind a byte that names it.
+const TEXTS: &[(&str, &str)] = &[
+    ("smallmind-enhanced", include_str!("../../crates/import/tests/fixtures/smallmind-enhanced.md")),
+    ("smallmind-standard", include_str!("../../crates/import/tests/fixtures/smallmind-standard.md")),
+    ("smallmind-comparison", include_str!("../../crates/import/tests/fixtures/smallmind-comparison.md")),
+    ("smallmind-models", include_str!("../../crates/import/tests/fixtures/smallmind-models.md")),
+    ("smallmind-consolidated", include_str!("../../crates/import/tests/fixtures/smallmind-consolidated.md")),
+    ("smallmind-allocation", include_str!("../../crates/import/tests/fixtures/smallmind-allocation.txt")),
+    ("smallmind-benchmarks", include_str!("../../crates/import/tests/fixtures/smallmind-benchmarks.json")),
+    ("loopos", include_str!("../../crates/import/tests/fixtures/loopos.txt")),
+    ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench.jsonl")),
+    ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench.md")),
+    ("hyperfine", include_str!("../../crates/import/tests/fixtures/hyperfine-1.json")),
+    ("hyperfine", include_str!("../../crates/import/tests/fixtures/hyperfine-2.json")),
+    ("google-benchmark", include_str!("../../crates/import/tests/fixtures/google-benchmark.json")),
+    ("criterion", include_str!("../../crates/import/tests/fixtures/criterion/gemm/512/new/sample.json")),
+    ("chrome", include_str!("../../crates/import/tests/fixtures/torch-trace.json")),
+];
+
+/// Each in a file of its own beside the others.
+pub fn import(path: &Path) -> engine::Result<()> {
+    for (at, (name, text)) in TEXTS.iter().enumerate() {
+        let place = import::Format::all().iter().position(|format| format.name() == *name);
+        let which = place.and_then(|place| u8::try_from(place).ok()).expect("it is a format");
+        let path = path.with_file_name(format!("sound-{at}"));
+        let bytes = [&[which], text.as_bytes()].concat();
+        std::fs::write(&path, bytes).map_err(|error| engine::Error::io(&path, &error))?;
+    }
+    Ok(())
+}

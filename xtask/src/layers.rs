@@ -9,7 +9,7 @@ use crate::steps::Outcome;
 /// From the bottom to the top; a crate may use what stands in a line above its own, by the folder's name.
 const LAYERS: &[&[&str]] = &[
     &["hotloop-macros", "kernels", "record"],
-    &["hotloop"],
+    &["hotloop", "import"],
     &["engine"],
     &["compare"],
     &["store"],

@@ -30,11 +30,14 @@ fn main() -> ExitCode {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Compare(options)) => compare(&options),
         Ok(Command::Doctor(options)) => match commands::doctor::run(&options) {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Duel(options)) => duel(&options),
         Ok(Command::Export(options)) => export(&options),
+        Ok(Command::Gate(options)) => gate(&options),
         Ok(Command::Generate(options)) => generate(&options),
         Ok(Command::History(options)) => match commands::history::run(&options) {
             Ok(output) => {
@@ -44,12 +47,17 @@ fn main() -> ExitCode {
             }
             Err(error) => failed(&error),
         },
+        Ok(Command::Import(options)) => import(&options),
         Ok(Command::Quantize(options)) => match commands::quantize::run(&options) {
             Ok(quantisation) if options.json => write(quantisation.to_json()),
             Ok(quantisation) => write(report::quantisation_text(&quantisation)),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Run(options)) => run(&options),
+        Ok(Command::Worker(options)) => match commands::worker::run(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
         Ok(Command::Completions(options)) => write(commands::told::completions(&options)),
         Ok(Command::Man(options)) => match commands::told::man(&options) {
             Ok(page) => write(page),
@@ -86,6 +94,47 @@ fn measured(printed: Result<commands::profile::Printed, commands::Refusal>) -> E
     }
 }
 
+/// Ends with the code of the verdict; what was measured is shown even where it cannot be written to a file.
+fn duel(options: &args::Duel) -> ExitCode {
+    let outcome = match commands::duel::run(options) {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            let refused = refuse(&failure.refusal.error, failure.refusal.hint);
+            return failure.code.map_or(refused, ExitCode::from);
+        }
+    };
+    let written = write(&outcome.text);
+    // The same is in the text and in the exit code.
+    let _ = std::io::stderr().lock().write_all(outcome.said.as_bytes());
+    if let Some(error) = &outcome.not_written {
+        complain(error);
+    }
+    match outcome.code {
+        0 if outcome.not_written.is_some() => ExitCode::from(NOT_WRITTEN),
+        0 => written,
+        code => ExitCode::from(code),
+    }
+}
+
+/// Ends with the code of the verdict; what could not be written is a fault where nothing else is.
+fn gate(options: &args::Gate) -> ExitCode {
+    let outcome = match commands::gate::run(options) {
+        Ok(outcome) => outcome,
+        Err(refusal) => return refuse(&refusal.error, refusal.hint),
+    };
+    let written = write(&outcome.text);
+    // What is said beside the verdict is in the outputs too.
+    let _ = std::io::stderr().lock().write_all(outcome.said.as_bytes());
+    if let Some(error) = &outcome.not_written {
+        complain(error);
+    }
+    match outcome.code {
+        0 if outcome.not_written.is_some() => ExitCode::from(NOT_WRITTEN),
+        0 => written,
+        code => ExitCode::from(code),
+    }
+}
+
 /// The text goes to standard output while it comes, the figures to standard error behind it.
 fn generate(options: &args::Generate) -> ExitCode {
     let mut stdout = std::io::stdout();
@@ -114,6 +163,30 @@ fn run(options: &args::Run) -> ExitCode {
             let refused = refuse(&failure.refusal.error, failure.refusal.hint);
             failure.code.map_or(refused, ExitCode::from)
         }
+    }
+}
+
+/// Ends with a code for the verdict, so that a script can ask.
+fn compare(options: &args::Compare) -> ExitCode {
+    match commands::compare::run(options) {
+        Ok(compared) => {
+            let written = write(&compared.text);
+            if written == ExitCode::SUCCESS { ExitCode::from(compared.code) } else { written }
+        }
+        Err(refusal) => refuse(&refusal.error, refusal.hint),
+    }
+}
+
+/// What could be read is told, and what could not.
+fn import(options: &args::Import) -> ExitCode {
+    match commands::import::run(options) {
+        Ok(outcome) => {
+            let written = write(&outcome.text);
+            let refused = outcome.complaints.iter().map(|refusal| refuse(&refusal.error, refusal.hint)).last();
+            let kept = outcome.not_kept.map(|error| failed(&error));
+            kept.or(refused).unwrap_or(written)
+        }
+        Err(refusal) => refuse(&refusal.error, refusal.hint),
     }
 }
 

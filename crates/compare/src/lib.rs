@@ -19,7 +19,7 @@ pub use budget::budget;
 pub use cells::{confirm, geomean};
 pub use comparable::{Side, comparable, same_subject};
 pub use drift::common_mode;
-pub use gate::gate;
+pub use gate::{exit_code, gate};
 pub use judge::{Outcome, judge, overall};
 pub use models::{Observed, fitness, models};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};

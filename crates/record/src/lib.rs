@@ -10,6 +10,7 @@ mod duel;
 mod gate;
 mod generation;
 mod history;
+mod importing;
 mod limits;
 mod machine;
 mod models;
@@ -25,8 +26,8 @@ pub use comparison::{
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 pub use duel::{
-    Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric, LaunchProfile,
-    Part, PathTime, Seconds, Waterfall,
+    Agreement, Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric,
+    LaunchProfile, Part, PathTime, Seconds, Waterfall,
 };
 pub use gate::{
     About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, Reason,
@@ -37,6 +38,7 @@ pub use generation::{
     GenerationSettings, GenerationSpeed,
 };
 pub use history::{HISTORY_SCHEMA, HISTORY_VERSION, History, StoreFault, StoredRun};
+pub use importing::{IMPORTING_SCHEMA, IMPORTING_VERSION, ImportedFile, ImportedRun, Importing};
 pub use limits::{Compute, Level, Limits, Rate};
 pub use machine::{
     Cache, CacheKind, Cgroup, Clock, CoreKind, Cpu, Frequency, HugePages, InstructionSets, Machine, NumaNode,
@@ -49,9 +51,9 @@ pub use models::{
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 pub use run::{
-    Allocations, Better, Build, Correctness, Decoded, Environment, EnvironmentHead, Git, Losses, MachineHead, Memory,
-    MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, Quality, RUN_SCHEMA, RUN_VERSION,
-    Row, Run, RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Workload,
+    Allocations, Better, Build, Correctness, Decoded, Environment, EnvironmentHead, Git, Imported, Losses, MachineHead,
+    Memory, MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, Quality, RUN_SCHEMA,
+    RUN_VERSION, Row, Run, RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Unread, Workload,
 };
 
 pub use verdict::{Change, Judgement, Verdict};

@@ -2,10 +2,12 @@
 
 mod comparison;
 mod doctor;
+mod duel;
 mod export;
 mod gate;
 mod generation;
 mod history;
+mod importing;
 mod layout;
 mod models;
 mod quantisation;
@@ -17,6 +19,7 @@ pub use comparison::{
     verdict_line as comparison_verdict_line,
 };
 pub use doctor::text as doctor_text;
+pub use duel::{markdown as duel_markdown, text as duel_text, verdict_line as duel_line};
 pub use export::{Format as ExportFormat, export};
 pub use gate::{
     annotations as gate_annotations, badge as gate_badge, comment as gate_comment, junit as gate_junit,
@@ -26,6 +29,7 @@ pub use generation::text as generation_text;
 pub use history::faults_text as history_faults_text;
 pub use history::stored_run_text;
 pub use history::text as history_text;
+pub use importing::text as importing_text;
 pub use models::{markdown as models_markdown, smallmind as models_smallmind, text as models_text};
 pub use quantisation::text as quantisation_text;
 pub use run::{

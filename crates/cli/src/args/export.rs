@@ -11,7 +11,8 @@ use super::StoreOptions;
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     about = "Write a run for other programs: trace viewers, flame graphs, spreadsheets",
-    after_help = "RUN is an id, four or more of its first digits, @latest, @previous, a tag, or a file.\n\n\
+    after_help = "RUN is an id, four or more of its first digits, @latest, @previous, a tag, or a file: a\n\
+        run, or what `hotloop import` reads.\n\n\
         Formats:\n  \
           chrome       Trace Event JSON, for ui.perfetto.dev and chrome://tracing\n  \
           perfetto     Perfetto's own traces, smaller; binary\n  \

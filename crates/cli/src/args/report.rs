@@ -11,8 +11,9 @@ use super::{Shown, StoreOptions};
     after_help = "Examples:\n  \
         hotloop report @latest\n  \
         hotloop report 3f9a12 --format markdown > report.md\n  \
-        hotloop report baseline --layout smallmind\n\n\
-        RUN is an id or a unique beginning of it, @latest, @previous, a tag, or a file."
+        hotloop report baseline --layout smallmind\n  \
+        hotloop report enhanced-profile-report.md\n\n\
+        RUN is an id or a unique beginning of it, @latest, @previous, a tag, or a file: a run, or what `hotloop import` reads."
 )]
 pub struct Report {
     /// The run.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use report::ExportFormat;
 
-use super::Refusal;
+use super::{Refusal, load};
 use crate::args;
 use crate::args::ExportWhat;
 
@@ -30,6 +30,15 @@ pub enum Failure {
     NotWritten(String),
 }
 
+impl From<load::Failure> for Failure {
+    fn from(failure: load::Failure) -> Self {
+        match failure {
+            load::Failure::Store(error) => Failure::Store(error),
+            load::Failure::Refused(refusal) => Failure::Refused(refusal),
+        }
+    }
+}
+
 /// Exports a run. What is no text is not shown to a terminal.
 pub fn run(options: &args::Export, to_terminal: bool) -> Result<Exported, Failure> {
     let format = format(options)?;
@@ -39,10 +48,10 @@ pub fn run(options: &args::Export, to_terminal: bool) -> Result<Exported, Failur
         return Err(refused(error, "name a file with --out FILE, or give --out - to write it all the same"));
     }
     let store = options.store.open().map_err(Failure::Store)?;
-    let loaded = store.load(&options.run).map_err(Failure::Store)?;
-    let bytes = report::export(&loaded.run, &loaded.text, format).map_err(|error| {
+    let found = load::run(&store, &options.run)?;
+    let bytes = report::export(&found.run, &found.text, format).map_err(|error| {
         let hint = "`--to json` and `--to csv --what samples` need no profile; `hotloop history` lists other runs";
-        refused(format!("{}: {error}", loaded.path.display()), hint)
+        refused(format!("{}: {error}", found.path.display()), hint)
     })?;
     let Some(target) = target else { return Ok(Exported::Output(bytes)) };
     write(target, &bytes)?;
@@ -72,11 +81,16 @@ fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
         Ok(about) if !about.is_file() => return fs::write(target, bytes).map_err(failed),
         _ => {}
     }
+    replace(target, bytes).map_err(failed)
+}
+
+/// Writes a file so that it is there whole or as it was before.
+pub(super) fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays one: what it leads to is replaced.
     let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
     let temporary = Temporary(beside(&target));
-    fs::File::create_new(&temporary.0).and_then(|mut file| file.write_all(bytes)).map_err(failed)?;
-    fs::rename(&temporary.0, &target).map_err(failed)
+    fs::File::create_new(&temporary.0).and_then(|mut file| file.write_all(bytes))?;
+    fs::rename(&temporary.0, &target)
 }
 
 /// A name in the same folder that nobody else has.

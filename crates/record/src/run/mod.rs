@@ -1,6 +1,7 @@
 //! The run record: everything that is kept of one sitting. Reports are made from it, never the other way round.
 
 mod head;
+mod imported;
 mod memory;
 mod profile;
 mod quality;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use head::{Decoded, EnvironmentHead, MachineHead, RunHead};
+pub use imported::{Imported, Unread};
 pub use memory::{Memory, MemoryPart, ProcessUse};
 pub use profile::{Allocations, Losses, OwnCost, Profile, ProfileClock, Scope, Thread, Timeline};
 pub use quality::Quality;
@@ -85,6 +87,9 @@ pub struct Run {
     /// What has to be known to understand the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Where it comes from, unless it was measured by this program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// Fields that this program does not know, to be written again.
     #[serde(skip)]
     pub unknown: Unknown,

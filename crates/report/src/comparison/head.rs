@@ -2,8 +2,8 @@
 
 use record::{Comparison, Difference, Judgement, RowChange, Verdict};
 
-use super::words::word;
-use crate::run::document::{Block, Section, Table};
+use crate::gate::word;
+use crate::run::document::{Block, Section, Table, printable};
 use crate::run::shell;
 
 /// One line for programs: the word, and what it is about.
@@ -18,7 +18,7 @@ pub fn verdict_line(comparison: &Comparison) -> String {
         Verdict::WrongOutput => "tokens".to_owned(),
         _ => worst(comparison).map_or_else(String::new, |(row, judgement)| told(row, judgement)),
     };
-    format!("VERDICT {} {about}", word(verdict)).trim_end().to_owned()
+    format!("VERDICT {} {}", word(verdict), printable(&about)).trim_end().to_owned()
 }
 
 /// The row whose time moved most, of those that the verdict comes from.
@@ -105,10 +105,10 @@ pub(super) fn facts(comparison: &Comparison) -> Option<Section> {
 
 pub(super) fn settle(comparison: &Comparison) -> Section {
     let section = Section::new("WHAT WOULD SETTLE IT", "");
-    let how = "both sides measured in turns, in fresh processes, with the base against itself beside them";
+    let how = "both sides, measured in turns, in fresh processes, with the base against itself beside them";
     let sentence = match comparison.settle.as_slice() {
         [] => format!("A duel: {how}. `hotloop duel --help` shows what can be measured."),
-        words => format!("{how}: `{}`", shell::line(words)),
+        words => format!("`{}`: {how}.", shell::line(words)),
     };
     section.with(Block::Text(sentence))
 }

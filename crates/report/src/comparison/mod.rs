@@ -26,7 +26,7 @@ pub fn text(comparison: &Comparison, options: &RunOptions) -> String {
 #[must_use]
 pub fn markdown(comparison: &Comparison, options: &RunOptions) -> String {
     let text = run::markdown::write(&document(comparison, options.top.max(1)));
-    format!("{text}\n`{}`\n", verdict_line(comparison))
+    format!("{text}\n{}\n", verdict_line(comparison))
 }
 
 fn document(comparison: &Comparison, top: usize) -> Document {

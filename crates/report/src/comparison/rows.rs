@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use record::{Comparison, Judgement, KernelChange, Presence, RowChange, StoredModel, Total, Verdict, WorkRate};
 
 use super::is_comparable;
-use super::words::{both, change, changed, interval, signed_bytes, signed_seconds, speed, value, word};
+use super::words::{both, change, changed, interval, is_withheld, signed_bytes, signed_seconds, speed, value};
+use crate::gate::word;
 use crate::run::document::{Block, Section, Table};
+use crate::run::tree::short_names;
 use crate::units::{bytes, count, mean_bytes, plural, seconds, tokens_per_s, whole_percent};
 
 /// What both sides took, without counting anything twice.
@@ -80,7 +82,8 @@ pub(super) fn models(comparison: &Comparison) -> Option<Section> {
             table.row([std::mem::take(&mut name), figure.to_owned(), cell(old), cell(new), change.unwrap_or_default()]);
         }
     }
-    let explanation = "medians; a rate comes from the tokens and the time of a row";
+    let explanation =
+        "medians; a rate comes from the tokens and the time of a row; what can be said of times stands at the rows";
     (!table.is_empty()).then(|| Section::new("MODELS", explanation).with(Block::Table(table)))
 }
 
@@ -89,11 +92,15 @@ pub(super) fn kernels(comparison: &Comparison, top: usize) -> Option<Section> {
     let mut table =
         Table::new(&["kernel", "a call, before", "after", "rate before", "after", "change", "of the limit"])
             .least_important(&["a call, before"]);
+    let names: Vec<&str> = comparison.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    let short: HashMap<&str, &str> = names.iter().copied().zip(short_names(&names)).collect();
     // Rows are few and were chosen; scopes are as many as there are.
     let of_rows = comparison.kernels.iter().filter(|kernel| kernel.of == "row");
     let of_scopes = comparison.kernels.iter().filter(|kernel| kernel.of != "row").take(top);
     for kernel in of_rows.chain(of_scopes) {
-        table.row(kernel_cells(kernel, is_comparable(comparison)));
+        let mut cells = kernel_cells(kernel, is_comparable(comparison));
+        cells[0] = short.get(kernel.name.as_str()).map_or(&*kernel.name, |short| short).to_owned();
+        table.row(cells);
     }
     let explanation = "rates of the work that is declared for the calls in it, by their time; of the limit: the share of \
                        what the machine can do, before and after";
@@ -205,7 +212,7 @@ fn once(speed: &Option<WorkRate>) -> String {
 }
 
 fn said(judgement: &Judgement) -> String {
-    if judgement.verdict == Verdict::Incomparable { String::new() } else { word(judgement.verdict).to_owned() }
+    if is_withheld(judgement) { String::new() } else { word(judgement.verdict).to_owned() }
 }
 
 /// All other metrics. Where the runs can be compared, those that say something.
@@ -238,7 +245,8 @@ pub(super) fn others(comparison: &Comparison, top: usize) -> Option<Section> {
         ]);
     }
     let hidden = (others.len() - shown.len()) as u64;
-    let rest = format!("{} did not move for certain, or not at all.", plural(hidden, "other metric"));
+    let why = if is_comparable(comparison) { "did not move for certain, or not at all" } else { "left out" };
+    let rest = format!("{} {why}.", plural(hidden, "other metric"));
     let section = Section::new("OTHER METRICS", "for one call, in the rows; what is exact is said exactly");
     let section = if table.is_empty() { section } else { section.with(Block::Table(table)) };
     Some(if hidden > 0 { section.with(Block::Text(rest)) } else { section })

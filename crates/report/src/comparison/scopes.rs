@@ -68,11 +68,11 @@ impl Trees<'_> {
             (false, false) => "LESS TIME",
             (false, true) => "MORE TIME",
         };
-        let which = if more { "more" } else { "less" };
-        let all = plural(parts.len() as u64, "path");
+        let which = if more { "longer" } else { "less" };
         let explanation = format!(
-            "{all} with {which} time of their own, without what they called, by absolute time; one profile of each side \
-             proves none of them"
+            "own times, without what was called, of {} that took {which}; by absolute time; one profile of each side \
+             proves none of them",
+            plural(parts.len() as u64, "path")
         );
         (!table.is_empty()).then(|| Section::new(title, &explanation).with(Block::Table(table)))
     }

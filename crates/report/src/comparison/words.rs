@@ -5,22 +5,6 @@ use record::{Comparison, Judgement, Verdict, WorkRate};
 use crate::run::rows::between;
 use crate::units::{mean_bytes, mean_count, rate, seconds, tokens_per_s};
 
-/// The word for a verdict, as programs read it too.
-pub(super) fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Regressed => "regressed",
-        Verdict::Improved => "improved",
-        Verdict::Same => "same",
-        Verdict::LeaningWorse => "leaning-worse",
-        Verdict::LeaningBetter => "leaning-better",
-        Verdict::Unresolved => "unresolved",
-        Verdict::Unstable => "unstable",
-        Verdict::Incomparable => "incomparable",
-        Verdict::WrongOutput => "wrong-output",
-        Verdict::Mixed => "mixed",
-    }
-}
-
 /// What has a sign, with a real one.
 fn signed(value: f64, written: impl Fn(f64) -> String) -> String {
     match value {
@@ -62,9 +46,14 @@ pub(super) fn value(comparison: &Comparison, metric: &str, value: f64) -> String
     }
 }
 
+/// Whether nothing may be said of a metric.
+pub(super) fn is_withheld(judgement: &Judgement) -> bool {
+    matches!(judgement.verdict, Verdict::Incomparable | Verdict::WrongOutput)
+}
+
 /// The change of a metric, where the two can be compared.
 pub(super) fn change(judgement: &Judgement) -> String {
-    if judgement.verdict == Verdict::Incomparable {
+    if is_withheld(judgement) {
         return String::new();
     }
     let estimate = judgement.change.map(|change| change.estimate).or(judgement.estimate);
@@ -73,7 +62,7 @@ pub(super) fn change(judgement: &Judgement) -> String {
 
 /// Where the change lies.
 pub(super) fn interval(judgement: &Judgement) -> String {
-    let change = judgement.change.filter(|_| judgement.verdict != Verdict::Incomparable);
+    let change = judgement.change.filter(|_| !is_withheld(judgement));
     change.map_or_else(String::new, |change| {
         format!("{} to {}", signed_percent(change.low), signed_percent(change.high)).replacen(" %", "", 1)
     })

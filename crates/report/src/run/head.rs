@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{Model, Run, Workload};
+use record::{Imported, Model, Run, Workload};
 
 use super::document::{Block, Section, quoted};
 use super::shell;
@@ -65,13 +65,14 @@ pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
         ("workload", Some(workload(&run.workload))),
         ("settings", settings(&run.workload)),
     ];
+    let imported = [("imported", run.imported.as_ref().map(imported))];
     let models = run.models.iter().map(|known| ("model", Some(model(known))));
     let after = [
         ("command", command),
         ("computed", computed(run)),
         ("written by", Some(format!("{} {}", run.tool.name, run.tool.version)).filter(|tool| tool.len() > 1)),
     ];
-    let facts = before.into_iter().chain(models).chain(after);
+    let facts = before.into_iter().chain(imported).chain(models).chain(after);
     let known = facts.filter_map(|(label, sentence)| Some((label.to_owned(), sentence?)));
     Section::new("RUN", "").with(Block::Facts(known.collect()))
 }
@@ -79,6 +80,22 @@ pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
 /// An id, and what can be done with it.
 fn reachable(id: &str) -> String {
     format!("{id}: `hotloop report {id}` shows it again, `hotloop export {id} --to chrome` hands it on")
+}
+
+/// Where it was read from, and how little that may be.
+fn imported(origin: &Imported) -> String {
+    let mut parts = vec![format!("from {} as {}", quoted(&origin.source), origin.format)];
+    parts.extend(origin.part.as_ref().map(|part| format!("the part {}", quoted(part))));
+    if origin.single_shot {
+        parts.push("everything measured once".to_owned());
+    }
+    if origin.summarised {
+        parts.push("means and medians of that program, not what it measured".to_owned());
+    }
+    if !origin.unread.is_empty() {
+        parts.push(format!("{} of it not read", plural(origin.unread.len() as u64, "part")));
+    }
+    parts.join(", ")
 }
 
 /// `2026-11-15 08:00:00 UTC` of `2026-11-15T08:00:00Z`.
@@ -137,18 +154,25 @@ fn model(model: &Model) -> String {
         true => plural(model.heads, "head"),
         false => format!("{} and {} of keys and values", plural(model.heads, "head"), count(model.kv_heads)),
     };
+    let shape = match model.layers {
+        // Other programs do not tell it.
+        0 => String::new(),
+        _ => format!(
+            "; {} of width {}, {heads} of {}, vocabulary {}, context {}",
+            plural(model.layers, "layer"),
+            count(model.width),
+            count(model.head_dim),
+            count(model.vocab),
+            count(model.context),
+        ),
+    };
     format!(
-        "{}: {}, {} parameters{active} as {}, {} of weights; {} of width {}, {heads} of {}, vocabulary {}, context {}",
+        "{}: {}, {} parameters{active} as {}, {} of weights{shape}",
         quoted(&model.name),
         model.architecture,
         count(model.parameters),
         model.format,
         bytes(model.weight_bytes),
-        plural(model.layers, "layer"),
-        count(model.width),
-        count(model.head_dim),
-        count(model.vocab),
-        count(model.context),
     )
 }
 

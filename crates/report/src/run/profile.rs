@@ -26,7 +26,7 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     sections.push(call_tree::section(view, tree));
     sections.extend(tree.families.iter().take(FAMILIES).map(|family| call_tree::by_index(view, tree, family)));
     sections.extend(futures(view, tree));
-    sections.push(threads(view, tree));
+    sections.extend((!tree.profile.threads.is_empty()).then(|| threads(view, tree)));
     sections
 }
 
@@ -108,7 +108,10 @@ pub(super) fn remainder(table: &mut Table, tree: &Tree<'_>, wall: u64) {
     let own = tree.profile.own_cost.total_ns;
     let mut row = |name: String, ns: u64| table.row([name, nanos(ns), part(ns, wall)]);
     row("(idle or in no scope)".to_owned(), tree.profile.outside_ns);
-    row("(the profiler itself)".to_owned(), own);
+    // What the profiler of another program cost is not known.
+    if tree.profile.clock.source != "unknown" {
+        row("(the profiler itself)".to_owned(), own);
+    }
     let (accounted, whole) = (tree.accounted_ns(), tree.threads_wall_ns());
     if whole > accounted && share(whole - accounted, whole).is_some_and(|part| part > SMALL) {
         row("(not accounted for)".to_owned(), whole - accounted);
@@ -200,31 +203,35 @@ fn allocators(view: &View<'_>, tree: &Tree<'_>) -> Section {
         return Section::new("TOP ALLOCATORS", &format!("{}: nothing counted allocations", not_measured()));
     }
     let mut by_bytes: Vec<&Sum<'_>> =
-        tree.names.iter().filter(|sum| sum.allocs.is_some_and(|own| own.allocs > 0)).collect();
+        tree.names.iter().filter(|sum| sum.allocs.is_some_and(|own| own.allocs | own.alloc_bytes > 0)).collect();
     by_bytes.sort_by_key(|sum| Reverse(sum.allocs.map_or(0, |own| own.alloc_bytes)));
     let headings = ["scope", "bytes", "allocs", "frees", "allocs/call", "bytes/call", "with callees", "peak live"];
     let mut table = Table::new(&headings).least_important(&["frees", "allocs/call"]);
+    // Other profilers count bytes alone.
+    let known = |text: String| if view.run.imported.is_some() { String::new() } else { text };
     for sum in by_bytes.iter().take(view.top) {
         let (own, calls) = (sum.allocs.unwrap_or_default(), sum.calls.max(1) as f64);
         table.row([
             sum.name.to_owned(),
             bytes(own.alloc_bytes),
-            count(own.allocs),
-            count(own.frees),
-            mean_count(own.allocs as f64 / calls),
+            known(count(own.allocs)),
+            known(count(own.frees)),
+            known(mean_count(own.allocs as f64 / calls)),
             mean_bytes(own.alloc_bytes as f64 / calls),
             sum.allocs_total.map_or_else(String::new, |total| bytes(total.alloc_bytes)),
-            bytes(sum.peak_live_bytes),
+            known(bytes(sum.peak_live_bytes)),
         ]);
     }
     let mut row = |name: String, sum: record::Allocations| {
-        table.row([name, bytes(sum.alloc_bytes), count(sum.allocs), count(sum.frees)]);
+        table.row([name, bytes(sum.alloc_bytes), known(count(sum.allocs)), known(count(sum.frees))]);
     };
     let rest: Vec<record::Allocations> = by_bytes.iter().skip(view.top).filter_map(|sum| sum.allocs).collect();
     if !rest.is_empty() {
         row(format!("({})", plural(rest.len() as u64, "more scope")), summed(&rest));
     }
-    row("(outside any scope)".to_owned(), tree.profile.outside_allocs.unwrap_or_default());
+    if view.run.imported.is_none() {
+        row("(outside any scope)".to_owned(), tree.profile.outside_allocs.unwrap_or_default());
+    }
     let mut all: Vec<record::Allocations> = by_bytes.iter().filter_map(|sum| sum.allocs).collect();
     all.extend(tree.profile.outside_allocs);
     row("= all".to_owned(), summed(&all));

@@ -17,6 +17,10 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     if profile.scopes.is_empty() {
         return Some(section.with(Block::Text("No scope was recorded.".to_owned())));
     }
+    if view.run.imported.is_some() {
+        let text = "Another program measured this: its clock, its own cost and what it lost are not known.";
+        return Some(section.with(Block::Text(text.to_owned())));
+    }
     let mut facts = vec![("clock".to_owned(), clock(profile)), ("own cost".to_owned(), own_cost(profile, tree))];
     facts.push(("budget".to_owned(), budget(profile)));
     facts.extend(sampled(tree).map(|sentence| ("sampled".to_owned(), sentence)));

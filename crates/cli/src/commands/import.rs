@@ -1,0 +1,72 @@
+//! `hotloop import`: reads what other programs measured.
+
+use record::{IMPORTING_SCHEMA, IMPORTING_VERSION, ImportedFile, ImportedRun, Importing};
+
+use super::{Refusal, load, shown, tool};
+use crate::args;
+
+/// What was read, and what was not.
+pub struct Outcome {
+    /// For standard output.
+    pub text: String,
+    /// For standard error: files that could not be read.
+    pub complaints: Vec<Refusal>,
+    /// Why a run could not be kept.
+    pub not_kept: Option<store::Error>,
+}
+
+/// Reads the files one by one; one that cannot be read does not keep the others from being read.
+pub fn run(options: &args::Import) -> Result<Outcome, Refusal> {
+    if !options.no_save {
+        options.store.open()?.check()?;
+        options.tag.as_deref().map_or(Ok(()), store::check_tag)?;
+    }
+    let mut files: Vec<ImportedFile> = Vec::new();
+    let mut complaints: Vec<Refusal> = Vec::new();
+    for path in &options.files {
+        match load::file(path, options.format) {
+            Err(refusal) => complaints.push(refusal),
+            Ok(imported) if options.strict && !imported.unread.is_empty() => {
+                complaints.push(strict(&path.display().to_string(), &imported.unread));
+            }
+            Ok(imported) => files.push(ImportedFile {
+                path: path.display().to_string(),
+                format: imported.format.name().to_owned(),
+                runs: imported.runs.into_iter().map(|run| ImportedRun { id: None, run }).collect(),
+                unread: imported.unread,
+            }),
+        }
+    }
+    let count: usize = files.iter().map(|file| file.runs.len()).sum();
+    if options.tag.is_some() && count != 1 {
+        let error = format!("--tag names one run, and there are {count}");
+        return Err(Refusal { error, hint: "import one file at a time, or tag runs with `hotloop history tag`" });
+    }
+    let not_kept = if options.no_save { None } else { keep(&mut files, options).err() };
+    let failures = complaints.iter().map(|refusal| refusal.error.clone()).collect();
+    let importing =
+        Importing { schema: IMPORTING_SCHEMA.to_owned(), version: IMPORTING_VERSION, tool: tool(), files, failures };
+    let text = if options.json { importing.to_json() } else { report::importing_text(&importing) };
+    Ok(Outcome { text, complaints, not_kept })
+}
+
+fn keep(files: &mut [ImportedFile], options: &args::Import) -> store::Result<()> {
+    for found in files.iter_mut().flat_map(|file| &mut file.runs) {
+        let id = shown::save(&found.run, &options.store, options.tag.as_deref())?;
+        found.id = Some(id.as_str().to_owned());
+    }
+    Ok(())
+}
+
+fn strict(path: &str, unread: &[record::Unread]) -> Refusal {
+    let first = unread.first().map_or(String::new(), |part| {
+        let line = part.line.map_or(String::new(), |line| format!("line {line}, "));
+        format!("; the first: {line}{}: {}", part.text, part.why)
+    });
+    let error = format!("{path}: {} of it could not be read, and --strict asks for all{first}", count(unread.len()));
+    Refusal { error, hint: "leave --strict out to keep what can be read" }
+}
+
+fn count(parts: usize) -> String {
+    format!("{parts} part{}", if parts == 1 { "" } else { "s" })
+}

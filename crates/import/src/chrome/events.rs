@@ -1,0 +1,187 @@
+//! The events of a trace, as far as they matter here.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::{Error, Result};
+
+/// A trace.
+pub(super) struct Trace<'a> {
+    pub(super) events: Vec<Event<'a>>,
+    /// Whether the list had no end.
+    pub(super) was_cut: bool,
+    /// What computed beside the CPU.
+    pub(super) device: Option<String>,
+    /// The moment that times are counted from, in nanoseconds since 1970, where that is told.
+    pub(super) base_ns: Option<u64>,
+}
+
+/// An event. What a tool writes beside this is of no use here.
+#[derive(Deserialize, Default)]
+pub(super) struct Event<'a> {
+    #[serde(borrow, default)]
+    pub(super) ph: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub(super) name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub(super) cat: Cow<'a, str>,
+    /// Microseconds.
+    #[serde(default)]
+    pub(super) ts: Option<f64>,
+    #[serde(default)]
+    pub(super) dur: Option<f64>,
+    #[serde(borrow, default)]
+    pub(super) pid: Which<'a>,
+    #[serde(borrow, default)]
+    pub(super) tid: Which<'a>,
+    #[serde(borrow, default)]
+    pub(super) args: Arguments<'a>,
+}
+
+/// A process or a thread: a number or a text.
+#[derive(Default, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Which<'a> {
+    Number(i64),
+    Text(Cow<'a, str>),
+    #[default]
+    Missing,
+}
+
+/// Of the arguments, the name that an event about a thread gives it.
+#[derive(Default)]
+pub(super) struct Arguments<'a>(pub(super) Option<Cow<'a, str>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Which<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_any(Words).map(|word| match word {
+            Word::Number(number) => Which::Number(number),
+            Word::Text(text) => Which::Text(text),
+            Word::Other(_) => Which::Missing,
+        })
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_any(Words).map(|word| match word {
+            Word::Other(name) => Arguments(name),
+            _ => Arguments(None),
+        })
+    }
+}
+
+/// Whatever stands there, without keeping what is of no use.
+enum Word<'a> {
+    Number(i64),
+    Text(Cow<'a, str>),
+    /// With its field `name`, where it is an object that has one.
+    Other(Option<Cow<'a, str>>),
+}
+
+struct Words;
+
+impl<'de> Visitor<'de> for Words {
+    type Value = Word<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<Word<'de>, E> {
+        Ok(Word::Number(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<Word<'de>, E> {
+        // A number beyond these is still another one than the next.
+        Ok(i64::try_from(number).map_or_else(|_| Word::Text(number.to_string().into()), Word::Number))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> std::result::Result<Word<'de>, E> {
+        Ok(Word::Text(number.to_string().into()))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Word<'de>, E> {
+        Ok(Word::Text(text.into()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Word<'de>, E> {
+        Ok(Word::Text(text.to_owned().into()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> std::result::Result<Word<'de>, E> {
+        Ok(Word::Other(None))
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Word<'de>, E> {
+        Ok(Word::Other(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Word<'de>, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Word::Other(None))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> std::result::Result<Word<'de>, A::Error> {
+        let mut name = None;
+        while let Some(key) = fields.next_key::<Cow<'de, str>>()? {
+            if key != "name" {
+                fields.next_value::<IgnoredAny>()?;
+            } else if let Which::Text(text) = fields.next_value()? {
+                name = Some(text);
+            }
+        }
+        Ok(Word::Other(name))
+    }
+}
+
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(borrow, rename = "traceEvents")]
+    events: Vec<Event<'a>>,
+    #[serde(default, rename = "deviceProperties")]
+    devices: Vec<Device>,
+    #[serde(default, rename = "baseTimeNanoseconds")]
+    base_ns: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Device {
+    #[serde(default)]
+    name: Option<String>,
+}
+
+pub(super) fn parse(text: &str) -> Result<Trace<'_>> {
+    if text.trim_start().starts_with('{') {
+        let Document { events, devices, base_ns } = serde_json::from_str(text)?;
+        let device = devices.into_iter().find_map(|device| device.name);
+        return Ok(Trace { events, was_cut: false, device, base_ns });
+    }
+    let mut events = Vec::new();
+    // Element by element: the format allows that a list has no end.
+    let inner = text.trim_start().strip_prefix('[').ok_or_else(|| Error::new("it is no list of events"))?;
+    let mut rest = inner.trim_start();
+    let mut was_cut = true;
+    while !rest.is_empty() {
+        if rest.starts_with(']') {
+            was_cut = false;
+            break;
+        }
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Event<'_>>();
+        match stream.next() {
+            Some(Ok(event)) => events.push(event),
+            Some(Err(error)) if error.is_eof() && !events.is_empty() => break,
+            Some(Err(error)) => {
+                let before = text.len() - rest.len();
+                let line = text.as_bytes()[..before].iter().filter(|byte| **byte == b'\n').count();
+                return Err(Error::at((line + error.line()) as u64, format!("no event that could be read: {error}")));
+            }
+            None => break,
+        }
+        rest = rest[stream.byte_offset()..].trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    }
+    Ok(Trace { events, was_cut, device: None, base_ns: None })
+}

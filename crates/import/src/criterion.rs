@@ -1,0 +1,190 @@
+//! What Criterion keeps of a benchmark: `sample.json` with all times, `estimates.json` with what it made of them, and
+//! `benchmark.json` with its name. One file alone, or the folder `target/criterion`.
+//!
+//! A folder holds several sittings: `new` is the last, `base` the one before or a copy of it, other names are baselines that
+//! somebody kept. Each is a run.
+
+use std::collections::BTreeMap;
+
+use record::{Better, Row, Unread};
+use serde_json::Value;
+
+use crate::draft::{Draft, value};
+use crate::format::{Format, Found};
+use crate::json::{Object, refuse};
+use crate::{Error, Imported, Result, Source};
+
+const BENCHMARK: &str = "benchmark.json";
+const SAMPLE: &str = "sample.json";
+const ESTIMATES: &str = "estimates.json";
+/// Folders of a benchmark that hold no sitting.
+const NO_SITTINGS: [&str; 2] = ["change", "report"];
+
+/// A file of a folder of Criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct File {
+    /// Its path from the folder, parts divided by `/`.
+    pub path: String,
+    /// What is in it.
+    pub text: String,
+}
+
+impl File {
+    /// Whether a file of this name has something in it that is read.
+    pub fn is_one(name: &str) -> bool {
+        [BENCHMARK, SAMPLE, ESTIMATES].contains(&name)
+    }
+}
+
+/// One file alone.
+pub(crate) fn read(text: &str, source: &Source) -> Result<Found> {
+    let mut draft = Draft::new("", "criterion");
+    let mut unread = Vec::new();
+    let texts = if text.contains("\"iters\"") { (Some(text), None) } else { (None, Some(text)) };
+    draft.note("The name of the benchmark stands in another file: the row has that of this one.");
+    add(&mut draft, &Named { name: source.name.clone(), throughput: None }, texts, &mut unread)?;
+    settle(&mut draft);
+    Ok(Found { drafts: vec![draft], unread })
+}
+
+/// The files of one benchmark in one sitting.
+#[derive(Default)]
+struct Files<'a> {
+    benchmark: Option<&'a str>,
+    sample: Option<&'a str>,
+    estimates: Option<&'a str>,
+}
+
+/// A folder such as `target/criterion`.
+///
+/// # Errors
+/// What is wrong and where, if nothing in it can be read.
+pub fn folder(files: &[File], source: &Source) -> Result<Imported> {
+    let mut unread: Vec<Unread> = Vec::new();
+    // By sitting, then by the folder of the benchmark.
+    let mut sittings: BTreeMap<&str, BTreeMap<&str, Files<'_>>> = BTreeMap::new();
+    for file in files {
+        let Some((folder, name)) = file.path.rsplit_once('/') else {
+            refuse(&mut unread, file.path.clone(), "it lies in no folder of a benchmark");
+            continue;
+        };
+        let (benchmark, sitting) = folder.rsplit_once('/').unwrap_or(("", folder));
+        if NO_SITTINGS.contains(&sitting) {
+            refuse(&mut unread, file.path.clone(), "it says what changed, which follows from the samples");
+            continue;
+        }
+        let found = sittings.entry(sitting).or_default().entry(benchmark).or_default();
+        match name {
+            BENCHMARK => found.benchmark = Some(&file.text),
+            SAMPLE => found.sample = Some(&file.text),
+            _ => found.estimates = Some(&file.text),
+        }
+    }
+    if same(sittings.get("new"), sittings.get("base")) {
+        sittings.remove("base");
+        refuse(&mut unread, "base".to_owned(), "it is a copy of `new`");
+    }
+    let several = sittings.len() > 1;
+    let mut drafts = Vec::new();
+    for (sitting, benchmarks) in &sittings {
+        let mut draft = Draft::new("", "criterion");
+        draft.part = several.then(|| (*sitting).to_owned());
+        for (folder, files) in benchmarks {
+            let place = format!("{folder}/{sitting}");
+            let named = files.benchmark.and_then(|text| named(text, &mut unread));
+            let named = named.unwrap_or_else(|| Named { name: (*folder).to_owned(), throughput: None });
+            if let Err(error) = add(&mut draft, &named, (files.sample, files.estimates), &mut unread) {
+                refuse(&mut unread, place, &error.to_string());
+            }
+        }
+        settle(&mut draft);
+        drafts.push(draft);
+    }
+    if drafts.is_empty() {
+        return Err(Error::new("there is no folder of a benchmark in it"));
+    }
+    let format = Format::named("criterion").ok_or_else(|| Error::new("there is no such format"))?;
+    format.imported(Found { drafts, unread }, source)
+}
+
+fn same(one: Option<&BTreeMap<&str, Files<'_>>>, other: Option<&BTreeMap<&str, Files<'_>>>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else { return false };
+    one.len() == other.len()
+        && one
+            .iter()
+            .zip(other)
+            .all(|((a, one), (b, other))| a == b && one.sample == other.sample && one.sample.is_some())
+}
+
+/// What `benchmark.json` says.
+struct Named {
+    name: String,
+    /// Bytes or elements of one iteration.
+    throughput: Option<(String, f64)>,
+}
+
+fn named(text: &str, unread: &mut Vec<Unread>) -> Option<Named> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let mut found = Object::new(value, BENCHMARK)?;
+    let name = found.text("full_id").or_else(|| found.text("title"))?;
+    let throughput = found.object("throughput").and_then(|mut object| object.numbers().into_iter().next());
+    found.ignore(&["group_id", "function_id", "value_str", "directory_name", "title"]);
+    found.finish(unread);
+    Some(Named { name, throughput })
+}
+
+/// All times where they are there, else the estimate of the median.
+fn add(draft: &mut Draft, named: &Named, files: (Option<&str>, Option<&str>), unread: &mut Vec<Unread>) -> Result<()> {
+    let (sample, estimates) = files;
+    let is_in_bytes = |unit: &str| unit.starts_with("Bytes");
+    let bytes = named.throughput.as_ref().filter(|(unit, _)| is_in_bytes(unit)).map(|(_, number)| *number);
+    if let Some((unit, number)) = named.throughput.as_ref().filter(|(unit, _)| !is_in_bytes(unit)) {
+        draft.note(format!("`{}`: an iteration is {number} {}.", named.name, unit.to_lowercase()));
+    }
+    match (sample, estimates) {
+        (Some(sample), _) => add_samples(draft, &named.name, sample, unread)?,
+        (None, Some(estimates)) => add_estimate(draft, &named.name, estimates)?,
+        (None, None) => return Err(Error::new("there are neither times nor estimates")),
+    }
+    draft.row(Row { name: named.name.clone(), calls: 1, bytes, ..Row::default() });
+    Ok(())
+}
+
+/// Each sample has its own number of iterations, so that values are those of one.
+fn add_samples(draft: &mut Draft, name: &str, text: &str, unread: &mut Vec<Unread>) -> Result<()> {
+    let mut sample = Object::new(serde_json::from_str(text)?, format!("{name}: {SAMPLE}"))
+        .ok_or_else(|| Error::new("it is no JSON object"))?;
+    let (iters, times) = (sample.amounts("iters", unread), sample.amounts("times", unread));
+    if let Some(mode) = sample.text("sampling_mode") {
+        draft.parameter("sampling_mode", mode);
+    }
+    draft.metric("iterations", "iterations that the time is the mean of", "count", Better::Higher);
+    let iterations: BTreeMap<usize, f64> = iters.into_iter().collect();
+    for (at, time) in times {
+        match iterations.get(&at).filter(|count| **count > 0.0) {
+            Some(count) => {
+                draft.sample(name, at as u64, [value("wall_s", time * 1e-9 / count), value("iterations", *count)]);
+            }
+            None => refuse(unread, format!("{name}: times[{at}]"), "the number of its iterations is not told"),
+        }
+    }
+    sample.finish(unread);
+    Ok(())
+}
+
+fn add_estimate(draft: &mut Draft, name: &str, text: &str) -> Result<()> {
+    let mut estimates =
+        Object::new(serde_json::from_str(text)?, name).ok_or_else(|| Error::new("it is no JSON object"))?;
+    let mut estimate = |kind: &str| estimates.object(kind)?.amount("point_estimate");
+    let ns =
+        estimate("median").or_else(|| estimate("mean")).ok_or_else(|| Error::new("it has no estimate of a time"))?;
+    draft.summarised = true;
+    draft.sample(name, 0, [value("wall_s", ns * 1e-9)]);
+    Ok(())
+}
+
+fn settle(draft: &mut Draft) {
+    draft.run.subject.name = "a program measured by Criterion".to_owned();
+    draft.note("Which program was measured, how it was built and where it ran is not told.");
+    draft.single_shot = !draft.summarised && draft.run.samples.len() == draft.run.rows.len();
+}

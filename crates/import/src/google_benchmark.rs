@@ -1,0 +1,133 @@
+//! Google Benchmark's JSON. Repetitions are samples; the means and medians beside them follow from those.
+
+use record::{Better, Cache, CacheKind, Row, Unread};
+use serde_json::Value;
+
+use crate::draft::{Draft, value};
+use crate::format::Found;
+use crate::json::{Object, refuse};
+use crate::{Error, Result, Source};
+
+pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+    let document: Value = serde_json::from_str(text)?;
+    let mut document = Object::new(document, "").ok_or_else(|| Error::new("it is no JSON object"))?;
+    let mut unread = Vec::new();
+    let mut draft = Draft::new("", "google-benchmark");
+    if let Some(context) = document.object("context") {
+        read_context(&mut draft, context, &mut unread);
+    }
+    let list = document.list("benchmarks").ok_or_else(|| Error::new("it has no list `benchmarks`"))?;
+    let objects = list.into_iter().enumerate().map(|(at, value)| (format!("benchmarks[{at}]"), value));
+    let mut benchmarks = Vec::new();
+    for (place, value) in objects {
+        match Object::new(value, place.clone()) {
+            Some(mut object) => benchmarks.push((object.text("run_type").unwrap_or_default(), object)),
+            None => refuse(&mut unread, place, "it is no object"),
+        }
+    }
+    // Where there are repetitions, what was made of them is of no use; where there is nothing else, it has to do.
+    let has_raw = benchmarks.iter().any(|(kind, _)| kind != "aggregate");
+    draft.summarised = !has_raw;
+    for (kind, benchmark) in benchmarks {
+        read_benchmark(&mut draft, benchmark, (kind == "aggregate", has_raw), &mut unread);
+    }
+    let repeats = |row: &Row| draft.run.samples.iter().filter(|sample| sample.row == row.name).count();
+    draft.single_shot = has_raw && draft.run.rows.iter().all(|row| repeats(row) == 1);
+    document.finish(&mut unread);
+    Ok(Found { drafts: vec![draft], unread })
+}
+
+fn read_context(draft: &mut Draft, mut context: Object, unread: &mut Vec<Unread>) {
+    draft.run.created = context.text("date").unwrap_or_default();
+    let executable = context.text("executable").unwrap_or_default();
+    draft.run.subject.name = executable.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+    if !executable.is_empty() {
+        draft.run.subject.command = vec![executable];
+    }
+    let machine = &mut draft.run.environment.machine;
+    machine.cpus = context.count("num_cpus").and_then(|cpus| cpus.try_into().ok()).unwrap_or(0);
+    machine.frequency.max_hz = context.amount("mhz_per_cpu").map(|mhz| (mhz * 1e6) as u64);
+    for cache in context.list("caches").unwrap_or_default() {
+        machine.caches.extend(Object::new(cache, "context.caches").and_then(read_cache));
+    }
+    let load = context.list("load_avg").unwrap_or_default();
+    if let Some(load) = load.first().and_then(Value::as_f64) {
+        draft.note(format!("The load of the machine was {load} before it began."));
+    }
+    if context.flag("cpu_scaling_enabled") == Some(true) {
+        draft.note("The clock of the CPU was free to change: Google Benchmark warns of noise then.");
+    }
+    if let Some(kind) = context.text("library_build_type") {
+        draft.note(format!("Google Benchmark itself is a {kind} build; how the program was built is not told."));
+    }
+    context.ignore(&["host_name", "library_version", "json_schema_version", "aslr_enabled"]);
+    for (name, value) in context.texts() {
+        draft.parameter(&name, value);
+    }
+    context.finish(unread);
+}
+
+fn read_cache(mut cache: Object) -> Option<Cache> {
+    let kind = match cache.text("type")?.as_str() {
+        "Data" => CacheKind::Data,
+        "Instruction" => CacheKind::Instruction,
+        _ => CacheKind::Unified,
+    };
+    let level = cache.count("level")?.try_into().ok()?;
+    let shared_by = cache.count("num_sharing").and_then(|count| count.try_into().ok());
+    Some(Cache { level, kind, bytes: cache.count("size")?, shared_by, instances: None, line_bytes: None })
+}
+
+fn read_benchmark(draft: &mut Draft, mut found: Object, (is_made, has_raw): (bool, bool), unread: &mut Vec<Unread>) {
+    let whole_name = found.text("name").unwrap_or_default();
+    let name = found.text("run_name").unwrap_or_else(|| whole_name.clone());
+    let place = format!("{} ({whole_name})", found.place());
+    if let Some(wrong) = found.text("error_message") {
+        draft.run.failures.push(format!("{name}: {wrong}"));
+    }
+    if found.flag("error_occurred") == Some(true) || found.flag("skipped") == Some(true) {
+        return refuse(unread, place, "the benchmark failed or was skipped");
+    }
+    let made = found.text("aggregate_name");
+    if is_made && (has_raw || made.as_deref() != Some("median")) {
+        return refuse(unread, place, "it was made of repetitions, and follows from those");
+    }
+    let unit = found.text("time_unit").unwrap_or_else(|| "ns".to_owned());
+    let Some(scale) = scale(&unit) else { return refuse(unread, place, "its unit of time is not known here") };
+    let Some(real) = found.amount("real_time") else { return refuse(unread, place, "it has no time") };
+    let mut values = vec![value("wall_s", real * scale)];
+    values.push(("cpu_s".to_owned(), found.amount("cpu_time").map(|time| time * scale)));
+    let round = found.count("repetition_index").unwrap_or(0);
+    let threads = found.count("threads");
+    let label = found.text("label").unwrap_or_default();
+    draft.metric("iterations", "iterations that the time is the mean of", "count", Better::Higher);
+    values.push(("iterations".to_owned(), found.amount("iterations")));
+    found.ignore(&[
+        "family_index",
+        "per_family_instance_index",
+        "repetitions",
+        "aggregate_unit",
+        "error_occurred",
+        "skipped",
+    ]);
+    for (counter, number) in found.numbers() {
+        let better = if counter.contains("per_second") { Better::Higher } else { Better::Lower };
+        draft.metric(&counter, "a counter of the benchmark, as it calls it", "", better);
+        values.push((counter, Some(number)));
+    }
+    found.finish(unread);
+    if draft.run.rows.iter().all(|row| row.name != name) {
+        draft.row(Row { name: name.clone(), what: label, calls: 1, threads, ..Row::default() });
+    }
+    draft.sample(&name, round, values);
+}
+
+fn scale(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return None,
+    })
+}

@@ -1,0 +1,134 @@
+//! Texts that nobody should have written: an error or a run, never a panic, and no more memory than they have bytes.
+
+use import::{Format, import, unpacked};
+
+use super::{fixture, source, try_read};
+
+const FIXTURES: [&str; 16] = [
+    "smallmind-enhanced.md",
+    "smallmind-standard.md",
+    "smallmind-comparison.md",
+    "smallmind-allocation.txt",
+    "smallmind-benchmarks.json",
+    "smallmind-models.md",
+    "smallmind-consolidated.md",
+    "loopos.txt",
+    "llama-bench.json",
+    "llama-bench.jsonl",
+    "llama-bench.md",
+    "hyperfine-1.json",
+    "hyperfine-2.json",
+    "google-benchmark.json",
+    "criterion/gemm/512/new/sample.json",
+    "torch-trace.json",
+];
+
+/// Reads it as every format, and by itself.
+fn throw(text: &str) {
+    for format in Format::all() {
+        if let Ok(found) = import(text, &source("x"), Some(*format)) {
+            assert!(!found.runs.is_empty());
+            for run in &found.runs {
+                record::Run::from_json(&run.to_json()).expect("a run can be read again");
+            }
+        }
+    }
+    let _ = import(text, &source("x"), None);
+}
+
+#[test]
+fn every_format_is_recognised_by_what_it_says() {
+    for name in FIXTURES {
+        let text = fixture(name);
+        let format = Format::of(&text).unwrap_or_else(|| panic!("{name} is not recognised"));
+        let wanted = name.split(['.', '/']).next().unwrap_or_default();
+        let wanted = if wanted == "torch-trace" { "chrome" } else { wanted };
+        assert!(wanted.starts_with(format.name()), "{name} is taken for {format:?}");
+    }
+    for nothing in ["", " \n", "{}", "[]", "# A title\n", "{\"schema\": \"hotloop-run\"}", "\u{0}\u{1}"] {
+        assert_eq!(Format::of(nothing), None, "{nothing}");
+        assert!(import(nothing, &source("x"), None).is_err_and(|error| error.is_unknown_format()));
+    }
+}
+
+#[test]
+fn cut_off_anywhere() {
+    for name in FIXTURES {
+        let text = fixture(name);
+        for end in (0..text.len()).step_by(37) {
+            throw(&text[..text.floor_char_boundary(end)]);
+        }
+    }
+}
+
+#[test]
+fn numbers_that_cannot_be() {
+    for name in FIXTURES {
+        let text = fixture(name);
+        for number in ["NaN", "-1", "1e308", "1e999", "99999999999999999999999999", "null", "\"\"", "∞", "0"] {
+            // Every number in turn, those of one line together.
+            let lines: Vec<&str> = text.lines().collect();
+            for at in 0..lines.len() {
+                let digits = |c: char| c.is_ascii_digit() || c == '.';
+                let changed: String = lines[at]
+                    .split_inclusive(|c: char| !digits(c))
+                    .map(|piece| match piece.starts_with(digits) {
+                        true => format!("{number}{}", piece.trim_start_matches(digits)),
+                        false => piece.to_owned(),
+                    })
+                    .collect();
+                let mut lines = lines.clone();
+                lines[at] = &changed;
+                if let Some(format) = Format::of(&text) {
+                    let _ = import(&lines.join("\n"), &source("x"), Some(format));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn depth_and_length() {
+    let deep = |open: &str, close: &str| format!("{}{}", open.repeat(200_000), close.repeat(200_000));
+    throw(&deep("[", "]"));
+    throw(&deep("{\"a\":", "}"));
+    throw(&format!("{{\"traceEvents\":[{{\"ph\":\"X\",\"args\":{}}}]}}", deep("[", "]")));
+    // A call in a call in a call: a tree as deep as it is allowed to be, and the rest is counted.
+    let calls: Vec<String> = (0..20_000)
+        .map(|at| {
+            format!("{{\"ph\":\"X\",\"name\":\"n{at}\",\"ts\":{at},\"dur\":{},\"pid\":1,\"tid\":1}}", 40_000 - 2 * at)
+        })
+        .collect();
+    let found = try_read("deep.json", &format!("{{\"traceEvents\":[{}]}}", calls.join(","))).expect("it can be read");
+    let profile = found.runs[0].profile.as_ref().expect("it has a profile");
+    assert_eq!(profile.scopes.len() as u64 + profile.lost.calls_without_room, 20_000);
+    let rows = "| 1 | `a` | 1.00 | 1 | 1.000 | 0.00 |\n".repeat(20_000);
+    let text = format!(
+        "# Enhanced Performance Profile Report\n| Rank | Method | Time (ms) | Calls | Avg (ms) | Alloc (MB) |\n{rows}"
+    );
+    let found = try_read("long.md", &text).expect("it can be read");
+    assert_eq!(found.runs[0].rows.len(), 1);
+    assert_eq!(found.unread.len(), 19_999);
+}
+
+#[test]
+fn packed_by_gzip() {
+    // `printf hello | gzip -n`.
+    let packed = [
+        0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0, 0x86, 0xa6, 0x10, 0x36, 5, 0, 0,
+        0,
+    ];
+    assert_eq!(unpacked(&packed, 100), Some(Ok(b"hello".to_vec())));
+    assert_eq!(unpacked(b"hello", 100), None);
+    for most in 0..5 {
+        assert!(unpacked(&packed, most).is_some_and(|found| found.is_err()), "no more than {most}");
+    }
+    for end in 3..packed.len() {
+        assert!(unpacked(&packed[..end], 100).is_some_and(|found| found.is_err()), "cut at {end}");
+    }
+    for flags in 0..=255 {
+        let mut other = packed;
+        other[3] = flags;
+        let _ = unpacked(&other, 100);
+    }
+}

@@ -1,0 +1,56 @@
+//! What was read of the files of other programs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Run, Tool, Unread};
+
+/// What kind of document it is.
+pub const IMPORTING_SCHEMA: &str = "hotloop-import";
+/// Raised when the meaning of a field changes or one goes away.
+pub const IMPORTING_VERSION: u32 = 1;
+
+/// What became of files that were imported.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Importing {
+    /// [`IMPORTING_SCHEMA`].
+    pub schema: String,
+    /// [`IMPORTING_VERSION`].
+    pub version: u32,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// The files that were read, in their order.
+    pub files: Vec<ImportedFile>,
+    /// Those that were not, and why.
+    pub failures: Vec<String>,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ImportedFile {
+    /// Its path, as it was given.
+    pub path: String,
+    /// What it was read as.
+    pub format: String,
+    /// What it had in it.
+    pub runs: Vec<ImportedRun>,
+    /// What of it is in no run.
+    pub unread: Vec<Unread>,
+}
+
+/// A run of a file.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ImportedRun {
+    /// Its id, where it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The run.
+    pub run: Run,
+}
+
+impl Importing {
+    /// As indented JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a document is plain data") + "\n"
+    }
+}
