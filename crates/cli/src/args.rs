@@ -1,33 +1,45 @@
 //! The arguments of the command line.
 
+mod compare;
+mod duel;
+mod duel_engine;
 mod export;
+mod gate;
 mod generate;
 mod history;
 mod import;
 mod model;
+mod models;
 mod profile;
 mod quantize;
 mod report;
 mod run;
 mod store;
 mod told;
+mod worker;
 
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
+pub use compare::Compare;
+pub use duel::Duel;
+pub use duel_engine::DuelEngine;
 pub use export::{Export, What as ExportWhat};
+pub use gate::{Gate, OnUnresolved};
 pub use generate::Generate;
 pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use import::Import;
 pub use model::Named;
+pub use models::{Layout as ModelsLayout, Models, Work as ModelsWork};
 pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;
 pub use run::Run;
 pub use store::StoreOptions;
 pub use told::{Completions, Man};
+pub use worker::Worker;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -38,20 +50,30 @@ pub enum Command {
     Profile(Box<Profile>),
     /// Show a run.
     Report(Report),
+    /// Lay one run beside another.
+    Compare(Compare),
     /// Examine the machine.
     Doctor(Doctor),
+    /// Measure sides in turns.
+    Duel(Box<Duel>),
     /// Write a run for other programs.
     Export(Export),
+    /// Decide whether a change may pass.
+    Gate(Box<Gate>),
     /// Let a model go on from a text.
     Generate(Box<Generate>),
     /// List the runs that are kept, or change that.
     History(Box<History>),
     /// Read what other programs measured.
     Import(Import),
+    /// Show models beside each other.
+    Models(Box<Models>),
     /// Write a model in another format.
     Quantize(Quantize),
     /// Measure any program.
     Run(Box<Run>),
+    /// Be one side of a duel.
+    Worker(Worker),
     /// Print what a shell completes by.
     Completions(Completions),
     /// Print a manual page.
@@ -94,6 +116,7 @@ pub struct Doctor {
         hotloop profile --model FILE       profile a model\n  \
         hotloop history                    the runs that were kept\n  \
         hotloop report @latest             show the last one again\n  \
+        hotloop compare @previous @latest  lay it beside the one before\n  \
         hotloop export @latest --to chrome --out trace.json\n\n\
         `hotloop COMMAND --help` tells more, with examples.",
     args_conflicts_with_subcommands = true,
@@ -110,31 +133,42 @@ struct Line {
 enum Sub {
     Profile(Box<Profile>),
     Report(Report),
+    Compare(Compare),
     Generate(Box<Generate>),
+    Models(Box<Models>),
     Quantize(Quantize),
     Run(Box<Run>),
+    Duel(Box<Duel>),
     History(Box<History>),
     Import(Import),
     Export(Export),
+    Gate(Box<Gate>),
     Doctor(Doctor),
     Completions(Completions),
     Man(Man),
+    #[command(hide = true)]
+    Worker(Worker),
 }
 
 /// More than any machine has CPUs.
-const MAX_THREADS: usize = 4_096;
+pub const MAX_THREADS: usize = 4_096;
 
 /// Reads the arguments after the program's name. The error says what is wrong with them.
 pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
+        Ok(Line { command: Some(Sub::Compare(compare)), .. }) => Ok(Command::Compare(compare)),
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
+        Ok(Line { command: Some(Sub::Duel(duel)), .. }) => duel.check().map(|()| Command::Duel(duel)),
         Ok(Line { command: Some(Sub::Export(export)), .. }) => Ok(Command::Export(export)),
+        Ok(Line { command: Some(Sub::Gate(gate)), .. }) => Ok(Command::Gate(gate)),
         Ok(Line { command: Some(Sub::Generate(generate)), .. }) => Ok(Command::Generate(generate)),
         Ok(Line { command: Some(Sub::History(history)), .. }) => history.check().map(|()| Command::History(history)),
         Ok(Line { command: Some(Sub::Import(import)), .. }) => Ok(Command::Import(import)),
+        Ok(Line { command: Some(Sub::Models(models)), .. }) => models.check().map(|()| Command::Models(models)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
+        Ok(Line { command: Some(Sub::Worker(worker)), .. }) => Ok(Command::Worker(worker)),
         Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),
         Ok(Line { command: Some(Sub::Man(man)), .. }) => Ok(Command::Man(man)),
         Ok(Line { command: Some(Sub::Profile(profile)), .. }) => Ok(Command::Profile(profile)),

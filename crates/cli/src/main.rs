@@ -24,16 +24,20 @@ fn main() -> ExitCode {
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     match args::parse(&arguments) {
         Ok(Command::Text(text)) => write(&text),
-        Ok(Command::Profile(options)) => profile(&options),
+        Ok(Command::Profile(options)) => measured(commands::profile::run(&options)),
+        Ok(Command::Models(options)) => measured(commands::models::run(&options)),
         Ok(Command::Report(options)) => match commands::report::run(&options) {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Compare(options)) => compare(&options),
         Ok(Command::Doctor(options)) => match commands::doctor::run(&options) {
             Ok(text) => write(&text),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Duel(options)) => duel(&options),
         Ok(Command::Export(options)) => export(&options),
+        Ok(Command::Gate(options)) => gate(&options),
         Ok(Command::Generate(options)) => generate(&options),
         Ok(Command::History(options)) => match commands::history::run(&options) {
             Ok(output) => {
@@ -50,6 +54,10 @@ fn main() -> ExitCode {
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Run(options)) => run(&options),
+        Ok(Command::Worker(options)) => match commands::worker::run(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
         Ok(Command::Completions(options)) => write(commands::told::completions(&options)),
         Ok(Command::Man(options)) => match commands::told::man(&options) {
             Ok(page) => write(page),
@@ -69,8 +77,8 @@ fn hint(arguments: &[String]) -> String {
 }
 
 /// What was measured is shown even where it cannot be kept, or where somebody ended it.
-fn profile(options: &args::Profile) -> ExitCode {
-    let printed = match commands::profile::run(options) {
+fn measured(printed: Result<commands::profile::Printed, commands::Refusal>) -> ExitCode {
+    let printed = match printed {
         Ok(printed) => printed,
         Err(refusal) => {
             let refused = refuse(&refusal.error, refusal.hint);
@@ -83,6 +91,47 @@ fn profile(options: &args::Profile) -> ExitCode {
         Some(error) => failed(&error),
         None if printed.interrupted => ExitCode::from(commands::interrupt::EXIT_CODE),
         None => written,
+    }
+}
+
+/// Ends with the code of the verdict; what was measured is shown even where it cannot be written to a file.
+fn duel(options: &args::Duel) -> ExitCode {
+    let outcome = match commands::duel::run(options) {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            let refused = refuse(&failure.refusal.error, failure.refusal.hint);
+            return failure.code.map_or(refused, ExitCode::from);
+        }
+    };
+    let written = write(&outcome.text);
+    // The same is in the text and in the exit code.
+    let _ = std::io::stderr().lock().write_all(outcome.said.as_bytes());
+    if let Some(error) = &outcome.not_written {
+        complain(error);
+    }
+    match outcome.code {
+        0 if outcome.not_written.is_some() => ExitCode::from(NOT_WRITTEN),
+        0 => written,
+        code => ExitCode::from(code),
+    }
+}
+
+/// Ends with the code of the verdict; what could not be written is a fault where nothing else is.
+fn gate(options: &args::Gate) -> ExitCode {
+    let outcome = match commands::gate::run(options) {
+        Ok(outcome) => outcome,
+        Err(refusal) => return refuse(&refusal.error, refusal.hint),
+    };
+    let written = write(&outcome.text);
+    // What is said beside the verdict is in the outputs too.
+    let _ = std::io::stderr().lock().write_all(outcome.said.as_bytes());
+    if let Some(error) = &outcome.not_written {
+        complain(error);
+    }
+    match outcome.code {
+        0 if outcome.not_written.is_some() => ExitCode::from(NOT_WRITTEN),
+        0 => written,
+        code => ExitCode::from(code),
     }
 }
 
@@ -114,6 +163,17 @@ fn run(options: &args::Run) -> ExitCode {
             let refused = refuse(&failure.refusal.error, failure.refusal.hint);
             failure.code.map_or(refused, ExitCode::from)
         }
+    }
+}
+
+/// Ends with a code for the verdict, so that a script can ask.
+fn compare(options: &args::Compare) -> ExitCode {
+    match commands::compare::run(options) {
+        Ok(compared) => {
+            let written = write(&compared.text);
+            if written == ExitCode::SUCCESS { ExitCode::from(compared.code) } else { written }
+        }
+        Err(refusal) => refuse(&refusal.error, refusal.hint),
     }
 }
 

@@ -94,15 +94,20 @@ impl Mark {
 
     /// The exit code that it leads to by itself; 0 where it passes.
     fn code(&self) -> u8 {
-        match self.verdict {
-            None => FAULT,
-            Some(Verdict::Regressed | Verdict::Mixed) => REGRESSED,
-            Some(Verdict::Unresolved | Verdict::LeaningWorse) => UNRESOLVED,
-            Some(Verdict::Incomparable) => 12,
-            Some(Verdict::Unstable) => 13,
-            Some(Verdict::WrongOutput) => 14,
-            Some(Verdict::Same | Verdict::LeaningBetter | Verdict::Improved) => 0,
-        }
+        self.verdict.map_or(FAULT, exit_code)
+    }
+}
+
+/// The exit code that a verdict leads to by itself; 0 where it passes. What is not known passes unless somebody asked otherwise.
+#[must_use]
+pub fn exit_code(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Regressed | Verdict::Mixed => REGRESSED,
+        Verdict::Unresolved | Verdict::LeaningWorse => UNRESOLVED,
+        Verdict::Incomparable => 12,
+        Verdict::Unstable => 13,
+        Verdict::WrongOutput => 14,
+        Verdict::Same | Verdict::LeaningBetter | Verdict::Improved => 0,
     }
 }
 
@@ -130,11 +135,14 @@ fn drift(cells: &[GateCell]) -> Option<Drift> {
         cell.metrics.iter().filter(|(_, metric)| !metric.exact).map(|(name, _)| name.clone()).collect()
     };
     let metrics: BTreeSet<String> = cells.iter().flat_map(noisy).collect();
-    let comparable = |finding: &&Finding| {
-        !matches!(finding.verdict, Verdict::WrongOutput | Verdict::Incomparable | Verdict::Unstable)
-    };
+    let comparable = |finding: &&Finding| is_compared(finding) && finding.verdict != Verdict::Unstable;
     let findings: Vec<&Finding> = cells.iter().filter_map(|cell| cell.findings.first()).filter(comparable).collect();
     common_mode(&metrics.iter().map(String::as_str).collect::<Vec<_>>(), &findings)
+}
+
+/// Whether two sides answer the same question, so that their speeds mean something.
+fn is_compared(finding: &Finding) -> bool {
+    !matches!(finding.verdict, Verdict::WrongOutput | Verdict::Incomparable)
 }
 
 /// What has to be known to decide about a cell.
@@ -166,7 +174,10 @@ impl Around<'_> {
                 _ => marks.extend(cell.gates.iter().filter_map(|gate| self.judged(cell, finding, &gate.metric))),
             }
         }
-        marks.extend(cell.budgets.iter().filter_map(|budget| spent(cell, budget)));
+        // What was not measured, or is something else, has no values to keep a limit by.
+        if cell.findings.iter().all(is_compared) {
+            marks.extend(cell.budgets.iter().filter_map(|budget| spent(cell, budget)));
+        }
         marks
     }
 

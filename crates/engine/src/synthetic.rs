@@ -57,16 +57,19 @@ impl Synthetic {
     pub const MEDIUM: Synthetic =
         Synthetic { vocab: 512, context: 128, width: 256, layers: 4, heads: 8, kv_heads: 8, ffn: 1024, ..Self::SMALL };
 
-    /// Reads `small`, `medium`, or sizes such as `d=768,layers=12,heads=12,vocab=32000,type=q4_0`. What is not named is
-    /// LLaMA-shaped: heads of 64, as many of keys, a network of 8/3 the width, 32000 tokens, 2048 positions, f32.
+    /// Reads `small`, `medium`, or sizes such as `d=768,layers=12,heads=12,vocab=32000,type=q4_0`; behind a name sizes change it:
+    /// `medium,type=q8_0`. Without one, what is not named is LLaMA-shaped: heads of 64, as many of keys, a network of 8/3 the width,
+    /// 32000 tokens, 2048 positions, f32.
     pub fn parse(text: &str) -> Result<Self> {
-        match text {
-            "small" => return Ok(Self::SMALL),
-            "medium" => return Ok(Self::MEDIUM),
-            _ => {}
-        }
-        let mut sizes = Sizes::default();
-        for part in text.split(',').filter(|part| !part.is_empty()) {
+        let mut parts = text.split(',').filter(|part| !part.is_empty()).peekable();
+        let named = match parts.peek() {
+            Some(&"small") => Some(Self::SMALL),
+            Some(&"medium") => Some(Self::MEDIUM),
+            _ => None,
+        };
+        let sizes_from = usize::from(named.is_some());
+        let mut sizes = named.map_or_else(Sizes::default, Sizes::of);
+        for part in parts.skip(sizes_from) {
             let (key, value) = part.split_once('=').ok_or_else(|| {
                 Error::refused(format!("`{part}` is no size; write small, medium, or d=768,layers=12,… ({KEYS})"))
             })?;
@@ -99,6 +102,23 @@ struct Sizes {
 }
 
 impl Sizes {
+    /// Those of a model that has a name.
+    fn of(model: Synthetic) -> Self {
+        Self {
+            architecture: Some(model.architecture),
+            width: Some(model.width),
+            layers: Some(model.layers),
+            heads: Some(model.heads),
+            kv_heads: Some(model.kv_heads),
+            ffn: Some(model.ffn),
+            vocab: Some(model.vocab),
+            context: Some(model.context),
+            tied: model.tied,
+            format: Some(model.format),
+            seed: Some(model.seed),
+        }
+    }
+
     fn set(&mut self, key: &str, value: &str) -> Result<()> {
         let number = |most: usize| {
             let wrong = || Error::refused(format!("{key}={value}: not a whole number from 1 to {most}"));

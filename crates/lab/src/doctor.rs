@@ -67,7 +67,8 @@ pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>))
 }
 
 /// Now, in UTC; the beginning of 1970 where the clock stands before it.
-pub(crate) fn now() -> String {
+#[must_use]
+pub fn now() -> String {
     rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 

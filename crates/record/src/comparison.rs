@@ -1,8 +1,10 @@
 //! Two stored runs side by side, and what can be said of them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Difference, Judgement, Tool, Verdict, Waterfall};
+use crate::{Difference, Judgement, Metric, Tool, Verdict, Waterfall};
 
 /// What kind of document it is.
 pub const COMPARISON_SCHEMA: &str = "hotloop-comparison";
@@ -42,6 +44,9 @@ pub struct Comparison {
     /// The time of all that no other is a part of; absent where nothing was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub totals: Option<Totals>,
+    /// What the names of metrics mean.
+    #[serde(default)]
+    pub metrics: BTreeMap<String, Metric>,
     /// What was repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<RowChange>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Environment, Judgement, Metric, Model, Sample, Subject, Tool, Verdict, Workload};
+use crate::{Environment, Judgement, Metric, Model, Quality, Sample, Subject, Tool, Verdict, Workload};
 
 /// What kind of document it is.
 pub const DUEL_SCHEMA: &str = "hotloop-duel";
@@ -118,6 +118,28 @@ pub struct Arm {
     /// Whether rounds differed in what they put out; absent where they do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_varies: Option<bool>,
+    /// In what it differs from the base because that is what is asked: names of settings, such as `kv`, and `model`. That is no
+    /// reason not to compare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
+    /// Whether it may put out something else than the base, because what is asked changes numbers: then other output is not wrong.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub other_output: bool,
+    /// How far it put out the same as the base, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
+    /// What a text cost its model, where one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quality: Option<Quality>,
+}
+
+/// How far two sides put out the same tokens, always taking the likeliest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Tokens from the beginning of each sequence on that are the same, of all sequences together.
+    pub equal: u64,
+    /// Tokens of all sequences.
+    pub of: u64,
 }
 
 /// Where the time of some rounds of one process went.

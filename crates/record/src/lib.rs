@@ -26,8 +26,8 @@ pub use comparison::{
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 pub use duel::{
-    Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric, LaunchProfile,
-    Part, PathTime, Seconds, Waterfall,
+    Agreement, Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric,
+    LaunchProfile, Part, PathTime, Seconds, Waterfall,
 };
 pub use gate::{
     About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, Reason,
@@ -45,8 +45,8 @@ pub use machine::{
     ProfilerClock,
 };
 pub use models::{
-    Figure, Fitness, LimitShare, MODELS_SCHEMA, MODELS_VERSION, ModelFigures, ModelMemory, ModelQuality, Models,
-    Scaling, ScalingPoint, Speed, ThreadPoint, ThreadScaling, TokenTimes, Trade,
+    Figure, Fitness, LimitShare, MODELS_SCHEMA, MODELS_VERSION, MeasuredModel, ModelMemory, ModelQuality, ModelSpeed,
+    Models, Scaling, ScalingPoint, ThreadPoint, ThreadScaling, TokenTimes, Trade,
 };
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};

@@ -29,7 +29,7 @@ pub struct Models {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
     /// The models, in the order in which they were named.
-    pub models: Vec<ModelFigures>,
+    pub models: Vec<MeasuredModel>,
     /// Models of the same sizes, in another format: what is won and what it costs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trades: Vec<Trade>,
@@ -64,7 +64,7 @@ pub struct Figure {
 
 /// Figures of one model. What was not measured is absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ModelFigures {
+pub struct MeasuredModel {
     /// The model.
     pub model: Model,
     /// The run they come from, where it is kept.
@@ -83,10 +83,10 @@ pub struct ModelFigures {
     pub tokens: Option<u64>,
     /// Reading the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prefill: Option<Speed>,
+    pub prefill: Option<ModelSpeed>,
     /// One token after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decode: Option<Speed>,
+    pub decode: Option<ModelSpeed>,
     /// Seconds from the prompt to the first token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_s: Option<Figure>,
@@ -113,7 +113,7 @@ pub struct ModelFigures {
 
 /// Tokens per second, and what of the machine they use.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Speed {
+pub struct ModelSpeed {
     /// By the median time.
     pub tokens_per_s: Figure,
     /// Of the limit of arithmetic.

@@ -1,17 +1,25 @@
 //! What was measured, as text for people. Pure: no file, clock or terminal is touched here.
 
+mod comparison;
 mod doctor;
+mod duel;
 mod export;
 mod gate;
 mod generation;
 mod history;
 mod importing;
 mod layout;
+mod models;
 mod quantisation;
 mod run;
 mod units;
 
+pub use comparison::{
+    markdown as comparison_markdown, smallmind as comparison_smallmind, text as comparison_text,
+    verdict_line as comparison_verdict_line,
+};
 pub use doctor::text as doctor_text;
+pub use duel::{markdown as duel_markdown, text as duel_text, verdict_line as duel_line};
 pub use export::{Format as ExportFormat, export};
 pub use gate::{
     annotations as gate_annotations, badge as gate_badge, comment as gate_comment, junit as gate_junit,
@@ -22,6 +30,7 @@ pub use history::faults_text as history_faults_text;
 pub use history::stored_run_text;
 pub use history::text as history_text;
 pub use importing::text as importing_text;
+pub use models::{markdown as models_markdown, smallmind as models_smallmind, text as models_text};
 pub use quantisation::text as quantisation_text;
 pub use run::{
     RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, text as run_text,

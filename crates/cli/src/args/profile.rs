@@ -198,11 +198,11 @@ fn workload(value: &str) -> Result<lab::Workload, String> {
     found.ok_or_else(|| format!("there is no workload `{value}`; there are {}", names()))
 }
 
-fn seed(value: &str) -> Result<u64, String> {
+pub(super) fn seed(value: &str) -> Result<u64, String> {
     value.parse().map_err(|_| format!("--seed takes a whole number from 0 to {}, not `{value}`", u64::MAX))
 }
 
-fn seconds(value: &str) -> Result<Duration, String> {
+pub(super) fn seconds(value: &str) -> Result<Duration, String> {
     let wrong = || format!("--time-budget takes a number of seconds from 0.1 to 86400, not `{value}`");
     let number: f64 = value.parse().ok().filter(|number| (0.1..=86_400.0).contains(number)).ok_or_else(wrong)?;
     Ok(Duration::from_secs_f64(number))

@@ -81,11 +81,16 @@ fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
         Ok(about) if !about.is_file() => return fs::write(target, bytes).map_err(failed),
         _ => {}
     }
+    replace(target, bytes).map_err(failed)
+}
+
+/// Writes a file so that it is there whole or as it was before.
+pub(super) fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays one: what it leads to is replaced.
     let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
     let temporary = Temporary(beside(&target));
-    fs::File::create_new(&temporary.0).and_then(|mut file| file.write_all(bytes)).map_err(failed)?;
-    fs::rename(&temporary.0, &target).map_err(failed)
+    fs::File::create_new(&temporary.0).and_then(|mut file| file.write_all(bytes))?;
+    fs::rename(&temporary.0, &target)
 }
 
 /// A name in the same folder that nobody else has.

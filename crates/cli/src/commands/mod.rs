@@ -1,18 +1,24 @@
 //! What each command does, from its options to the text that it prints.
 
+pub mod cache;
+pub mod compare;
 pub mod doctor;
+pub mod duel;
 pub mod export;
+pub mod gate;
 pub mod generate;
 pub mod history;
 pub mod import;
 pub mod interrupt;
 pub mod load;
+pub mod models;
 pub mod profile;
 pub mod quantize;
 pub mod report;
 pub mod run;
 pub mod shown;
 pub mod told;
+pub mod worker;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

@@ -158,7 +158,7 @@ fn parameters(what: &What, compute: &Compute) -> BTreeMap<String, String> {
 }
 
 /// Shows how far it is, where somebody looks on.
-struct Bar(ProgressBar);
+pub struct Bar(pub ProgressBar);
 
 impl Watch for Bar {
     fn tell(&mut self, share: f64, what: &str) {

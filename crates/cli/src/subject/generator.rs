@@ -1,7 +1,9 @@
 //! The engine, as the lab asks for it.
 
+use std::rc::Rc;
+
 use engine::{CacheType, Compute, Encode, LoadOptions, Sampler, Sampling, State, StateOptions};
-use lab::{Generator, Models, Outline, Room, Use, Which};
+use lab::{Generator, Models, Outline, Room, Scored, Use, Which};
 use record::{Memory, MemoryPart};
 
 use super::Subject;
@@ -48,7 +50,7 @@ impl Models for EngineModels<'_> {
         let named = self.named(which);
         let load = LoadOptions { in_place: self.ways.in_place, exact: self.ways.exact, progress: None };
         let subject = Subject::load(&named, self.compute, load).map_err(|refusal| refusal.error)?;
-        let generator = EngineGenerator::new(self, subject, usage).map_err(|error| error.to_string())?;
+        let generator = EngineGenerator::new(self, Rc::new(subject), usage).map_err(|error| error.to_string())?;
         Ok(Box::new(generator))
     }
 
@@ -57,10 +59,31 @@ impl Models for EngineModels<'_> {
     }
 }
 
+/// The same of a model that is there already, which several may share.
+pub struct LoadedModels<'a> {
+    pub models: EngineModels<'a>,
+    pub subject: Rc<Subject>,
+}
+
+impl Models for LoadedModels<'_> {
+    fn outline(&self, which: Which, text: Option<&str>) -> Result<Outline, String> {
+        self.models.outline(which, text)
+    }
+
+    fn create(&self, _: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String> {
+        let generator = EngineGenerator::new(&self.models, Rc::clone(&self.subject), usage);
+        Ok(Box::new(generator.map_err(|error| error.to_string())?))
+    }
+
+    fn threads(&self) -> usize {
+        self.models.threads()
+    }
+}
+
 /// One model with the memory of one generation.
 struct EngineGenerator<'a> {
     compute: &'a Compute,
-    subject: Subject,
+    subject: Rc<Subject>,
     options: StateOptions,
     state: State,
     sampler: Sampler,
@@ -69,7 +92,7 @@ struct EngineGenerator<'a> {
 }
 
 impl<'a> EngineGenerator<'a> {
-    fn new(models: &EngineModels<'a>, subject: Subject, usage: Use) -> engine::Result<Self> {
+    fn new(models: &EngineModels<'a>, subject: Rc<Subject>, usage: Use) -> engine::Result<Self> {
         let (config, ways) = (&subject.model.config, &models.ways);
         let context = usage.positions.clamp(1, config.context);
         let options = StateOptions {
@@ -147,5 +170,9 @@ impl Generator for EngineGenerator<'_> {
         let state = State::new(&self.subject.model, self.compute, &options).map_err(|error| error.to_string())?;
         let memory = state.memory();
         Ok(Room { other_bytes: memory.positions as u64, held: Box::new(state) })
+    }
+
+    fn score(&self, text: &str) -> Result<Option<Scored>, String> {
+        self.subject.score(self.compute, text, self.options.cache).map_err(|error| error.to_string())
     }
 }

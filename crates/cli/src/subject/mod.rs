@@ -2,16 +2,24 @@
 
 mod build;
 mod generator;
+mod sequences;
+mod settings;
 
 use std::time::Instant;
 
-use engine::{Compute, Config, LoadOptions, Model, Synthetic, SyntheticSource, TensorSource, Tokenizer};
+use engine::{
+    Compute, Config, Encode, LoadOptions, Model, Reading, Synthetic, SyntheticSource, TensorSource, Tokenizer,
+};
+
+use kernels::quant::Format;
 
 use crate::args::Named;
 use crate::commands::Refusal;
 
 pub use build::this_program;
-pub use generator::{EngineModels, Ways};
+pub use generator::{EngineModels, LoadedModels, Ways};
+pub use sequences::{EngineSequences, prompts};
+pub use settings::Settings;
 
 /// The model of whoever names none.
 const BUNDLED: &str = "small";
@@ -27,8 +35,19 @@ impl Named {
         Self { model: None, synthetic: Some(sizes.to_owned()) }
     }
 
+    /// Which random weights, where there is no file.
     fn sizes(&self) -> &str {
         self.synthetic.as_deref().unwrap_or(BUNDLED)
+    }
+
+    /// Random weights of the same sizes, written in another format.
+    pub fn sizes_as(&self, format: Format) -> String {
+        format!("{},type={}", self.sizes(), format.name())
+    }
+
+    /// How most of the weights are written.
+    pub fn written(&self) -> Result<String, Refusal> {
+        Ok(numbers(&*self.open()?)?.0)
     }
 
     /// As it is shown.
@@ -69,6 +88,8 @@ pub struct Subject {
     format: String,
     parameters: u64,
     in_place: bool,
+    /// Whether its weights were drawn by lot.
+    is_random: bool,
     /// Bytes of the embedding, where there is no file that has them.
     copied: usize,
 }
@@ -87,7 +108,8 @@ impl Subject {
         let format = if exact && !is_float { format!("f32, from {written}") } else { written };
         let copied = if source.file().is_none() { model.weights.embedding_bytes() } else { 0 };
         let (name, load_s) = (named.name(), start.elapsed().as_secs_f64());
-        Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place, copied })
+        let is_random = named.model.is_none();
+        Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place, is_random, copied })
     }
 
     /// For the record.
@@ -109,6 +131,24 @@ impl Subject {
             vocab: config.vocab as u64,
             context: config.context as u64,
         }
+    }
+
+    /// What a text costs it; nothing where its weights are random.
+    pub fn score(
+        &self,
+        compute: &Compute,
+        text: &str,
+        cache: engine::CacheType,
+    ) -> engine::Result<Option<lab::Scored>> {
+        if self.is_random {
+            return Ok(None);
+        }
+        let tokens = self.tokenizer.encode(text, Encode { add_special: true, parse_special: false });
+        let nll = engine::perplexity(&self.model, compute, &tokens, Reading { cache, window: None })?;
+        // The first token is not scored; where that begins a text, it stands for none of it.
+        let unscored = self.tokenizer.decode(&tokens[..1]).len();
+        let bytes = text.len().saturating_sub(unscored) as u64;
+        Ok(Some(lab::Scored { each: nll.each, bytes, window: nll.window as u64 }))
     }
 
     /// What its weights take beside the file.

@@ -192,6 +192,9 @@ fn budgets_count() {
     assert!(gate.warnings[0].sentence.ends_with("12 of 48 values are beyond; 59 values are needed"));
     check(Gate { fail_on_unresolved: true, ..with(BudgetState::Unresolved) }, Some(Verdict::Unresolved), 11);
     check(with(BudgetState::NotMeasured), Some(Verdict::Improved), 1);
+    let mut refused = with(BudgetState::NotMeasured);
+    refused.cells[0].findings[0].verdict = Verdict::Incomparable;
+    assert_eq!(check(refused, Some(Verdict::Incomparable), 12).reasons.len(), 1);
     let mut advisory = with(BudgetState::Broken);
     advisory.cells[0].advisory = true;
     check(advisory, None, 0);

@@ -168,14 +168,14 @@ impl<'a> Sides<'a> {
         self.placebo.is_some() && Mode::named(&self.duel.design.mode).is_none_or(|mode| mode.decides)
     }
 
-    /// A base that always says the same, and a candidate that says something else.
+    /// A base that always says the same, and a candidate that says something else though nothing that is asked of it changes numbers.
     fn is_wrong(&self, candidate: &Arm) -> bool {
         let varies = |arm: &Arm| arm.output_varies == Some(true);
         let Some(base) = self.base.filter(|base| !varies(base)) else { return false };
         let Some(output) = &base.output else { return false };
         let placebo_agrees =
             self.placebo.and_then(|placebo| placebo.output.as_ref()).is_none_or(|other| other == output);
-        let differs = candidate.output.as_ref().is_some_and(|other| other != output);
+        let differs = !candidate.other_output && candidate.output.as_ref().is_some_and(|other| other != output);
         placebo_agrees && (differs || varies(candidate))
     }
 

@@ -2,13 +2,15 @@
 
 use std::f64::consts::LN_2;
 
-use record::{Figure, LimitShare, Memory, ModelFigures, ModelMemory, ModelQuality, Quality, Scope, Speed, TokenTimes};
+use record::{
+    Figure, LimitShare, MeasuredModel, Memory, ModelMemory, ModelQuality, ModelSpeed, Quality, Scope, TokenTimes,
+};
 
 use super::cells::{Cell, Entry};
 use super::{CONFIDENCE, fitness};
 use crate::{Bounds, Work, quantile, quantile_interval, sorted};
 
-pub(super) fn of(entry: &Entry<'_>) -> ModelFigures {
+pub(super) fn of(entry: &Entry<'_>) -> MeasuredModel {
     let nothing = Cell::default();
     let cell = entry.cells.first().unwrap_or(&nothing);
     let (bounds, model) = (entry.bounds.as_ref(), entry.model);
@@ -18,7 +20,7 @@ pub(super) fn of(entry: &Entry<'_>) -> ModelFigures {
     let prefill = prompt.and_then(|tokens| speed(tokens, &cell.prefill_s, bounds, cell.prefill_work(model)));
     let first_token_s = figure(&cell.first_s, 0.5);
     let fit = fitness::of(decode.as_ref(), first_token_s.as_ref());
-    ModelFigures {
+    MeasuredModel {
         model: model.clone(),
         run: entry.id.map(str::to_owned),
         created: entry.run.created.clone(),
@@ -32,7 +34,7 @@ pub(super) fn of(entry: &Entry<'_>) -> ModelFigures {
         memory: memory(entry, cell),
         quality: quality_of(entry).and_then(quality),
         fit,
-        ..ModelFigures::default()
+        ..MeasuredModel::default()
     }
 }
 
@@ -50,12 +52,12 @@ pub(super) fn rate(tokens: f64, sorted: &[f64]) -> Option<Figure> {
     Some(Figure { value: turned(time.value), low: time.high.map(turned), high: time.low.map(turned), ..time })
 }
 
-fn speed(tokens: f64, sorted: &[f64], bounds: Option<&Bounds<'_>>, work: Option<Work>) -> Option<Speed> {
+fn speed(tokens: f64, sorted: &[f64], bounds: Option<&Bounds<'_>>, work: Option<Work>) -> Option<ModelSpeed> {
     let tokens_per_s = rate(tokens, sorted)?;
     let part = |work: Work| bounds.and_then(|bounds| share(&tokens_per_s, bounds, &work));
     let arithmetic = work.clone().and_then(|work| part(Work { bytes: None, ..work }));
     let reading = work.and_then(|work| part(Work { flops: None, ..work }));
-    Some(Speed { tokens_per_s, arithmetic, reading })
+    Some(ModelSpeed { tokens_per_s, arithmetic, reading })
 }
 
 /// What of one limit is used. A rate whose slow end lies above it cannot be.

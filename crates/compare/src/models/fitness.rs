@@ -1,6 +1,6 @@
 //! What a model can be used for: every threshold with its reason.
 
-use record::{Figure, Fitness, LimitShare, Speed};
+use record::{Figure, Fitness, LimitShare, ModelSpeed};
 
 /// From so many tokens per second on, text comes several times faster than anybody reads, and tools that wait for it are not held up.
 pub const INTERACTIVE_TOKENS_PER_S: f64 = 20.0;
@@ -14,7 +14,7 @@ pub const SHORT_WAIT_S: f64 = 2.0;
 pub const NEAR_LIMIT: f64 = 0.5;
 
 /// By the slow ends of intervals: what is promised should hold.
-pub(super) fn of(decode: Option<&Speed>, first: Option<&Figure>) -> Fitness {
+pub(super) fn of(decode: Option<&ModelSpeed>, first: Option<&Figure>) -> Fitness {
     let slow = |figure: &Figure| figure.low.unwrap_or(figure.value);
     let pace = decode.map(|speed| match slow(&speed.tokens_per_s) {
         INTERACTIVE_TOKENS_PER_S.. => "interactive",

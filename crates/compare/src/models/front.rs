@@ -1,6 +1,6 @@
 //! The front of models that no other beats in speed, memory and quality at once.
 
-use record::ModelFigures;
+use record::MeasuredModel;
 
 use super::CONFIDENCE;
 use super::cells::{Cell, Entry};
@@ -10,9 +10,9 @@ use crate::stats::sign_interval;
 ///
 /// One is beaten by another that is shown to be faster, turn by turn, takes no more memory and has no worse quality. Whether it is
 /// faster is asked of every pair, so each answer has its part of the chance to be wrong.
-pub(super) fn mark(entries: &[Entry<'_>], models: &mut [ModelFigures]) {
+pub(super) fn mark(entries: &[Entry<'_>], models: &mut [MeasuredModel]) {
     let is_measured =
-        |model: &ModelFigures| model.decode.is_some() && model.memory.bytes.is_some() && model.quality.is_some();
+        |model: &MeasuredModel| model.decode.is_some() && model.memory.bytes.is_some() && model.quality.is_some();
     let texts = models.iter().filter_map(|model| model.quality.as_ref()).map(|quality| &quality.text_blake3);
     let is_one_text = texts.clone().all(|text| Some(text) == texts.clone().next());
     if models.len() < 2 || !models.iter().all(is_measured) || !is_one_text {
@@ -42,7 +42,7 @@ fn is_faster(a: &Cell<'_>, b: &Cell<'_>, alpha: f64) -> bool {
 }
 
 /// In memory and quality.
-fn is_no_worse(a: &ModelFigures, b: &ModelFigures) -> bool {
-    let bits = |model: &ModelFigures| model.quality.as_ref().map(|quality| quality.bits_per_byte);
+fn is_no_worse(a: &MeasuredModel, b: &MeasuredModel) -> bool {
+    let bits = |model: &MeasuredModel| model.quality.as_ref().map(|quality| quality.bits_per_byte);
     a.memory.bytes <= b.memory.bytes && bits(a) <= bits(b)
 }

@@ -4,13 +4,13 @@
 
 mod cells;
 mod figures;
-mod fitness;
+pub mod fitness;
 mod front;
 mod scaling;
 mod threads;
 mod trades;
 
-use record::{Difference, MODELS_SCHEMA, MODELS_VERSION, ModelFigures, Models, Run};
+use record::{Difference, MODELS_SCHEMA, MODELS_VERSION, MeasuredModel, Models, Run};
 
 use crate::{Side, comparable};
 use cells::Entry;
@@ -32,7 +32,7 @@ pub struct Observed<'a> {
 pub fn models(runs: &[Observed<'_>]) -> Models {
     let entries: Vec<Entry<'_>> = runs.iter().flat_map(cells::entries).collect();
     let one_sitting = runs.len() > 1 && runs.windows(2).all(|pair| is_one_sitting(pair[0].run, pair[1].run));
-    let mut models: Vec<ModelFigures> = entries.iter().map(figures::of).collect();
+    let mut models: Vec<MeasuredModel> = entries.iter().map(figures::of).collect();
     if one_sitting {
         front::mark(&entries, &mut models);
     }

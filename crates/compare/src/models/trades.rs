@@ -1,6 +1,6 @@
 //! The same model in several formats: what the smaller one wins, and what that costs.
 
-use record::{Figure, Model, ModelFigures, Trade};
+use record::{Figure, MeasuredModel, Model, Trade};
 
 use super::cells::Entry;
 use super::figures::{figure, quality_of};
@@ -8,7 +8,7 @@ use crate::sorted;
 use crate::stats::mean_interval;
 
 /// Every model beside the one of the same sizes whose weights are largest.
-pub(super) fn of(entries: &[Entry<'_>], models: &[ModelFigures], one_sitting: bool) -> Vec<Trade> {
+pub(super) fn of(entries: &[Entry<'_>], models: &[MeasuredModel], one_sitting: bool) -> Vec<Trade> {
     let mut trades = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
         let same = (0..entries.len()).filter(|other| shape(entries[*other].model) == shape(entry.model));
@@ -25,7 +25,7 @@ fn shape(model: &Model) -> [u64; 7] {
     [model.parameters, model.layers, model.width, model.heads, model.kv_heads, model.head_dim, model.vocab]
 }
 
-fn trade(entries: [&Entry<'_>; 2], models: [&ModelFigures; 2], one_sitting: bool) -> Trade {
+fn trade(entries: [&Entry<'_>; 2], models: [&MeasuredModel; 2], one_sitting: bool) -> Trade {
     let cells = [entries[0].cells.first(), entries[1].cells.first()];
     let speed = match cells {
         [Some(base), Some(own)] if one_sitting => figure(&sorted(&own.ratios(base)), 0.5),

@@ -33,6 +33,7 @@ fn subject(run: &Run) -> Facts {
     let version = run.subject.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
     vec![
         ("when", Some(run.created.clone())),
+        ("read from", run.imported.as_ref().map(|imported| format!("{} ({})", imported.source, imported.format))),
         ("program", known(Some(run.subject.name.clone())).map(|name| name + &version)),
         ("command", Some(run.subject.command.join(" "))),
         ("commit", git.map(|git| git.commit.clone())),
@@ -59,7 +60,7 @@ fn work(run: &Run) -> Facts {
         ("prompt", run.workload.prompt_blake3.clone()),
         ("output", output),
         ("samples", Some(samples.to_string())),
-        ("ended", Some(ended.join(", "))),
+        ("ended", Some(if ended.is_empty() { "as asked".to_owned() } else { ended.join(", ") })),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use record::{Better, Change, Judgement, Metric, Verdict};
 
-use crate::{Interval, median, quantile_interval, sorted};
+use crate::{Interval, median, quantile_interval, rules, sorted};
 
 /// How sure intervals are.
 pub(super) const CONFIDENCE: f64 = 0.95;
@@ -14,21 +14,19 @@ const ENOUGH: usize = 6;
 pub(super) struct Question {
     /// The change that matters, where one was asked for.
     pub(super) threshold: Option<f64>,
-    /// Whether the two runs answer the same question.
-    pub(super) comparable: bool,
+    /// Why nothing is said of any metric, where the runs cannot be compared or computed something else.
+    pub(super) withheld: Option<Verdict>,
+    /// Why samples of one side are none: another program told of it once, or of means only.
+    pub(super) no_samples: Option<&'static str>,
     /// Whether both are the same program, so that no change is one of the program.
     pub(super) same_subject: bool,
 }
 
 impl Question {
-    /// The change that matters: of times 3 %, of CPU time and memory 2 %, of what is exact any.
+    /// The change that matters; of what is exact any.
     fn threshold(&self, name: &str, metric: &Metric) -> f64 {
-        let usual = match name {
-            _ if metric.exact => return 0.0,
-            "cpu_s" | "peak_rss_bytes" => 0.02,
-            _ => 0.03,
-        };
-        self.threshold.unwrap_or(usual)
+        let usual = rules::threshold(name, metric);
+        if metric.exact { usual } else { self.threshold.unwrap_or(usual) }
     }
 }
 
@@ -47,8 +45,8 @@ pub(super) fn judged((name, metric): (&str, &Metric), values: [&[f64]; 2], quest
         rounds,
         ..Judgement::default()
     };
-    if !question.comparable {
-        found.verdict = Verdict::Incomparable;
+    if let Some(verdict) = question.withheld {
+        found.verdict = verdict;
         return found;
     }
     found.estimate = estimate;
@@ -56,7 +54,7 @@ pub(super) fn judged((name, metric): (&str, &Metric), values: [&[f64]; 2], quest
         (found.verdict, found.sentence) = exact(before, after, metric.better);
         return found;
     }
-    found.change = change(values);
+    found.change = change(values).filter(|_| question.no_samples.is_none());
     if found.change.is_some() {
         found.estimate = None;
     }
@@ -104,6 +102,7 @@ fn noisy(found: &Judgement, values: [&[f64]; 2], better: Better, question: &Ques
     let unresolved = |sentence: &str| (Verdict::Unresolved, sentence.to_owned());
     let Some(change) = found.change else {
         return match fewest {
+            _ if question.no_samples.is_some() => unresolved(question.no_samples.unwrap_or_default()),
             0 => unresolved("not measured on both sides"),
             1 => unresolved("1 sample; nothing can be concluded"),
             few if few < ENOUGH => {

@@ -15,8 +15,8 @@ mod totals;
 use std::collections::BTreeSet;
 
 use record::{
-    COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, Difference, Judgement, RowChange, Run, Tool,
-    Verdict,
+    COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, Difference, Imported, Judgement, RowChange, Run,
+    Tool, Verdict,
 };
 
 use crate::{Side, comparable, same_subject};
@@ -52,13 +52,19 @@ pub fn runs(base: Stored<'_>, candidate: Stored<'_>, settings: &RunsSettings) ->
     let mut differences = comparable(&sides[0], &sides[1]);
     differences.extend(arms(base.run, candidate.run));
     let same_subject = differences.is_empty() && same_subject(&sides[0], &sides[1]);
-    let question = Question { threshold: settings.threshold, comparable: differences.is_empty(), same_subject };
+    let same_output = same_output(base.run, candidate.run);
+    let withheld = withheld(&differences, same_output);
+    let question = Question {
+        threshold: settings.threshold,
+        withheld,
+        no_samples: no_samples(&[base.run, candidate.run]),
+        same_subject,
+    };
     let views = [View::new(base.run), View::new(candidate.run)];
     let rows = rows::rows(&views[0], &views[1], &question);
     let (scopes, mut notes) = scopes::scopes(base.run, candidate.run);
-    let same_output = same_output(base.run, candidate.run);
     notes.extend(doubts(base.run, candidate.run, same_output));
-    let (verdict, sentence) = verdict(&rows, &differences, same_subject, same_output);
+    let (verdict, sentence) = verdict(&rows, &differences, &question);
     let compared = |side: Stored<'_>| ComparedRun {
         name: side.name.to_owned(),
         id: side.id.map(str::to_owned),
@@ -81,6 +87,7 @@ pub fn runs(base: Stored<'_>, candidate: Stored<'_>, settings: &RunsSettings) ->
         models: models::models(&views[0], &views[1]),
         kernels: kernels::kernels(&rows, &scopes),
         settle: settle::settle(base.run, candidate.run),
+        metrics: rows::metrics(base.run, candidate.run),
         differences,
         rows,
         scopes,
@@ -104,6 +111,27 @@ fn same_output(base: &Run, candidate: &Run) -> Option<bool> {
     Some(tokens(base)? == tokens(candidate)?)
 }
 
+/// What forbids a word about any metric. Runs that do not answer the same question may put out something else.
+fn withheld(differences: &[Difference], same_output: Option<bool>) -> Option<Verdict> {
+    match same_output {
+        _ if !differences.is_empty() => Some(Verdict::Incomparable),
+        Some(false) => Some(Verdict::WrongOutput),
+        _ => None,
+    }
+}
+
+/// Why the samples of some run are not what was measured.
+fn no_samples(runs: &[&Run]) -> Option<&'static str> {
+    let of = |is_it: fn(&Imported) -> bool| runs.iter().any(|run| run.imported.as_ref().is_some_and(is_it));
+    match () {
+        () if of(|imported| imported.single_shot) => Some("1 sample; nothing can be concluded"),
+        () if of(|imported| imported.summarised) => {
+            Some("one side tells no samples, only what was made of them; nothing can be concluded")
+        }
+        () => None,
+    }
+}
+
 /// What makes figures doubtful.
 fn doubts(base: &Run, candidate: &Run, same_output: Option<bool>) -> Vec<String> {
     let mut doubts = Vec::new();
@@ -111,6 +139,7 @@ fn doubts(base: &Run, candidate: &Run, same_output: Option<bool>) -> Vec<String>
         if run.interrupted {
             doubts.push(format!("the run {which} was interrupted: less was measured than asked for"));
         }
+        doubts.extend(unread(run, which));
         doubts.extend(run.failures.iter().take(8).map(|failure| format!("{which}, this failed: {failure}")));
         if run.correctness.as_ref().and_then(|found| found.repeats_agree) == Some(false) {
             doubts.push(format!("{which}, repeats did not generate the same tokens"));
@@ -121,6 +150,18 @@ fn doubts(base: &Run, candidate: &Run, same_output: Option<bool>) -> Vec<String>
         Some(false) => doubts.push("the two did not generate the same tokens".to_owned()),
         Some(true) => {}
     }
+    // What has to be known of one run has to be known here too; what is said of both, once.
+    for note in base.notes.iter().chain(&candidate.notes) {
+        let which = match (base.notes.contains(note), candidate.notes.contains(note)) {
+            (true, true) => "of both",
+            (true, false) => "before",
+            _ => "after",
+        };
+        let said = format!("{which}: {note}");
+        if !doubts.contains(&said) {
+            doubts.push(said);
+        }
+    }
     let alone = |run: &Run| run.profile.is_some();
     if alone(base) != alone(candidate) {
         doubts.push("only one of the runs has a call tree".to_owned());
@@ -128,18 +169,28 @@ fn doubts(base: &Run, candidate: &Run, same_output: Option<bool>) -> Vec<String>
     doubts
 }
 
+/// What stands in a file of another program and could not be read.
+fn unread(run: &Run, which: &str) -> Option<String> {
+    let unread = &run.imported.as_ref()?.unread;
+    let first = unread.first()?;
+    Some(format!(
+        "{which}, {} lines of `{}` were not read, first: {}",
+        unread.len(),
+        run.imported.as_ref()?.source,
+        first.text
+    ))
+}
+
 /// All of it in one word and a sentence.
-fn verdict(
-    rows: &[RowChange],
-    differences: &[Difference],
-    same_subject: bool,
-    same_output: Option<bool>,
-) -> (Verdict, String) {
-    if !differences.is_empty() {
+fn verdict(rows: &[RowChange], differences: &[Difference], question: &Question) -> (Verdict, String) {
+    let withheld = question.withheld;
+    if withheld == Some(Verdict::Incomparable) {
         let named: Vec<String> = differences.iter().map(named).collect();
-        return (Verdict::Incomparable, format!("these runs do not answer the same question: {}", named.join("; ")));
+        let mut sentence = format!("these runs do not answer the same question: {}", named.join("; "));
+        sentence.extend(question.no_samples.map(|why| format!("; nor would it be enough if they did: {why}")));
+        return (Verdict::Incomparable, sentence);
     }
-    if same_output == Some(false) {
+    if withheld == Some(Verdict::WrongOutput) {
         let sentence =
             "not the same computation: the two generated different tokens, so that their speed is not compared";
         return (Verdict::WrongOutput, sentence.to_owned());
@@ -157,7 +208,7 @@ fn verdict(
         (0, _) => Verdict::LeaningBetter,
         _ => Verdict::Mixed,
     };
-    (verdict, sentence(&gates, [worse, better], same_subject) + &exact_changes(rows))
+    (verdict, sentence(&gates, [worse, better], question) + &exact_changes(rows))
 }
 
 fn named(difference: &Difference) -> String {
@@ -174,25 +225,26 @@ fn shortened(value: &str) -> String {
     if value.chars().count() <= MOST { value.to_owned() } else { value.chars().take(MOST).collect::<String>() + ".." }
 }
 
-fn sentence(gates: &[(&RowChange, &Judgement)], [worse, better]: [usize; 2], same_subject: bool) -> String {
+fn sentence(gates: &[(&RowChange, &Judgement)], [worse, better]: [usize; 2], question: &Question) -> String {
     let rows = |count: usize| if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
+    let seem = |count: usize| format!("{} seem{}", rows(count), if count == 1 { "s" } else { "" });
     let all = gates.len();
-    let fewest = gates.iter().map(|(_, judgement)| judgement.rounds).min().unwrap_or(0);
+    let most = gates.iter().map(|(_, judgement)| judgement.rounds).max().unwrap_or(0);
     match (worse, better) {
         _ if all == 0 => "no row was timed on both sides".to_owned(),
-        _ if same_subject => {
+        (0, 0) if most <= 1 => "1 sample; nothing can be concluded".to_owned(),
+        _ if question.no_samples.is_some() => question.no_samples.unwrap_or_default().to_owned(),
+        _ if question.same_subject => {
             "the same program with the same settings: what differs is the machine or chance, not the program".to_owned()
         }
-        (0, 0) if fewest <= 1 => "1 sample; nothing can be concluded".to_owned(),
+        (0, 0) if gates.iter().all(|(_, judgement)| judgement.change.is_none()) => {
+            format!("{most} samples of a row at most; nothing can be concluded")
+        }
         (0, 0) => format!("no time of {} moved for certain by more than what matters", rows(all)),
-        (worse, 0) => format!("{} of {all} seem slower; they were not measured in turns", rows(worse)),
-        (0, better) => format!("{} of {all} seem faster; they were not measured in turns", rows(better)),
+        (worse, 0) => format!("{} slower, of {all}; they were not measured in turns", seem(worse)),
+        (0, better) => format!("{} faster, of {all}; they were not measured in turns", seem(better)),
         (worse, better) => {
-            format!(
-                "{} seem slower and {} faster, of {all}; they were not measured in turns",
-                rows(worse),
-                rows(better)
-            )
+            format!("{} slower and {} faster, of {all}; they were not measured in turns", seem(worse), seem(better))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Better, Judgement, Metric, Model, Phase, Presence, Row, RowChange, Run, Sample, Verdict, WorkRate};
+use record::{Judgement, Metric, Model, Phase, Presence, Row, RowChange, Run, Sample, Verdict, WorkRate};
 
 use super::judge::{Question, judged};
 use crate::{Bounds, median, row_work};
@@ -185,6 +185,24 @@ fn other_definition(metrics: [Option<&Metric>; 2]) -> Option<String> {
     (!same).then(|| format!("two things by one name: `{}` before, `{}` after", old.definition, new.definition))
 }
 
+/// What the names of both runs mean.
+pub(super) fn metrics(base: &Run, candidate: &Run) -> BTreeMap<String, Metric> {
+    let told = base.metrics.iter().chain(&candidate.metrics).map(|(name, metric)| (name.clone(), metric.clone()));
+    process_metrics().chain(told).collect()
+}
+
+/// What is told of a process.
+fn process_metrics() -> impl Iterator<Item = (String, Metric)> {
+    let about = [
+        ("cpu_s", "CPU time of all threads", "s"),
+        ("peak_rss_bytes", "the most memory that the process had at a time", "bytes"),
+    ];
+    about.into_iter().map(|(name, definition, unit)| {
+        let metric = Metric { definition: definition.to_owned(), unit: unit.to_owned(), ..Metric::default() };
+        (name.to_owned(), metric)
+    })
+}
+
 /// The name of the row that is the whole process.
 const PROCESS: &str = "(the process)";
 
@@ -200,8 +218,7 @@ fn process(base: &Run, candidate: &Run, question: &Question) -> Option<RowChange
     let (old, new) = (used(old), used(new));
     let judgement = |(name, before): (&&str, &f64)| {
         let after = new.get(name)?;
-        let metric = Metric { better: Better::Lower, ..Metric::default() };
-        Some(judged((name, &metric), [&[*before], &[*after]], question))
+        Some(judged((name, &Metric::default()), [&[*before], &[*after]], question))
     };
     let judgements: Vec<Judgement> = old.iter().filter_map(judgement).collect();
     (!judgements.is_empty()).then(|| RowChange {

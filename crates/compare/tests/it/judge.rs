@@ -171,6 +171,18 @@ fn another_output_outweighs_every_speed() {
 }
 
 #[test]
+fn another_output_is_not_wrong_where_what_is_asked_changes_numbers() {
+    let mut duel = changed(Mode::STANDARD, 0.5, 0.01);
+    for (arm, output) in duel.arms.iter_mut().zip(["x", "x", "y"]) {
+        arm.output = Some(output.to_owned());
+    }
+    duel.arms[2].other_output = true;
+    check(&duel, Improved);
+    duel.arms[2].output_varies = Some(true);
+    check(&duel, WrongOutput);
+}
+
+#[test]
 fn the_same_program_is_never_better_or_worse() {
     let mut duel = changed(Mode::STANDARD, 1.5, 0.01);
     let build = |hash: &str| Some(Build { binary_blake3: Some(hash.to_owned()), ..Build::default() });

@@ -340,6 +340,8 @@ fn recipes_that_cannot_be() {
     check(&Synthetic::parse("d=64,layers=1,arch=bert").unwrap_err(), Unsupported, "`bert`");
     assert_eq!(Synthetic::parse("small"), Ok(Synthetic::SMALL));
     assert_eq!(Synthetic::parse("medium"), Ok(Synthetic::MEDIUM));
+    let packed = Synthetic { format: Format::Q8_0, layers: 1, ..Synthetic::MEDIUM };
+    assert_eq!(Synthetic::parse("medium,type=q8_0,layers=1"), Ok(packed));
     let spec =
         Synthetic::parse("arch=qwen2,d=64,layers=2,heads=4,kv_heads=2,ffn=96,vocab=300,ctx=40,tied=true,type=q8_0");
     let spec = spec.unwrap();

@@ -58,8 +58,9 @@ struct Attributes {
 
 #[cfg(target_os = "linux")]
 impl Attributes {
-    fn new(event: Event) -> Self {
+    fn new(event: Event, with_children: bool) -> Self {
         const HARDWARE: u32 = 0;
+        const INHERIT: u64 = 1 << 1;
         const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
         let config = match event {
             Event::Cycles => 0,
@@ -75,7 +76,7 @@ impl Attributes {
             config,
             sample: [0; 2],
             read_format: 0,
-            flags: EXCLUDE_KERNEL_AND_HYPERVISOR,
+            flags: EXCLUDE_KERNEL_AND_HYPERVISOR | if with_children { INHERIT } else { 0 },
             wakeup: 0,
             breakpoint: 0,
             address: 0,
@@ -89,16 +90,36 @@ impl Attributes {
 /// What the system answers where it does not let us count.
 #[cfg(target_os = "linux")]
 pub fn count(event: Event, work: impl FnOnce()) -> std::io::Result<u64> {
+    count_by(&Attributes::new(event, false), work)
+}
+
+/// Counts the event on this thread, and in all threads and processes that it starts meanwhile, while `work` runs.
+///
+/// # Errors
+/// What the system answers where it does not let us count; then nothing was done.
+#[cfg(target_os = "linux")]
+pub fn count_with_children(event: Event, work: impl FnOnce()) -> std::io::Result<u64> {
+    count_by(&Attributes::new(event, true), work)
+}
+
+#[cfg(target_os = "linux")]
+fn count_by(attributes: &Attributes, work: impl FnOnce()) -> std::io::Result<u64> {
     use std::fs::File;
     use std::io::{Error, Read};
     use std::os::fd::{FromRawFd, RawFd};
 
     const CLOSE_ON_EXEC: u64 = 1 << 3;
-    let attributes = Attributes::new(event);
     let (this_thread, any_cpu, no_group) = (0, -1, -1);
     // SAFETY: the structure outlives the call and says its own size.
     let descriptor = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, this_thread, any_cpu, no_group, CLOSE_ON_EXEC)
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            std::ptr::from_ref(attributes),
+            this_thread,
+            any_cpu,
+            no_group,
+            CLOSE_ON_EXEC,
+        )
     };
     if descriptor < 0 {
         return Err(Error::last_os_error());
@@ -121,6 +142,15 @@ pub fn count(_: Event, work: impl FnOnce()) -> std::io::Result<u64> {
     Err(std::io::Error::from(std::io::ErrorKind::Unsupported))
 }
 
+/// Counts the event on this thread and in what it starts.
+///
+/// # Errors
+/// Always, and without any work: only Linux is asked.
+#[cfg(not(target_os = "linux"))]
+pub fn count_with_children(_: Event, _: impl FnOnce()) -> std::io::Result<u64> {
+    Err(std::io::Error::from(std::io::ErrorKind::Unsupported))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +164,19 @@ mod tests {
                 Ok(_) => {}
                 Err(error) => assert!(!error.to_string().is_empty()),
             }
+        }
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn what_a_thread_starts_is_counted_too() {
+        let work = || (0..1_000_000).for_each(|step| _ = std::hint::black_box(step));
+        let other = || std::thread::scope(|scope| drop(scope.spawn(work)));
+        if let (Ok(alone), Ok(all)) =
+            (count(Event::Instructions, other), count_with_children(Event::Instructions, other))
+            && alone > 0
+        {
+            assert!(all > 1_000_000 && all > alone, "{alone} {all}");
         }
     }
 }

@@ -13,6 +13,7 @@ mod snapshots;
 mod usage;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 use std::process;
 
@@ -23,7 +24,7 @@ pub use repeat::{Measured, Repeats};
 pub use sitting::{Settings, Watch, measure};
 pub use usage::terminate;
 
-use snapshots::Folder;
+use snapshots::Snapshots;
 
 /// A command line.
 #[derive(Debug, Clone)]
@@ -39,6 +40,12 @@ pub struct Asked {
     pub timeline: Option<usize>,
     /// The profiler's share of the run in percent, 0 to time every call; `None`: what the library takes by itself.
     pub budget_percent: Option<f64>,
+}
+
+/// Files for what a program prints.
+pub(crate) struct Streams {
+    pub(crate) output: File,
+    pub(crate) complaints: File,
 }
 
 /// A program that ran and ended.
@@ -87,11 +94,38 @@ impl Command {
     /// # Errors
     /// It cannot be started.
     pub fn run(&self, asked: &Asked, started: impl FnOnce(u32)) -> Result<Ended, CannotRun> {
-        let folder = Folder::new();
+        self.execute(Some(asked), |_| {}, started)
+    }
+
+    /// Runs it with no input, its output and complaints in these files, and as if no profiler were there unless it is asked for.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) fn run_apart(&self, streams: Streams, profiled: bool) -> Result<Ended, CannotRun> {
+        let Streams { output, complaints } = streams;
+        let redirect = |command: &mut process::Command| {
+            command.stdin(process::Stdio::null()).stdout(output).stderr(complaints);
+        };
+        self.execute(profiled.then(Asked::default).as_ref(), redirect, |_| {})
+    }
+
+    fn execute(
+        &self,
+        asked: Option<&Asked>,
+        prepare: impl FnOnce(&mut process::Command),
+        started: impl FnOnce(u32),
+    ) -> Result<Ended, CannotRun> {
         let mut command = process::Command::new(&self.program);
         command.args(&self.arguments);
+        prepare(&mut command);
         // Never the folder of who measures this process.
         command.env_remove("HOTLOOP_SNAPSHOT_DIR");
+        let Some(asked) = asked else {
+            let (_, usage, notes) =
+                usage::measure(&mut command, started).map_err(|error| CannotRun::new(&self.program, error))?;
+            return Ok(Ended { usage, profile: None, notes });
+        };
+        let folder = Snapshots::new();
         if let Ok(folder) = &folder {
             command.env("HOTLOOP_SNAPSHOT_DIR", folder.path());
         }

@@ -1,41 +1,28 @@
 //! The folder where processes leave what they recorded, and the choice of one of them.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::{env, process};
+use std::path::Path;
 
 use record::{ProcessUse, Profile};
+
+use crate::Folder;
 
 /// More than the longest timelines of dozens of threads take; a longer file is none of the library's.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// An empty folder for the files of one run; goes away with this.
-pub(super) struct Folder {
-    path: PathBuf,
+/// The files of one run.
+pub(super) struct Snapshots {
+    folder: Folder,
 }
 
-impl Folder {
+impl Snapshots {
     pub(super) fn new() -> io::Result<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        // A folder that is there already is another's.
-        loop {
-            let name = format!("hotloop-{}-{}", process::id(), NEXT.fetch_add(1, Relaxed));
-            let path = env::temp_dir().join(name);
-            match builder.create(&path) {
-                Ok(()) => return Ok(Folder { path }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
+        Ok(Snapshots { folder: Folder::new()? })
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
     }
 
     /// The profile of this process, or, where it wrote none, that of the process that recorded for longest: of a script,
@@ -67,7 +54,7 @@ impl Folder {
 
     /// The processes that left a file, in order.
     fn processes(&self) -> Vec<u32> {
-        let Ok(entries) = fs::read_dir(&self.path) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(self.path()) else { return Vec::new() };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut processes: Vec<u32> = names.filter_map(|name| name.strip_suffix(".json")?.parse().ok()).collect();
         processes.sort_unstable();
@@ -76,7 +63,7 @@ impl Folder {
 
     fn read(&self, process: u32, notes: &mut Vec<String>) -> Option<Profile> {
         let read = || {
-            let file = File::open(self.path.join(format!("{process}.json"))).map_err(|error| error.to_string())?;
+            let file = File::open(self.path().join(format!("{process}.json"))).map_err(|error| error.to_string())?;
             let mut text = String::new();
             let length = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
             if length as u64 > MAX_BYTES {
@@ -91,13 +78,6 @@ impl Folder {
                 None
             }
         }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What stays is small, and in a place that the system empties.
-        let _ = fs::remove_dir_all(&self.path);
     }
 }
 

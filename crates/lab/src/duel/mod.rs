@@ -8,6 +8,8 @@ mod confirm;
 mod differences;
 mod order;
 mod profiles;
+mod program;
+mod revision;
 mod settings;
 mod sitting;
 #[cfg(test)]
@@ -21,6 +23,8 @@ use serde::{Deserialize, Serialize};
 
 pub use compare::rules::Mode;
 pub use confirm::{confirm, needs_confirmation};
+pub use program::{Program, ProgramSettings};
+pub use revision::{Project, Revision};
 pub use settings::Settings;
 pub use sitting::{Judge, duel};
 

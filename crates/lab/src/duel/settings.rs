@@ -1,5 +1,6 @@
 //! How a duel is fought.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use compare::rules::{self, Mode};
@@ -28,6 +29,8 @@ pub struct Settings {
     pub alpha: f64,
     /// What is judged, with the change that matters.
     pub gates: Vec<GateMetric>,
+    /// Gates for which nobody said what matters: that follows from what they are, which programs tell only when they run.
+    pub usual_gates: BTreeSet<String>,
     /// A name for what is compared.
     pub name: Option<String>,
     /// The kernels, for the description of the machine.
@@ -50,6 +53,7 @@ impl Settings {
             seed: 0,
             alpha: rules::ALPHA,
             gates,
+            usual_gates: BTreeSet::new(),
             name: None,
             chosen,
             tool,

@@ -185,6 +185,10 @@ impl<'a> Sitting<'a> {
         let (calls, reading) = found.map_err(|error| self.stopped_by(0, "while its rounds were sized", error))?;
         self.duel.design.calls = calls;
         self.tell_metrics();
+        for gate in self.duel.design.gates.iter_mut().filter(|gate| self.settings.usual_gates.contains(&gate.metric)) {
+            let metric = self.duel.metrics.get(&gate.metric).cloned().unwrap_or_default();
+            gate.threshold = compare::rules::threshold(&gate.metric, &metric);
+        }
         self.check_gates(&reading).map_err(Stop::Failed)
     }
 

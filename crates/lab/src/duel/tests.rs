@@ -227,6 +227,20 @@ fn a_gate_that_nobody_measures_is_refused() {
 }
 
 #[test]
+fn what_matters_of_a_gate_may_follow_from_what_it_is() {
+    let events = Events::default();
+    let mut asked = settings(Mode::QUICK);
+    asked.gates[0].threshold = 0.5;
+    let threshold = |asked: &Settings| {
+        let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
+        fought(asked, fakes, &mut looker(), unresolved).expect("a duel").design.gates[0].threshold
+    };
+    assert_eq!(threshold(&asked), 0.5);
+    asked.usual_gates.insert(WALL.to_owned());
+    assert_eq!(threshold(&asked), 0.03);
+}
+
+#[test]
 fn outputs_are_compared_round_by_round() {
     let events = Events::default();
     let steady = Fake { output: |_| Some("x".to_owned()), ..fake("a", 0.3, &events) };

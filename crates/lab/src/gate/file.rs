@@ -58,6 +58,9 @@ struct CellTable {
     b: Option<Spanned<Value>>,
     model: Option<Spanned<String>>,
     synthetic: Option<Spanned<String>>,
+    output: Option<Spanned<String>>,
+    #[serde(default)]
+    exact: bool,
     metrics: Option<BTreeMap<String, Spanned<MetricTable>>>,
     #[serde(default)]
     budgets: Vec<Spanned<BudgetTable>>,
@@ -193,12 +196,21 @@ fn cell(table: &Spanned<CellTable>, whole: Effort) -> Result<Cell, Wrong> {
         }
         None => Vec::new(),
     };
-    let effort = effort(whole, (&keys.mode, &keys.launches, &keys.rounds, &keys.round_s)).map_err(here)?;
+    let same_output = match &keys.output {
+        None => true,
+        Some(word) => match word.get_ref().as_str() {
+            "same" => true,
+            "any" => false,
+            other => return at(word, format!("`output` is \"same\" or \"any\", not \"{other}\"")),
+        },
+    };
     Ok(Cell {
         name: name.clone(),
         advisory: keys.advisory,
-        effort,
+        effort: effort(whole, (&keys.mode, &keys.launches, &keys.rounds, &keys.round_s)).map_err(here)?,
         sides: named.sides().map_err(here)?,
+        same_output,
+        exact: keys.exact,
         gates,
         budgets,
     })

@@ -12,7 +12,7 @@ use std::fmt;
 use compare::rules::Mode;
 use record::{Acceptance, Budget};
 
-pub use sides::Sides;
+pub use sides::{BIN, Sides};
 
 /// A commented example of the file.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -56,6 +56,10 @@ pub struct Cell {
     pub effort: Effort,
     /// What is compared with what.
     pub sides: Sides,
+    /// Whether all that the sides print has to be the same.
+    pub same_output: bool,
+    /// Whether instructions are counted one by one, which takes long.
+    pub exact: bool,
     /// What it is judged by; empty where there are only budgets.
     pub gates: Vec<Gate>,
     /// Limits that hold whatever the base does.

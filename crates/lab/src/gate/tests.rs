@@ -43,6 +43,8 @@ fn cells_have_what_is_said_for_all() {
     let effort = config.cells[0].effort;
     assert_eq!((effort.mode, effort.rounds, effort.launches, effort.round_s), (Mode::QUICK, Some(3), None, Some(0.05)));
     assert_eq!(read(CELL).cells[0].effort.mode, Mode::STANDARD);
+    let cell = &read(&format!("{CELL}output = \"any\"\nexact = true\n")).cells[0];
+    assert_eq!((cell.same_output, cell.exact, read(CELL).cells[0].same_output), (false, true, true));
     assert_eq!(read(CELL).cells[0].sides, Sides::Commands { a: vec!["x".to_owned()], b: vec!["y".to_owned()] });
 }
 
@@ -77,6 +79,7 @@ fn what_is_wrong_is_named_with_its_line() {
     refused("on_unresolved = \"ignore\"\n", 1, "\"pass\" or \"fail\"");
     refused(&format!("\non_unresolved = \"fail\"\n{CELL}mode = \"quick\"\n"), 2, "it could not but fail");
     read(&format!("on_unresolved = \"fail\"\n{CELL}mode = \"quick\"\nadvisory = true\n"));
+    refused(&format!("{CELL}output = \"other\"\n"), 6, "`output` is \"same\" or \"any\", not \"other\"");
     refused("seed = -1\n", 1, "");
     refused("seed = 1\nseed = 2\n", 2, "duplicate key");
     refused("[build]\npackages = \"x\"\n", 2, "unknown key `packages`");

@@ -21,6 +21,7 @@ use crate::{Models, Which};
 
 pub use kernel_rows::Arithmetic;
 pub use side_by_side::{Contender, SideBySide, Text, side_by_side};
+pub(crate) use tokens::at_random as tokens_at_random;
 
 /// Which workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -101,7 +102,7 @@ pub(crate) fn run(
 
 /// Everything is timed that takes long enough, the rest is counted and sampled; see `hotloop::Config::budget`. A timeline has gaps where
 /// calls are only counted: who wants one gets all.
-fn profiler(timeline: Option<usize>) -> hotloop::Config {
+pub(crate) fn profiler(timeline: Option<usize>) -> hotloop::Config {
     let usual = hotloop::Config::new();
     if timeline.is_some() { usual.timeline(timeline).budget(None) } else { usual }
 }
@@ -113,7 +114,7 @@ fn start_profiler(task: &Task) {
 }
 
 /// What was recorded.
-fn take_profile() -> Result<Profile, String> {
+pub(crate) fn take_profile() -> Result<Profile, String> {
     hotloop::stop();
     let profile = Profile::from_json(&hotloop::snapshot().to_json());
     hotloop::reset();

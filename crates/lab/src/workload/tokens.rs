@@ -28,7 +28,7 @@ pub(super) fn prompt(
 }
 
 /// So many tokens, the same for the same seed.
-pub(super) fn at_random(seed: u64, vocab: u64, count: usize) -> Vec<u32> {
+pub(crate) fn at_random(seed: u64, vocab: u64, count: usize) -> Vec<u32> {
     let vocab = vocab.max(1);
     let mut state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let next = || {

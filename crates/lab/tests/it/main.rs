@@ -3,6 +3,10 @@
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 mod independent;
+#[cfg(all(unix, not(miri)))]
+mod programs;
+#[cfg(all(unix, not(miri)))]
+mod revisions;
 mod side_by_side;
 #[cfg(all(unix, not(miri)))]
 mod workers;

@@ -105,7 +105,7 @@ fn cases(gate: &Gate, cell: &GateCell) -> Vec<Case> {
             Case { name: metric.clone(), outcome, said: judgement.map_or_else(String::new, said) }
         }));
     }
-    if cell.failure.is_none() {
+    if cell.failure.is_none() && cell.findings.iter().all(is_compared) {
         cases.extend(cell.budgets.iter().map(|budget| self::budget(gate, cell, budget)));
     }
     cases

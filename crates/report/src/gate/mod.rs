@@ -65,7 +65,7 @@ fn found<'a>(gate: &'a Gate, reason: &Reason) -> Option<(&'a GateCell, &'a Judge
 }
 
 /// A verdict as it is written.
-fn word(verdict: Verdict) -> &'static str {
+pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Regressed => "regressed",
         Verdict::Improved => "improved",

@@ -2,25 +2,27 @@
 
 /// A whole report.
 #[derive(Debug, Default)]
-pub(super) struct Document {
-    pub(super) title: String,
+pub(crate) struct Document {
+    /// What it is a report of: `HOTLOOP RUN`.
+    pub(crate) kind: &'static str,
+    pub(crate) title: String,
     /// What makes the figures doubtful, before everything else.
-    pub(super) warnings: Vec<String>,
-    pub(super) sections: Vec<Section>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) sections: Vec<Section>,
 }
 
 /// A part with a heading.
 #[derive(Debug)]
-pub(super) struct Section {
-    pub(super) title: &'static str,
+pub(crate) struct Section {
+    pub(crate) title: &'static str,
     /// What is shown, and how it is to be read.
-    pub(super) explanation: String,
-    pub(super) blocks: Vec<Block>,
+    pub(crate) explanation: String,
+    pub(crate) blocks: Vec<Block>,
 }
 
 /// A piece of a section.
 #[derive(Debug)]
-pub(super) enum Block {
+pub(crate) enum Block {
     /// A sentence or two.
     Text(String),
     /// Names with a sentence each.
@@ -32,52 +34,52 @@ pub(super) enum Block {
 
 /// Rows of cells below headings.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<TableRow>,
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<TableRow>,
     /// Headings of columns that are left out where there is no room for all, the first of them first.
-    pub(super) least_important: Vec<&'static str>,
+    pub(crate) least_important: Vec<&'static str>,
 }
 
 /// A heading, and the side on which its cells stand.
 #[derive(Debug)]
-pub(super) struct Column {
-    pub(super) heading: String,
-    pub(super) is_text: bool,
+pub(crate) struct Column {
+    pub(crate) heading: String,
+    pub(crate) is_text: bool,
 }
 
 /// One row; cells that are missing are empty.
 #[derive(Debug)]
-pub(super) struct TableRow {
+pub(crate) struct TableRow {
     /// How far its name stands to the right: a part of the row above.
-    pub(super) depth: usize,
-    pub(super) cells: Vec<String>,
+    pub(crate) depth: usize,
+    pub(crate) cells: Vec<String>,
 }
 
 impl Section {
-    pub(super) fn new(title: &'static str, explanation: &str) -> Self {
+    pub(crate) fn new(title: &'static str, explanation: &str) -> Self {
         Section { title, explanation: explanation.to_owned(), blocks: Vec::new() }
     }
 
-    pub(super) fn with(mut self, block: Block) -> Self {
+    pub(crate) fn with(mut self, block: Block) -> Self {
         self.blocks.push(block);
         self
     }
 
     /// With facts, of which those without a sentence are left out.
-    pub(super) fn with_facts<const N: usize>(self, facts: [(&str, Option<String>); N]) -> Self {
+    pub(crate) fn with_facts<const N: usize>(self, facts: [(&str, Option<String>); N]) -> Self {
         let known = facts.into_iter().filter_map(|(label, sentence)| Some((label.to_owned(), sentence?)));
         self.with(Block::Facts(known.collect()))
     }
 
-    pub(super) fn text(&mut self, sentence: String) {
+    pub(crate) fn text(&mut self, sentence: String) {
         self.blocks.push(Block::Text(sentence));
     }
 }
 
 impl Table {
     /// The first column is a name to the left; numbers follow, to the right.
-    pub(super) fn new(headings: &[&str]) -> Self {
+    pub(crate) fn new(headings: &[&str]) -> Self {
         let column = |(at, heading): (usize, &&str)| Column { heading: printable(heading), is_text: at == 0 };
         Table {
             columns: headings.iter().enumerate().map(column).collect(),
@@ -87,35 +89,35 @@ impl Table {
     }
 
     /// Columns that can be done without, the least important first.
-    pub(super) fn least_important(mut self, headings: &[&'static str]) -> Self {
+    pub(crate) fn least_important(mut self, headings: &[&'static str]) -> Self {
         self.least_important = headings.to_vec();
         self
     }
 
     /// The last column holds words.
-    pub(super) fn with_words_last(mut self) -> Self {
+    pub(crate) fn with_words_last(mut self) -> Self {
         if let Some(column) = self.columns.last_mut() {
             column.is_text = true;
         }
         self
     }
 
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.row_at(0, cells);
     }
 
-    pub(super) fn row_at(&mut self, depth: usize, cells: impl IntoIterator<Item = String>) {
+    pub(crate) fn row_at(&mut self, depth: usize, cells: impl IntoIterator<Item = String>) {
         let mut cells: Vec<String> = cells.into_iter().map(|cell| printable(&cell)).collect();
         cells.resize(self.columns.len(), String::new());
         self.rows.push(TableRow { depth, cells });
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// The columns in which some row has something; names always.
-    pub(super) fn used_columns(&self) -> Vec<usize> {
+    pub(crate) fn used_columns(&self) -> Vec<usize> {
         let used = |column: &usize| *column == 0 || self.rows.iter().any(|row| !row.cells[*column].is_empty());
         (0..self.columns.len()).filter(used).collect()
     }
@@ -129,15 +131,15 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// A name within a sentence.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "'"))
 }
 
 /// The label of what makes figures doubtful.
-pub(super) const WARNING: &str = "WARNING";
+pub(crate) const WARNING: &str = "WARNING";
 
 /// What stands where there is no value.
-pub(super) fn not_measured() -> String {
+pub(crate) fn not_measured() -> String {
     "not measured".to_owned()
 }
 

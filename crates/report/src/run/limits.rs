@@ -33,7 +33,7 @@ impl InWords for Roof {
 }
 
 /// The unit of arithmetic by its name: products of whole numbers are no FLOP.
-pub(super) fn operations(arithmetic: &str) -> &'static str {
+pub(crate) fn operations(arithmetic: &str) -> &'static str {
     if arithmetic == "int8" { "OP/s" } else { "FLOP/s" }
 }
 
@@ -43,7 +43,7 @@ const WIDE_SPREAD: f64 = 0.5;
 const LEAST_GAIN: f64 = 1.5;
 
 /// Why limits may be too low, and shares of them too large; nothing where they look sound.
-pub(super) fn doubt(limits: &Limits) -> Option<String> {
+pub(crate) fn doubt(limits: &Limits) -> Option<String> {
     let arithmetic = || [("f32", &limits.f32), ("int8", &limits.int8)].into_iter();
     let gain = |compute: &Compute| Some(compute.all.as_ref()?.best / compute.one.as_ref()?.best);
     let little = arithmetic().find_map(|(name, compute)| {

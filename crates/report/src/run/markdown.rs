@@ -2,8 +2,8 @@
 
 use super::document::{Block, Document, Section, Table, printable};
 
-pub(super) fn write(document: &Document) -> String {
-    let mut text = format!("# Hotloop run: {}\n", escaped(&document.title));
+pub(crate) fn write(document: &Document) -> String {
+    let mut text = format!("# {}: {}\n", sentence_case(document.kind), escaped(&document.title));
     for warning in &document.warnings {
         text.push_str(&format!("\n> **Warning:** {}\n", escaped(warning)));
     }

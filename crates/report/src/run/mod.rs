@@ -1,22 +1,22 @@
 //! What a run came to, for people. [`document()`] says it once; the terminal and Markdown write it.
 
 mod call_tree;
-mod document;
+pub(crate) mod document;
 mod figures;
 mod head;
 mod insights;
-mod limits;
-mod markdown;
+pub(crate) mod limits;
+pub(crate) mod markdown;
 mod memory;
 mod originals;
 mod process;
 mod profile;
-mod rows;
-mod shell;
+pub(crate) mod rows;
+pub(crate) mod shell;
 mod short;
 mod system;
-mod terminal;
-mod tree;
+pub(crate) mod terminal;
+pub(crate) mod tree;
 mod trust;
 mod variants;
 mod view;
@@ -79,7 +79,7 @@ fn document(run: &Run, options: &RunOptions) -> Document {
     sections.extend(last);
     sections.extend(notes(run));
     sections.extend(metrics(run));
-    Document { title: head::title(run), warnings: head::warnings(run), sections }
+    Document { kind: "HOTLOOP RUN", title: head::title(run), warnings: head::warnings(run), sections }
 }
 
 fn notes(run: &Run) -> Option<Section> {

@@ -66,7 +66,7 @@ impl Section {
 }
 
 /// Rows with their depth: parts follow their whole.
-pub(super) fn in_order(rows: &[Row]) -> Vec<(usize, &Row)> {
+pub(crate) fn in_order(rows: &[Row]) -> Vec<(usize, &Row)> {
     let names: HashSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     let mut parts: HashMap<&str, Vec<&Row>> = HashMap::new();
     let mut roots: Vec<&Row> = Vec::new();
@@ -121,7 +121,7 @@ pub(super) fn interval(time: &Timing) -> String {
 }
 
 /// Two values with their unit once, where it is the same.
-pub(super) fn between(low: &str, high: &str) -> String {
+pub(crate) fn between(low: &str, high: &str) -> String {
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}-{high}"),
         _ => format!("{low}-{high}"),

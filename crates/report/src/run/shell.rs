@@ -1,7 +1,7 @@
 //! Command lines as a shell would need them.
 
 /// Words with quotes where a shell would take them apart.
-pub(super) fn line(words: &[String]) -> String {
+pub(crate) fn line(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     quoted.join(" ")
 }

@@ -3,9 +3,8 @@
 use super::document::{Block, Document, Section, Table, WARNING, printable};
 use crate::layout::wrapped;
 
-const TITLE: &str = "HOTLOOP RUN";
 /// No line is longer.
-pub(super) const WIDTH: usize = 120;
+pub(crate) const WIDTH: usize = 120;
 /// Names are cut to this before columns that count are left out,
 const NARROW_NAME: usize = 24;
 /// and to this before the least important ones are.
@@ -17,12 +16,12 @@ const BOLD: &str = "\x1b[1m";
 const YELLOW: &str = "\x1b[33m";
 const PLAIN: &str = "\x1b[0m";
 
-pub(super) fn write(document: &Document, color: bool) -> String {
+pub(crate) fn write(document: &Document, color: bool) -> String {
     let ink = Ink { color };
     let mut text = String::new();
-    let title = format!("{TITLE}  {}", printable(&document.title));
+    let title = format!("{}  {}", document.kind, printable(&document.title));
     for (number, line) in wrapped(&title, WIDTH).iter().enumerate() {
-        text.push_str(&if number == 0 { ink.heading(line, TITLE.len()) } else { line.clone() });
+        text.push_str(&if number == 0 { ink.heading(line, document.kind.len()) } else { line.clone() });
         text.push('\n');
     }
     for warning in &document.warnings {

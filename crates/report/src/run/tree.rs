@@ -412,7 +412,7 @@ impl<'a> Interned<'a> {
 const MODULES: usize = 8;
 
 /// For each name its shortest end, in whole modules, that no other name has.
-fn short_names<'a>(names: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn short_names<'a>(names: &[&'a str]) -> Vec<&'a str> {
     let mut shown: Vec<&'a str> = names.to_vec();
     let mut open: Vec<usize> = (0..names.len()).collect();
     for modules in 0..MODULES {

@@ -1,5 +1,7 @@
 //! Reports and exports of runs that were made by hand.
 
+mod comparisons;
+mod duels;
 mod export;
 mod gate;
 mod machine;

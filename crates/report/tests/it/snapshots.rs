@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use report::{RunOptions, run_loopos, run_markdown, run_smallmind, run_text};
+use report::{RunOptions, duel_line, duel_markdown, duel_text, run_loopos, run_markdown, run_smallmind, run_text};
 
-use super::runs;
+use super::{duels, runs};
 
 /// Pictures are written as escapes, so that the files hold none.
 fn without_pictures(text: &str) -> String {
@@ -44,4 +44,31 @@ fn layouts_of_the_originals() {
         check(&format!("{name}.smallmind.md"), &run_smallmind(&run));
         check(&format!("{name}.loopos.txt"), &run_loopos(&run));
     }
+}
+
+#[test]
+fn duels_on_the_terminal_and_as_markdown() {
+    let options = RunOptions { top: 2, ..RunOptions::default() };
+    for (name, duel) in duels::all() {
+        let text = duel_text(&duel, &options);
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        check(&format!("{name}.txt"), &text);
+        check(&format!("{name}.md"), &duel_markdown(&duel, &options));
+    }
+}
+
+#[test]
+fn the_last_line_of_a_duel_is_for_programs() {
+    let line = "VERDICT regressed wall_s +7.1% [5.2,9.0] floor 1.1%";
+    assert_eq!(duel_line(&duels::regressed()), line);
+    assert_eq!(duel_text(&duels::regressed(), &RunOptions::default()).lines().last(), Some(line));
+    let lines: Vec<String> = duels::all().iter().skip(1).map(|(_, duel)| duel_line(duel)).collect();
+    let expected = [
+        "VERDICT unresolved wall_s +7.1% [5.2,9.0] floor 1.1% (did not reproduce)",
+        "VERDICT same wall_s +0.2% [-0.4,0.9] floor 1.1% arm B",
+        "VERDICT incomparable build profile",
+        "VERDICT wrong-output output",
+        "VERDICT unresolved",
+    ];
+    assert_eq!(lines, expected);
 }

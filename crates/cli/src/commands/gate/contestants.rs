@@ -1,0 +1,92 @@
+//! The sides of a cell, ready to be measured.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use lab::duel::{Contestant, Program, ProgramSettings, Project, Revision};
+use lab::gate::{BIN, Build, Cell, Sides};
+
+use super::super::cache;
+use super::super::duel::engine::{self, Output, Terms};
+use super::follower::Follower;
+use super::revisions::Revisions;
+use crate::args::Named;
+
+/// Makes sides; revisions are built once for all cells.
+pub struct Workshop {
+    build: Build,
+    revisions: Option<Revisions>,
+    /// The base and the head.
+    built: Option<[Revision; 2]>,
+}
+
+impl Workshop {
+    pub fn new(build: &Build, revisions: Option<Revisions>) -> Self {
+        Self { build: build.clone(), revisions, built: None }
+    }
+
+    /// The base first.
+    pub fn contestants(&mut self, cell: &Cell, follower: &Follower) -> Result<Vec<Box<dyn Contestant>>, String> {
+        match &cell.sides {
+            Sides::Commands { a, b } => {
+                let program = |words: &Vec<String>| self::program(cell, words.join(" "), words, None);
+                Ok(vec![program(a)?, program(b)?])
+            }
+            Sides::Revisions { command } => {
+                let sides = self.built(follower)?;
+                sides.iter().map(|revision| of_revision(cell, command, revision)).collect()
+            }
+            Sides::Settings { model, synthetic, a, b } => {
+                let named = Named { model: model.as_ref().map(PathBuf::from), synthetic: synthetic.clone() };
+                // What has to be the same follows from the settings.
+                let output = if cell.same_output { Output::BySettings } else { Output::Any };
+                let terms = Terms { output, text: None };
+                let sides = engine::of_settings(&named, &[a, b], &terms);
+                let sides = sides.map_err(|refusal| format!("{}; {}", refusal.error, refusal.hint))?;
+                Ok(sides.into_iter().map(|side| Box::new(side) as _).collect())
+            }
+        }
+    }
+
+    fn built(&mut self, follower: &Follower) -> Result<&[Revision; 2], String> {
+        if self.built.is_none() {
+            let Revisions { base, head, .. } = self.revisions.as_ref().ok_or("no revisions were named")?;
+            let project = Project {
+                folder: ".".into(),
+                package: self.build.package.clone(),
+                bin: self.build.bin.clone(),
+                features: self.build.features.clone(),
+                profile: self.build.profile.clone(),
+                cache: cache::folder().map_err(|refusal| format!("{}: {}", refusal.error, refusal.hint))?,
+            };
+            let build = |commit: &str| project.build(commit, &mut |what| follower.say(what));
+            self.built = Some([build(&base.commit)?, build(&head.commit)?]);
+        }
+        self.built.as_ref().ok_or_else(|| "no revisions were built".to_owned())
+    }
+}
+
+fn of_revision(cell: &Cell, command: &[String], revision: &Revision) -> Result<Box<dyn Contestant>, String> {
+    let file = revision.program.to_string_lossy();
+    let words: Vec<String> = command.iter().map(|word| word.replace(BIN, &file)).collect();
+    let commit: String = revision.git.commit.chars().take(10).collect();
+    let label = command.join(" ").replace(BIN, &commit);
+    program(cell, label, &words, Some(revision))
+}
+
+fn program(
+    cell: &Cell,
+    label: String,
+    words: &[String],
+    revision: Option<&Revision>,
+) -> Result<Box<dyn Contestant>, String> {
+    let settings = ProgramSettings {
+        label,
+        words: words.iter().map(OsString::from).collect(),
+        check_output: cell.same_output,
+        exact: cell.exact,
+        git: revision.map(|revision| revision.git.clone()),
+        build: revision.map(|revision| revision.build.clone()),
+    };
+    Ok(Box::new(Program::new(settings)?))
+}

@@ -1,0 +1,254 @@
+//! `hotloop gate`: measures the cells of a file and says whether a change may pass.
+
+mod contestants;
+mod follower;
+mod outputs;
+mod plan;
+mod revisions;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use lab::duel::{Contestant, Settings, confirm, duel, needs_confirmation};
+use lab::gate::{Cell, Config, EXAMPLE, Sides};
+use lab::machine::Chosen;
+use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdict};
+
+use super::{Refusal, interrupt, tool};
+use crate::args;
+use crate::args::OnUnresolved;
+use contestants::Workshop;
+use follower::Follower;
+use outputs::Folder;
+use revisions::Revisions;
+
+/// Longer files are none.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What to print, and with which code to end.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// For standard output.
+    pub text: String,
+    /// For standard error.
+    pub said: String,
+    pub code: u8,
+    /// What could not be written.
+    pub not_written: Option<String>,
+}
+
+/// Decides about a change, or does what else was asked.
+pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
+    if options.init {
+        return init(&options.config);
+    }
+    let config = read(options)?;
+    let cells = chosen(&config, &options.cells)?;
+    let needs_revisions = cells.iter().any(|cell| matches!(cell.sides, Sides::Revisions { .. }));
+    let is_asked = options.base.is_some();
+    let found = revisions::find(options.base.as_deref(), options.head.as_deref());
+    let revisions = if needs_revisions || is_asked { Some(found?) } else { found.ok() };
+    let revisions = revisions.filter(|_| needs_revisions || !config.accepted.is_empty());
+    if options.dry_run {
+        return Ok(Outcome { text: plan::text(&config, &cells, revisions.as_ref()), ..Outcome::default() });
+    }
+    let folder = options.out.as_deref().map(Folder::open).transpose()?;
+    let gate = measure(&config, &cells, (options, revisions), folder.as_ref())?;
+    let today = gate.created.get(..10).unwrap_or_default().to_owned();
+    let gate = compare::gate(gate, &today);
+    let written = folder.map_or(Ok(()), |folder| folder.finish(&gate)).and_then(|()| outputs::tell_workflow(&gate));
+    let (text, said) = if options.json {
+        (gate.to_json(), report::gate_line(&gate))
+    } else {
+        (report::gate_text(&gate), String::new())
+    };
+    Ok(Outcome { text, said, code: gate.exit_code, not_written: written.err() })
+}
+
+/// Writes the example; what is there stays.
+fn init(path: &Path) -> Result<Outcome, Refusal> {
+    let made = fs::File::create_new(path).and_then(|mut file| std::io::Write::write_all(&mut file, EXAMPLE.as_bytes()));
+    made.map_err(|error| Refusal {
+        error: format!("cannot write {}: {error}", path.display()),
+        hint: "a file that is there is never overwritten; `--config FILE` names another one",
+    })?;
+    let said = format!("wrote {}; change its cells, and look at `hotloop gate --dry-run`\n", path.display());
+    Ok(Outcome { said, ..Outcome::default() })
+}
+
+fn read(options: &args::Gate) -> Result<Config, Refusal> {
+    let path = &options.config;
+    let failed = |error: String| Refusal {
+        error: format!("cannot read {}: {error}", path.display()),
+        hint: "`hotloop gate --init` writes an example; `--config FILE` names another file",
+    };
+    let about = fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    if about.len() > MOST_BYTES {
+        return Err(failed(format!("it has {} bytes, {MOST_BYTES} are allowed", about.len())));
+    }
+    let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let mut config = Config::read(&text).map_err(|fault| Refusal {
+        error: format!("{}, {fault}", path.display()),
+        hint: "`hotloop gate --init --config FILE` writes an example with all keys",
+    })?;
+    if let Some(word) = options.on_unresolved {
+        config.fail_on_unresolved = word == OnUnresolved::Fail;
+    }
+    match config.cannot_pass() {
+        Some(cell) => Err(Refusal {
+            error: format!("cell `{}` is measured quickly, which decides nothing: it could not but fail", cell.name),
+            hint: "leave `--on-unresolved fail` out, or measure it with mode = \"standard\"",
+        }),
+        None => Ok(config),
+    }
+}
+
+/// The cells that were asked for, in the order of the file.
+fn chosen<'a>(config: &'a Config, names: &[String]) -> Result<Vec<&'a Cell>, Refusal> {
+    if let Some(unknown) = names.iter().find(|name| config.cells.iter().all(|cell| cell.name != **name)) {
+        let known: Vec<&str> = config.cells.iter().map(|cell| cell.name.as_str()).collect();
+        let error = format!("there is no cell `{unknown}`; there are {}", known.join(", "));
+        return Err(Refusal { error, hint: "`hotloop gate --dry-run` shows them" });
+    }
+    Ok(config.cells.iter().filter(|cell| names.is_empty() || names.contains(&cell.name)).collect())
+}
+
+/// What each cell took, not yet decided.
+fn measure(
+    config: &Config,
+    cells: &[&Cell],
+    (options, revisions): (&args::Gate, Option<Revisions>),
+    folder: Option<&Folder>,
+) -> Result<Gate, Refusal> {
+    let hint = "leave the variable out to use the best that this CPU has";
+    let kernels = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let is_chosen = |name: &str| cells.iter().any(|cell| cell.name == name);
+    let mut gate = Gate {
+        schema: GATE_SCHEMA.to_owned(),
+        version: GATE_VERSION,
+        tool: tool(),
+        created: lab::now(),
+        config: options.config.display().to_string(),
+        base: revisions.as_ref().map(|both| both.base.clone()),
+        head: revisions.as_ref().map(|both| both.head.clone()),
+        commits: revisions.as_ref().map(|both| both.commits.clone()).unwrap_or_default(),
+        fail_on_unresolved: config.fail_on_unresolved,
+        accepted: config.accepted.iter().filter(|one| is_chosen(&one.cell)).cloned().collect(),
+        not_measured: left_out(config, &is_chosen, revisions.as_ref()),
+        ..Gate::default()
+    };
+    let mut follower = Follower::new();
+    let mut workshop = Workshop::new(&config.build, revisions);
+    interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
+    for (number, cell) in (1_u64..).zip(cells) {
+        if interrupt::asked() {
+            gate.interrupted = true;
+            gate.not_measured.push(format!("the cell `{}`", cell.name));
+            continue;
+        }
+        follower.cell(&cell.name, number as usize, cells.len());
+        let bout = Bout { cell, seed: config.seed.wrapping_add(number), kernels };
+        let (measured, duel) = bout.fight(&mut workshop, &mut follower);
+        gate.interrupted |= interrupt::asked();
+        gate.cells.push(measured);
+        if let (Some(folder), Some(duel)) = (folder, duel) {
+            let kept = folder.keep(&cell.name, &duel);
+            let file =
+                kept.map_err(|error| Refusal { error, hint: "look at the space that is left, and at the rights" })?;
+            if let Some(measured) = gate.cells.last_mut() {
+                measured.file = Some(file);
+            }
+        }
+    }
+    follower.finish();
+    Ok(gate)
+}
+
+/// What the file has and nobody measures now.
+fn left_out(config: &Config, is_chosen: &dyn Fn(&str) -> bool, revisions: Option<&Revisions>) -> Vec<String> {
+    let others = config.cells.iter().filter(|cell| !is_chosen(&cell.name));
+    let others = others.map(|cell| format!("the cell `{}`, which --cell left out", cell.name));
+    let dirty = revisions.filter(|both| both.is_dirty && both.head.name == "HEAD");
+    others.chain(dirty.map(|_| "files that differ from what is committed".to_owned())).collect()
+}
+
+/// One cell, and how it is measured.
+struct Bout<'a> {
+    cell: &'a Cell,
+    seed: u64,
+    kernels: Chosen,
+}
+
+impl Bout<'_> {
+    /// Measures it; why it could not be measured stands in what is given.
+    fn fight(&self, workshop: &mut Workshop, follower: &mut Follower) -> (GateCell, Option<Duel>) {
+        let began = Instant::now();
+        let measured = workshop.contestants(self.cell, follower).and_then(|mut sides| {
+            let settings = self.settings(&sides);
+            let fought = self.duel(&settings, &mut sides, follower);
+            fought.map(|fought| (settings.gates, fought))
+        });
+        let (base, candidate) = plan::sides(&self.cell.sides);
+        let advisory = self.cell.gates.iter().filter(|gate| gate.advisory);
+        let mut cell = GateCell {
+            name: self.cell.name.clone(),
+            advisory: self.cell.advisory,
+            advisory_metrics: advisory.map(|gate| gate.metric.clone()).collect(),
+            base,
+            candidate,
+            mode: self.cell.effort.mode.name.to_owned(),
+            budgets: self.cell.budgets.clone(),
+            seconds: Some(began.elapsed().as_secs_f64()),
+            ..GateCell::default()
+        };
+        match measured {
+            Err(error) => {
+                cell.failure = Some(error);
+                (cell, None)
+            }
+            Ok((gates, fought)) => {
+                cell.gates = gates;
+                cell.metrics = fought.metrics.clone();
+                cell.findings = fought.findings.clone();
+                let arm = cell.findings.first().map_or("", |finding| finding.arm.as_str());
+                cell.budgets = self.cell.budgets.iter().map(|asked| compare::budget(&fought, arm, asked)).collect();
+                (cell, Some(fought))
+            }
+        }
+    }
+
+    /// What would fail is measured a second time.
+    fn duel(
+        &self,
+        settings: &Settings,
+        sides: &mut [Box<dyn Contestant>],
+        follower: &mut Follower,
+    ) -> Result<Duel, String> {
+        let first = duel(settings, sides, follower)?;
+        let is_advisory = |metric: &str| self.cell.gates.iter().any(|gate| gate.advisory && gate.metric == metric);
+        let judgements = first.findings.iter().flat_map(|finding| &finding.judgements);
+        let mut regressed = judgements.filter(|found| found.gate && found.verdict == Verdict::Regressed);
+        let would_fail = !self.cell.advisory && regressed.any(|found| !is_advisory(&found.metric));
+        if would_fail && needs_confirmation(&first) { confirm(first, settings, sides, follower) } else { Ok(first) }
+    }
+
+    fn settings(&self, sides: &[Box<dyn Contestant>]) -> Settings {
+        let effort = self.cell.effort;
+        let known: BTreeMap<String, record::Metric> = sides.first().map(|side| side.metrics()).unwrap_or_default();
+        let gate = |gate: &lab::gate::Gate| {
+            let metric = known.get(&gate.metric).cloned().unwrap_or_default();
+            let usual = || compare::rules::threshold(&gate.metric, &metric);
+            GateMetric { metric: gate.metric.clone(), threshold: gate.threshold.unwrap_or_else(usual) }
+        };
+        let gates = self.cell.gates.iter().map(gate).collect();
+        let mut settings = Settings::new(effort.mode, gates, self.kernels, tool());
+        settings.launches = effort.launches.unwrap_or(settings.launches);
+        settings.rounds = effort.rounds.unwrap_or(settings.rounds);
+        settings.round = effort.round_s.map_or(settings.round, Duration::from_secs_f64);
+        settings.seed = self.seed;
+        settings.name = Some(self.cell.name.clone());
+        settings
+    }
+}

@@ -1,0 +1,34 @@
+//! What a model takes alone: a process of its own makes it and generates once. Where several are in one process, nobody can say whose
+//! the memory is.
+
+use std::process::{Command, Stdio};
+
+use record::{ProcessUse, Run};
+
+use crate::args;
+use crate::args::Named;
+
+/// Tokens of the prompt of `hotloop profile`, which is what the process does.
+const PROMPT: usize = 10;
+
+/// Nothing where it cannot be started or fails: then that was not measured.
+pub(super) fn process(named: &Named, options: &args::Models, threads: usize) -> Option<ProcessUse> {
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command.args(["profile", "standard", "--json", "--no-save", "--no-limits", "--repeat", "1", "--warmup", "0"]);
+    match (&named.model, &named.synthetic) {
+        (Some(file), _) => command.arg("--model").arg(file),
+        (None, Some(sizes)) => command.arg("--synthetic").arg(sizes),
+        (None, None) => return None,
+    };
+    // As many positions as in the turns.
+    let tokens = (options.work.prompt_tokens + options.work.tokens).saturating_sub(PROMPT).max(1);
+    command.args(["--threads", &threads.to_string(), "--tokens", &tokens.to_string()]);
+    command.args(["--cache", options.machine.cache.name()]);
+    let switches = [("--in-place", options.machine.in_place), ("--exact", options.machine.exact)];
+    command.args(switches.iter().filter(|(_, on)| *on).map(|(name, _)| name));
+    if cfg!(debug_assertions) {
+        command.arg("--allow-debug");
+    }
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    Run::from_json(&String::from_utf8(output.stdout).ok()?).ok()?.process
+}

@@ -1,0 +1,203 @@
+//! `hotloop models`: models beside each other, measured in turns or from runs that were kept.
+
+mod alone;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use compare::Observed;
+use engine::{Compute, LoadOptions, Sampling};
+use lab::machine::Chosen;
+use lab::{Contender, Effort, SideBySide, Text, Watch as _};
+use record::{Models, Run};
+
+use super::profile::{Bar, Printed};
+use super::{PERCENT, Refusal, generate, interrupt, progress, shown, tool};
+use crate::args;
+use crate::args::{Format, ModelsLayout, Named};
+use crate::subject::{EngineModels, LoadedModels, Subject, Ways, this_program};
+
+/// The text of whoever names none.
+const BUNDLED: &str = include_str!("bundled.txt");
+/// Seconds for all turns of whoever names none.
+const USUAL_TIME: Duration = Duration::from_secs(10);
+
+/// Measures, or takes what was kept, and shows it.
+pub fn run(options: &args::Models) -> Result<Printed, Refusal> {
+    let (runs, ids, not_kept) = if options.runs.is_empty() { measured(options)? } else { kept(options)? };
+    let observed = runs.iter().enumerate().map(|(at, run)| Observed { run, id: ids.get(at).map(String::as_str) });
+    let models = Models { tool: tool(), ..compare::models(&observed.collect::<Vec<_>>()) };
+    Ok(Printed { text: text(options, &models), interrupted: models.interrupted && options.runs.is_empty(), not_kept })
+}
+
+fn text(options: &args::Models, models: &Models) -> String {
+    let output = &options.output;
+    let color = shown::on(&std::io::stdout(), 1, None).color;
+    match (output.json, output.layout, output.format) {
+        (true, _, _) => models.to_json(),
+        (_, ModelsLayout::Smallmind, _) => report::models_smallmind(models),
+        (_, _, Format::Terminal) => report::models_text(models, color),
+        (_, _, Format::Markdown) => report::models_markdown(models),
+    }
+}
+
+type Taken = (Vec<Run>, Vec<String>, Option<store::Error>);
+
+/// Runs that were kept.
+fn kept(options: &args::Models) -> Result<Taken, Refusal> {
+    let store = options.output.store.open()?;
+    let (mut runs, mut ids) = (Vec::new(), Vec::new());
+    for word in &options.runs {
+        let loaded = store.load(word)?;
+        if loaded.run.models.is_empty() {
+            let error = format!("the run `{word}` has no model: there is nothing to compare");
+            return Err(Refusal { error, hint: "`hotloop history` lists runs with their models" });
+        }
+        ids.push(loaded.id.short().to_owned());
+        runs.push(loaded.run);
+    }
+    Ok((runs, ids, None))
+}
+
+/// Measures, and keeps the runs unless that is not wanted.
+fn measured(options: &args::Models) -> Result<Taken, Refusal> {
+    if cfg!(debug_assertions) && !options.machine.allow_debug {
+        return Err(Refusal {
+            error: "this program was built for debugging: its speed says nothing about the engine".to_owned(),
+            hint: "build with `cargo build --release`, or measure anyway with --allow-debug: the runs are marked",
+        });
+    }
+    if !options.output.no_save {
+        options.output.store.open()?.check()?;
+    }
+    let runs = measure(options)?;
+    let (mut ids, mut not_kept) = (Vec::new(), None);
+    for run in runs.iter().filter(|_| !options.output.no_save) {
+        match shown::save(run, &options.output.store, None) {
+            Ok(id) => ids.push(id.short().to_owned()),
+            Err(error) => {
+                not_kept = Some(error);
+                break;
+            }
+        }
+    }
+    Ok((runs, ids, not_kept))
+}
+
+fn measure(options: &args::Models) -> Result<Vec<Run>, Refusal> {
+    let hint = "`hotloop models --help` shows what can be asked for";
+    let named = options.named().map_err(|error| Refusal { error, hint })?;
+    let settings = settings(options)?;
+    let computes = computes(&options.machine.threads)?;
+    interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
+    let mut watch = Bar(progress(PERCENT, ""));
+    let mut loaded: Vec<Vec<LoadedModels<'_>>> = Vec::new();
+    let mut processes = Vec::new();
+    for one in &named {
+        watch.tell(0.0, &format!("{} alone", one.name()));
+        loaded.push(load(one, &computes, options)?);
+        processes.push(alone::process(one, options, computes[0].pool.threads()));
+    }
+    let contenders: Vec<Contender<'_>> = loaded
+        .iter()
+        .zip(processes)
+        .map(|(on, process)| Contender { on: on.iter().map(|models| models as &dyn lab::Models).collect(), process })
+        .collect();
+    let runs = lab::side_by_side(&settings, &contenders, &mut watch);
+    watch.0.finish_and_clear();
+    let mut runs = runs.map_err(|error| Refusal { error, hint })?;
+    for (run, named) in runs.iter_mut().zip(&named) {
+        run.models.iter_mut().for_each(|model| model.weights_blake3 = named.blake3());
+        if cfg!(debug_assertions) {
+            run.notes.push("measured with a program that was built for debugging".to_owned());
+        }
+    }
+    Ok(runs)
+}
+
+/// The most threads first: figures are those of the first.
+fn computes(threads: &[usize]) -> Result<Vec<Compute>, Refusal> {
+    let mut threads: Vec<usize> = threads.to_vec();
+    threads.sort_unstable_by(|a, b| b.cmp(a));
+    threads.dedup();
+    if threads.is_empty() {
+        return Ok(vec![Compute::new(None)?]);
+    }
+    Ok(threads.into_iter().map(|threads| Compute::new(Some(threads))).collect::<engine::Result<_>>()?)
+}
+
+/// One model for all numbers of threads.
+fn load<'a>(named: &Named, computes: &'a [Compute], options: &args::Models) -> Result<Vec<LoadedModels<'a>>, Refusal> {
+    let machine = &options.machine;
+    let load = LoadOptions { in_place: machine.in_place, exact: machine.exact, progress: None };
+    let subject = Rc::new(Subject::load(named, &computes[0], load)?);
+    let ways = Ways {
+        cache: machine.cache,
+        in_place: machine.in_place,
+        exact: machine.exact,
+        pooled: true,
+        keeps: true,
+        sampling: Sampling { temperature: 0.0, ..Sampling::default() },
+    };
+    let on = |compute: &'a Compute| LoadedModels {
+        models: EngineModels { compute, named: named.clone(), ways: ways.clone() },
+        subject: Rc::clone(&subject),
+    };
+    Ok(computes.iter().map(on).collect())
+}
+
+fn settings(options: &args::Models) -> Result<SideBySide, Refusal> {
+    let hint = "leave the variable out to use the best that this CPU has";
+    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let (work, machine, asked) = (&options.work, &options.machine, &options.effort);
+    let yes_or_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    let isa = kernels::Kernels::chosen().map_err(|error| Refusal { error, hint })?.isa().name().to_owned();
+    let parameters = [
+        ("isa", isa),
+        ("cache", machine.cache.name().to_owned()),
+        ("in_place", yes_or_no(machine.in_place)),
+        ("exact", yes_or_no(machine.exact)),
+        ("kv_cache", yes_or_no(true)),
+        ("pooling", yes_or_no(true)),
+    ];
+    let parameters: BTreeMap<String, String> =
+        parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let effort = Effort {
+        repeat: asked.repeat.map(|repeat| repeat as u64),
+        warmup: asked.warmup as u64,
+        time: asked.time_budget.unwrap_or(USUAL_TIME),
+    };
+    let mut contexts = work.contexts.clone();
+    contexts.sort_unstable();
+    contexts.dedup();
+    Ok(SideBySide {
+        prompt_tokens: work.prompt_tokens,
+        tokens: work.tokens,
+        contexts,
+        text: words(work)?,
+        seed: asked.seed,
+        effort,
+        limits: !machine.no_limits,
+        chosen,
+        tool: tool(),
+        subject: this_program(),
+        parameters,
+    })
+}
+
+/// The text that quality is measured by.
+fn words(work: &args::ModelsWork) -> Result<Option<Text>, Refusal> {
+    if work.no_text {
+        return Ok(None);
+    }
+    let Some(file) = &work.text else {
+        return Ok(Some(Text { name: "bundled".to_owned(), words: BUNDLED.to_owned() }));
+    };
+    let words = generate::prompt::read(None, Some(file))?.unwrap_or_default();
+    if words.trim().is_empty() {
+        let error = format!("{}: there is no text in it", file.display());
+        return Err(Refusal { error, hint: "--text takes a text file in UTF-8" });
+    }
+    Ok(Some(Text { name: file.display().to_string(), words }))
+}

@@ -1,0 +1,277 @@
+//! Any program as a side of a duel: every call is a fresh process of it, and the system counts what it takes.
+
+mod callgrind;
+mod layout;
+mod merged;
+mod printed;
+mod scratch;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io::BufReader;
+use std::rc::Rc;
+
+use kernels::limits::counters::{Event, count_with_children};
+use record::{Arm, Better, Build, Git, Metric, ProcessUse, Subject, Workload};
+
+use super::{Contestant, INVOLUNTARY_SWITCHES, Launched, Reading, WALL};
+use crate::blake3_of;
+use crate::command::{Command, Ended};
+use printed::Printed;
+use scratch::Scratch;
+
+const PEAK: &str = "peak_rss_bytes";
+const INSTRUCTIONS: &str = "instructions";
+
+/// What is measured of every program: name, unit, definition.
+const METRICS: &[(&str, &str, &str)] = &[
+    (WALL, "s", "from before each process is made until it has ended and was waited for, all calls of a round"),
+    ("cpu_s", "s", "CPU time in the program and in the system, of the processes and of those that they waited for"),
+    ("user_s", "s", "the part of it in the program"),
+    ("system_s", "s", "the part of it in the system"),
+    (PEAK, "bytes", "the most resident memory of a process, or of one that it waited for if that is more"),
+    (
+        "minor_faults",
+        "count",
+        "pages given to the processes, and to those that they waited for, without reading a disk",
+    ),
+    ("major_faults", "count", "pages that a disk was read for"),
+    ("voluntary_switches", "count", "times that the processes, and those that they waited for, gave a CPU up to wait"),
+];
+
+/// Whether a metric has the name of something that is measured here.
+fn is_own(name: &str) -> bool {
+    name == INSTRUCTIONS || METRICS.iter().any(|(own, ..)| *own == name)
+}
+
+/// A program and how it is measured.
+#[derive(Debug, Clone, Default)]
+pub struct ProgramSettings {
+    /// In the words of who asked.
+    pub label: String,
+    /// The program, and its arguments behind it.
+    pub words: Vec<OsString>,
+    /// Whether what it prints has to be the same on all sides.
+    pub check_output: bool,
+    /// Whether to count its instructions by Valgrind.
+    pub exact: bool,
+    /// The state of its source, where that is known.
+    pub git: Option<Git>,
+    /// How it was built; what the file itself tells is filled in.
+    pub build: Option<Build>,
+}
+
+/// A program as a side of a duel.
+#[derive(Debug)]
+pub struct Program {
+    settings: ProgramSettings,
+    arm: Arm,
+    command: Command,
+    /// Why instructions are counted: by Valgrind, or because the CPU does it anyway.
+    counting: Counting,
+    learned: Rc<RefCell<Learned>>,
+}
+
+/// What programs tell while they are measured.
+#[derive(Debug, Default)]
+struct Learned {
+    metrics: BTreeMap<String, Metric>,
+    notes: BTreeSet<String>,
+}
+
+/// How instructions are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counting {
+    Callgrind,
+    Cpu,
+    Not,
+}
+
+impl Program {
+    /// Looks for the program's file, and reads what that tells.
+    ///
+    /// # Errors
+    /// There is no command, or no such program.
+    pub fn new(settings: ProgramSettings) -> Result<Self, String> {
+        let command = Command::new(settings.words.iter().cloned()).ok_or("a command has no words")?;
+        let name = command.words()[0].clone();
+        let file = command.file().ok_or_else(|| format!("there is no program `{name}`"))?;
+        let mut build = settings.build.clone().unwrap_or_default();
+        build.binary_blake3 = blake3_of(&file);
+        build.profile = build.profile.or_else(|| layout::profile(&file));
+        let subject = Subject {
+            name: command.name(),
+            version: None,
+            command: command.words(),
+            git: settings.git.clone(),
+            build: Some(build),
+        };
+        let workload = Workload { name: "command".to_owned(), ..Workload::default() };
+        let arm = Arm { label: settings.label.clone(), subject, workload, ..Arm::default() };
+        let counting = match settings.exact {
+            true => Counting::Callgrind,
+            false if cpu_counts() => Counting::Cpu,
+            false => Counting::Not,
+        };
+        Ok(Self { settings, arm, command, counting, learned: Rc::default() })
+    }
+}
+
+impl Contestant for Program {
+    fn arm(&self) -> Arm {
+        self.arm.clone()
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        let metric = |(name, unit, definition): &(&str, &str, &str)| {
+            let (definition, unit) = ((*definition).to_owned(), (*unit).to_owned());
+            ((*name).to_owned(), Metric { definition, unit, better: Better::Lower, exact: false })
+        };
+        let instructions = match self.counting {
+            Counting::Callgrind => Some("instructions of one call, counted by Valgrind once for each launch"),
+            Counting::Cpu => Some("instructions outside the kernel, counted by the CPU, of all calls of a round"),
+            Counting::Not => None,
+        };
+        let instructions = instructions.map(|definition| metric(&(INSTRUCTIONS, "count", definition)));
+        let custom = self.learned.borrow().metrics.clone();
+        METRICS.iter().map(metric).chain(instructions).chain(custom).collect()
+    }
+
+    fn launch(&mut self) -> Result<Box<dyn Launched>, String> {
+        Ok(Box::new(Processes {
+            command: self.command.clone(),
+            words: self.settings.words.clone(),
+            check_output: self.settings.check_output,
+            counting: self.counting,
+            counted: None,
+            rounds: 0,
+            scratch: Scratch::new()?,
+            learned: Rc::clone(&self.learned),
+        }))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.learned.borrow().notes.iter().cloned().collect()
+    }
+}
+
+/// Whether the CPU counts instructions for us.
+fn cpu_counts() -> bool {
+    let work = || (0..10_000).for_each(|step| _ = std::hint::black_box(step));
+    count_with_children(Event::Instructions, work).is_ok_and(|counted| counted > 0)
+}
+
+/// One launch: there is no process between the calls.
+struct Processes {
+    command: Command,
+    words: Vec<OsString>,
+    check_output: bool,
+    counting: Counting,
+    /// What Valgrind counted in this launch.
+    counted: Option<f64>,
+    rounds: u64,
+    scratch: Scratch,
+    learned: Rc<RefCell<Learned>>,
+}
+
+impl Launched for Processes {
+    fn round(&mut self, calls: u64, profiled: bool) -> Result<Reading, String> {
+        self.rounds += 1;
+        if self.counting == Counting::Callgrind && self.counted.is_none() {
+            self.counted = Some(callgrind::count(&self.words, &mut self.scratch)?);
+        }
+        let mut sum = Sum::default();
+        let mut profile = None;
+        for _ in 0..calls {
+            let (ended, instructions) = self.call(profiled)?;
+            sum.add(&ended.usage, instructions);
+            self.learned.borrow_mut().notes.extend(ended.notes.into_iter().filter(|_| !profiled));
+            let printed = printed::read(BufReader::new(self.scratch.output()?), self.check_output)?;
+            self.learned.borrow_mut().metrics.extend(printed.metrics.clone());
+            sum.print(printed, self.rounds);
+            profile = ended.profile.map(|more| merged::merge(profile.take(), more)).or(profile);
+        }
+        let mut reading = sum.reading(calls);
+        reading.values.extend(self.counted.map(|counted| (INSTRUCTIONS.to_owned(), counted)));
+        Ok(Reading { profile, ..reading })
+    }
+}
+
+impl Processes {
+    /// One process, from its start to its end.
+    fn call(&mut self, profiled: bool) -> Result<(Ended, Option<u64>), String> {
+        let mut ended = None;
+        let mut instructions = None;
+        if self.counting == Counting::Cpu && !profiled {
+            let streams = self.scratch.streams()?;
+            let run = || ended = Some(self.command.run_apart(streams, profiled));
+            instructions = count_with_children(Event::Instructions, run).ok();
+        }
+        let ended = match ended {
+            Some(ended) => ended,
+            None => self.command.run_apart(self.scratch.streams()?, profiled),
+        };
+        let ended = ended.map_err(|error| error.to_string())?;
+        match (ended.usage.exit_code, ended.usage.signal) {
+            (Some(0), _) => Ok((ended, instructions)),
+            (Some(code), _) => Err(format!("it ended with exit code {code}: {}", self.scratch.last_words())),
+            (None, Some(signal)) => Err(format!("it was ended by signal {signal}: {}", self.scratch.last_words())),
+            (None, None) => Err(format!("it is not known how it ended: {}", self.scratch.last_words())),
+        }
+    }
+}
+
+/// What the calls of a round took.
+#[derive(Default)]
+struct Sum {
+    values: BTreeMap<&'static str, Option<f64>>,
+    /// Sums of what the program printed.
+    custom: BTreeMap<String, f64>,
+    output: Option<String>,
+}
+
+impl Sum {
+    fn add(&mut self, usage: &ProcessUse, instructions: Option<u64>) {
+        let count = |number: Option<u64>| number.map(|number| number as f64);
+        let cpu_s = usage.user_s.zip(usage.system_s).map(|(user, system)| user + system);
+        let all = [
+            (WALL, Some(usage.wall_s)),
+            ("cpu_s", cpu_s),
+            ("user_s", usage.user_s),
+            ("system_s", usage.system_s),
+            (PEAK, count(usage.peak_rss_bytes)),
+            ("minor_faults", count(usage.minor_faults)),
+            ("major_faults", count(usage.major_faults)),
+            ("voluntary_switches", count(usage.voluntary_switches)),
+            (INVOLUNTARY_SWITCHES, count(usage.involuntary_switches)),
+            (INSTRUCTIONS, count(instructions)),
+        ];
+        for (name, value) in all {
+            let before = self.values.entry(name).or_insert(Some(0.0));
+            // What is not known of one call is not known of the round.
+            *before =
+                before.zip(value).map(|(before, value)| if name == PEAK { before.max(value) } else { before + value });
+        }
+    }
+
+    fn print(&mut self, printed: Printed, round: u64) {
+        for (name, value) in printed.values {
+            *self.custom.entry(name).or_default() += value;
+        }
+        match (&self.output, printed.output) {
+            (None, output) => self.output = output,
+            // Told apart from every other round, so that it is seen to vary.
+            (Some(first), Some(other)) if *first != other => {
+                self.output = Some(format!("{first}, then {other} ({round})"))
+            }
+            _ => {}
+        }
+    }
+
+    fn reading(self, calls: u64) -> Reading {
+        let values = self.values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let custom = self.custom.into_iter().map(|(name, sum)| (name, sum / calls.max(1) as f64));
+        Reading { values: values.chain(custom).collect(), output: self.output, ..Reading::default() }
+    }
+}

@@ -1,0 +1,87 @@
+//! Files for what a program prints. Pipes would need somebody who reads meanwhile, on a CPU that the program could use.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::command::Streams;
+
+/// What is shown of a program's complaints.
+const LAST_WORDS: u64 = 2_000;
+
+/// Two files that have no name any more; they go away with this.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    output: File,
+    complaints: File,
+}
+
+impl Scratch {
+    pub(super) fn new() -> Result<Self, String> {
+        let file = || nameless().map_err(|error| format!("no file can be made for what it prints: {error}"));
+        Ok(Self { output: file()?, complaints: file()? })
+    }
+
+    /// Both of them, empty, for a program to write to.
+    pub(super) fn streams(&mut self) -> Result<Streams, String> {
+        let empty = |file: &File| {
+            file.set_len(0)?;
+            file.try_clone()
+        };
+        let failed = |error: io::Error| format!("what it prints cannot be kept: {error}");
+        Ok(Streams {
+            output: empty(&self.output).map_err(failed)?,
+            complaints: empty(&self.complaints).map_err(failed)?,
+        })
+    }
+
+    /// What was printed, from its beginning.
+    pub(super) fn output(&self) -> Result<File, String> {
+        rewound(&self.output, SeekFrom::Start(0))
+    }
+
+    /// The same of what it complained of.
+    pub(super) fn complaints(&self) -> Result<File, String> {
+        rewound(&self.complaints, SeekFrom::Start(0))
+    }
+
+    /// The last of what it complained of, else of what it printed.
+    pub(super) fn last_words(&self) -> String {
+        let last = |file: &File| {
+            let length = file.metadata().map_or(0, |about| about.len());
+            let mut words = Vec::new();
+            let from = SeekFrom::Start(length.saturating_sub(LAST_WORDS));
+            let read = rewound(file, from).ok()?.take(LAST_WORDS).read_to_end(&mut words);
+            let words = String::from_utf8_lossy(&words).trim().to_owned();
+            (read.is_ok() && !words.is_empty()).then_some(words)
+        };
+        last(&self.complaints).or_else(|| last(&self.output)).unwrap_or_else(|| "it said nothing".to_owned())
+    }
+}
+
+fn rewound(file: &File, to: SeekFrom) -> Result<File, String> {
+    let rewind = || {
+        let mut file = file.try_clone()?;
+        file.seek(to)?;
+        Ok(file)
+    };
+    rewind().map_err(|error: io::Error| format!("what it printed cannot be read: {error}"))
+}
+
+/// Appended to, so that a program finds its end wherever somebody read before.
+fn nameless() -> io::Result<File> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let name = format!("hotloop-{}-{}.printed", std::process::id(), NEXT.fetch_add(1, Relaxed));
+        let path = std::env::temp_dir().join(name);
+        match OpenOptions::new().read(true).append(true).create_new(true).open(&path) {
+            Ok(file) => {
+                // Where an open file cannot be removed, it stays in a place that the system empties.
+                let _ = std::fs::remove_file(&path);
+                return Ok(file);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

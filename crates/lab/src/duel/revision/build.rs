@@ -1,0 +1,138 @@
+//! What Cargo is asked.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdout, Command, Stdio};
+
+use serde::Deserialize;
+
+use super::Project;
+
+/// Lines of the compiler that are shown where it fails.
+const LAST_LINES: usize = 30;
+
+/// What Cargo says of what it made; of all it says, the part that matters here.
+#[derive(Deserialize)]
+struct Said {
+    reason: String,
+    #[serde(default)]
+    executable: Option<PathBuf>,
+    #[serde(default)]
+    target: Option<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    #[serde(default)]
+    kind: Vec<String>,
+}
+
+/// The compiler, in its own words.
+pub(super) fn compiler() -> Result<String, String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let asked = Command::new(&rustc).arg("-vV").stdin(Stdio::null()).output();
+    let ended = asked.map_err(|error| format!("`{}` cannot be started: {error}", rustc.to_string_lossy()))?;
+    Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+/// Builds the program of a project in a folder; `tell` hears every line of Cargo.
+pub(super) fn build(
+    project: &Project,
+    folder: &Path,
+    target: &Path,
+    tell: &mut dyn FnMut(&str),
+) -> Result<PathBuf, String> {
+    let mut child =
+        cargo(project, folder, target).spawn().map_err(|error| format!("`cargo` cannot be started: {error}"))?;
+    let (Some(output), Some(complaints)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err("`cargo` has no streams".to_owned());
+    };
+    let reader = std::thread::spawn(move || programs(output));
+    let last = follow(complaints, tell);
+    let ended = child.wait().map_err(|error| error.to_string())?;
+    let programs = reader.join().unwrap_or_default();
+    if !ended.success() {
+        return Err(format!("cargo ended with {ended}\n{}", last.join("\n")));
+    }
+    the_one(programs, project.bin.as_deref())
+}
+
+fn cargo(project: &Project, folder: &Path, target: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--message-format=json-render-diagnostics", "--profile", project.profile()]);
+    for (option, value) in [("--package", &project.package), ("--bin", &project.bin)] {
+        cargo.args(value.iter().flat_map(|value| [option, value]));
+    }
+    if project.bin.is_none() {
+        cargo.arg("--bins");
+    }
+    if !project.features.is_empty() {
+        cargo.args(["--features", &project.features.join(",")]);
+    }
+    cargo.arg("--target-dir").arg(target).current_dir(folder);
+    cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    cargo
+}
+
+/// Tells every line, and gives the last ones.
+fn follow(complaints: impl Read, tell: &mut dyn FnMut(&str)) -> Vec<String> {
+    let mut last = VecDeque::new();
+    for line in BufReader::new(complaints).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+        tell(line.trim());
+        last.push_back(line);
+        if last.len() > LAST_LINES {
+            last.pop_front();
+        }
+    }
+    last.into()
+}
+
+/// Programs that Cargo made, with their names.
+fn programs(output: ChildStdout) -> Vec<(String, PathBuf)> {
+    let lines = BufReader::new(output).split(b'\n').map_while(Result::ok);
+    lines.filter_map(|line| program(&line)).collect()
+}
+
+fn program(line: &[u8]) -> Option<(String, PathBuf)> {
+    let Said { reason, executable, target } = serde_json::from_slice(line).ok()?;
+    let target =
+        target.filter(|target| reason == "compiler-artifact" && target.kind.iter().any(|kind| kind == "bin"))?;
+    Some((target.name, executable?))
+}
+
+fn the_one(mut programs: Vec<(String, PathBuf)>, wanted: Option<&str>) -> Result<PathBuf, String> {
+    programs.retain(|(name, _)| wanted.is_none_or(|wanted| name == wanted));
+    match programs.len() {
+        1 => Ok(programs.remove(0).1),
+        0 => Err("it has no program; choose the package of one with `--package`".to_owned()),
+        _ => {
+            let names: Vec<&str> = programs.iter().map(|(name, _)| name.as_str()).collect();
+            Err(format!("it has several programs, {}; choose one with `--bin`", names.join(", ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_in_what_cargo_says() {
+        let line =
+            br#"{"reason":"compiler-artifact","target":{"name":"a","kind":["bin"]},"executable":"/t/a","fresh":true}"#;
+        assert_eq!(program(line), Some(("a".to_owned(), "/t/a".into())));
+        let library = br#"{"reason":"compiler-artifact","target":{"name":"a","kind":["lib"]},"executable":null}"#;
+        assert_eq!((program(library), program(b"{\"reason\":\"build-finished\"}"), program(b"x")), (None, None, None));
+    }
+
+    #[test]
+    fn one_program_is_wanted() {
+        let two = || vec![("a".to_owned(), "/t/a".into()), ("b".to_owned(), "/t/b".into())];
+        assert_eq!(the_one(two(), Some("b")), Ok("/t/b".into()));
+        assert!(the_one(two(), None).unwrap_err().contains("a, b; choose one with `--bin`"));
+        assert!(the_one(two(), Some("c")).unwrap_err().contains("no program"));
+    }
+}

@@ -1,0 +1,74 @@
+//! What a duel comes to.
+
+use record::{Duel, Finding, Judgement, Verdict};
+
+use super::{deciding, word};
+use crate::run::document::{Block, Section, Table};
+
+/// One line for programs: the word, the metric it comes from, its change with bounds in percent, and the floor.
+#[must_use]
+pub fn verdict_line(duel: &Duel) -> String {
+    let verdict = crate::gate::word(duel.verdict);
+    let Some(finding) = deciding(duel) else { return format!("VERDICT {verdict}") };
+    let about = match finding.verdict {
+        Verdict::Incomparable => {
+            let fields: Vec<&str> = finding.differences.iter().map(|difference| difference.field.as_str()).collect();
+            fields.join(", ")
+        }
+        Verdict::WrongOutput => "output".to_owned(),
+        _ => gate(finding).map_or_else(String::new, told),
+    };
+    let aside = if finding.confirmed == Some(false) { " (did not reproduce)" } else { "" };
+    let arm = if duel.findings.len() > 1 { format!(" arm {}", finding.arm) } else { String::new() };
+    let about = crate::run::printable(&about);
+    format!("VERDICT {verdict} {about}{aside}{arm}").trim_end().to_owned()
+}
+
+/// The gate that a finding comes from.
+fn gate(finding: &Finding) -> Option<&Judgement> {
+    let gates = || finding.judgements.iter().filter(|judgement| judgement.gate);
+    let worst = if finding.verdict == Verdict::Mixed { Verdict::Regressed } else { finding.verdict };
+    gates().find(|gate| gate.verdict == worst).or_else(|| gates().next())
+}
+
+/// Plain signs, because programs read it.
+fn told(judgement: &Judgement) -> String {
+    let percent = |share: f64| share * 100.0;
+    let change = match (judgement.change, judgement.estimate) {
+        (Some(change), _) => {
+            format!(" {:+.1}% [{:.1},{:.1}]", percent(change.estimate), percent(change.low), percent(change.high))
+        }
+        (None, Some(estimate)) => format!(" {:+.1}%", percent(estimate)),
+        (None, None) => String::new(),
+    };
+    let floor = judgement.floor.map_or_else(String::new, |floor| format!(" floor {:.1}%", percent(floor)));
+    format!("{}{change}{floor}", judgement.metric)
+}
+
+pub(super) fn verdict(duel: &Duel) -> Section {
+    let mut facts = Vec::new();
+    for finding in &duel.findings {
+        let confirmed = match finding.confirmed {
+            Some(true) => " A second measurement said the same.",
+            Some(false) => " So nothing is known for certain.",
+            None => "",
+        };
+        facts.push((format!("{} {}", finding.arm, word(finding)), format!("{}{confirmed}", finding.sentence)));
+    }
+    if duel.findings.len() > 1 {
+        facts.push(("all".to_owned(), format!("Together: {}.", crate::gate::word(duel.verdict))));
+    }
+    let base = duel.arms.first().map_or("", |arm| arm.name.as_str());
+    Section::new("VERDICT", &format!("of each side against {base}")).with(Block::Facts(facts))
+}
+
+pub(super) fn differences(finding: &Finding) -> Option<Section> {
+    let mut table = Table::new(&["field", "base", &finding.arm]);
+    table.columns.iter_mut().for_each(|column| column.is_text = true);
+    let cell = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+    for difference in &finding.differences {
+        table.row([difference.field.clone(), cell(&difference.base), cell(&difference.candidate)]);
+    }
+    let explanation = "why the two do not answer the same question; nothing was measured";
+    (!table.is_empty()).then(|| Section::new("DIFFERENCES", explanation).with(Block::Table(table)))
+}

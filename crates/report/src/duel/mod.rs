@@ -1,0 +1,89 @@
+//! A duel for people: what it comes to, by how much, why, and how that is known.
+
+mod figures;
+mod head;
+mod method;
+mod metrics;
+mod why;
+
+use record::{Duel, Finding, Verdict};
+
+use crate::RunOptions;
+use crate::run;
+use crate::run::document::{Block, Document, Section};
+
+pub use head::verdict_line;
+
+/// A duel for the terminal, in lines of at most 120 columns; the last one is the verdict.
+#[must_use]
+pub fn text(duel: &Duel, options: &RunOptions) -> String {
+    let text = run::terminal::write(&document(duel, options.top.max(1)), options.color);
+    format!("{text}\n{}\n", verdict_line(duel))
+}
+
+/// A duel as GitHub shows it. The same as on the terminal.
+#[must_use]
+pub fn markdown(duel: &Duel, options: &RunOptions) -> String {
+    let text = run::markdown::write(&document(duel, options.top.max(1)));
+    format!("{text}\n`{}`\n", verdict_line(duel))
+}
+
+fn document(duel: &Duel, top: usize) -> Document {
+    let mut sections = vec![head::verdict(duel)];
+    sections.extend(duel.findings.iter().filter_map(head::differences));
+    sections.extend(duel.findings.iter().filter_map(|finding| metrics::section(duel, finding)));
+    sections.extend(duel.findings.iter().filter_map(|finding| why::section(duel, finding, top)));
+    sections.extend(metrics::confirmation(duel));
+    sections.extend(method::missing(duel));
+    sections.push(method::sides(duel));
+    sections.push(method::design(duel));
+    sections.push(method::surroundings(duel));
+    if !duel.notes.is_empty() {
+        let notes = Block::List(duel.notes.clone());
+        sections.push(Section::new("NOTES", "what has to be known to understand the figures").with(notes));
+    }
+    sections.push(method::again(duel));
+    Document { kind: "HOTLOOP DUEL", title: title(duel), warnings: warnings(duel), sections }
+}
+
+fn title(duel: &Duel) -> String {
+    let labels: Vec<&str> =
+        duel.arms.iter().filter(|arm| !is_placebo(&arm.name)).map(|arm| arm.label.as_str()).collect();
+    let against = labels.join(" against ");
+    duel.name.as_ref().map_or(against.clone(), |name| format!("{name}: {against}"))
+}
+
+fn warnings(duel: &Duel) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if duel.interrupted {
+        warnings.push("The duel was interrupted: less was measured than asked for.".to_owned());
+    }
+    warnings.extend(duel.failures.iter().map(|failure| format!("Failed: {failure}")));
+    for arm in duel.arms.iter().filter(|arm| arm.output_varies == Some(true)) {
+        warnings
+            .push(format!("{} does not put out the same in every round: that it is right cannot be told.", arm.name));
+    }
+    warnings
+}
+
+/// Whether an arm is the base once more.
+fn is_placebo(name: &str) -> bool {
+    name.ends_with('\'')
+}
+
+/// The word for a candidate; what did not come again is said to be so.
+fn word(finding: &Finding) -> String {
+    let word = crate::gate::word(finding.verdict);
+    match (finding.verdict, finding.confirmed) {
+        (Verdict::Unresolved, Some(false)) => format!("{word} (did not reproduce)"),
+        _ => word.to_owned(),
+    }
+}
+
+/// The candidate that the whole is judged by.
+fn deciding(duel: &Duel) -> Option<&Finding> {
+    let is_it = |finding: &&Finding| finding.verdict == duel.verdict;
+    // Mixed may be made of two candidates, of which the one that regressed matters.
+    let regressed = |finding: &&Finding| finding.verdict == Verdict::Regressed;
+    duel.findings.iter().find(is_it).or_else(|| duel.findings.iter().find(regressed)).or(duel.findings.first())
+}
