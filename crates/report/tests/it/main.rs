@@ -8,4 +8,5 @@ mod machine;
 mod originals;
 mod properties;
 mod runs;
+mod selftest;
 mod snapshots;
