@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers: its output is the terminal")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use steps::Step;
@@ -16,6 +16,7 @@ mod kernels;
 mod layers;
 mod metadata;
 mod packages;
+mod recommendations;
 mod schema;
 mod source;
 mod tidy;
@@ -35,7 +36,8 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Request::Test(steps)) => test(&steps),
-        Ok(Request::Schema) => write_schema(),
+        Ok(Request::Schema) => write(schema::write),
+        Ok(Request::Recommendations) => write(recommendations::write),
         Err(message) => misused(&message),
     }
 }
@@ -45,6 +47,7 @@ enum Request {
     Help,
     Test(Vec<&'static Step>),
     Schema,
+    Recommendations,
 }
 
 fn parse(words: &[&str]) -> Result<Request, String> {
@@ -56,6 +59,7 @@ fn parse(words: &[&str]) -> Result<Request, String> {
         ["test", names @ ..] => names.iter().map(|name| step(name)).collect::<Result<_, _>>().map(Request::Test),
         ["tidy"] => parse(&["test", "tidy"]),
         ["schema"] => Ok(Request::Schema),
+        ["recommendations"] => Ok(Request::Recommendations),
         _ => Err(format!("unknown command `{}`; {HINT}", words.join(" "))),
     }
 }
@@ -72,11 +76,11 @@ fn test(steps: &[&Step]) -> ExitCode {
     if runner::run_all(&root, steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn write_schema() -> ExitCode {
+fn write(page: fn(&Path) -> Result<(), String>) -> ExitCode {
     let Some(root) = workspace_root() else {
         return misused("this is not a folder of the workspace");
     };
-    match schema::write(&root) {
+    match page(&root) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
@@ -104,6 +108,7 @@ fn help() -> String {
            test <step>..  run these steps, in the order given\n  \
            tidy           the same as `test tidy`\n  \
            schema         write the JSON Schema of runs to docs/schema\n  \
+           recommendations  fight the duels of docs/recommendations.md and write it, in a quarter of an hour\n  \
            help           print this, as do --help and -h\n\n\
          Steps:\n",
     );
@@ -122,7 +127,7 @@ mod tests {
         match parse(&line.split_whitespace().collect::<Vec<_>>())? {
             Request::Help => Ok(None),
             Request::Test(steps) => Ok(Some(steps.iter().map(|step| step.name).collect())),
-            Request::Schema => Ok(Some(vec![])),
+            Request::Schema | Request::Recommendations => Ok(Some(vec![])),
         }
     }
 
@@ -131,6 +136,7 @@ mod tests {
         assert_eq!(asked("test tidy fmt"), Ok(Some(vec!["tidy", "fmt"])));
         assert_eq!(asked("tidy"), Ok(Some(vec!["tidy"])));
         assert_eq!(asked("schema"), Ok(Some(vec![])));
+        assert_eq!(asked("recommendations"), Ok(Some(vec![])));
         assert_eq!(asked("test schema"), Ok(Some(vec!["schema"])));
         assert_eq!(asked("test"), Ok(Some(steps::STEPS.iter().map(|step| step.name).collect())));
     }

@@ -2,6 +2,7 @@
 
 mod compare;
 mod duel;
+mod duel_engine;
 mod export;
 mod gate;
 mod generate;
@@ -15,6 +16,7 @@ mod report;
 mod run;
 mod store;
 mod told;
+mod worker;
 
 use std::error::Error as _;
 
@@ -23,6 +25,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 pub use compare::Compare;
 pub use duel::Duel;
+pub use duel_engine::DuelEngine;
 pub use export::{Export, What as ExportWhat};
 pub use gate::{Gate, OnUnresolved};
 pub use generate::Generate;
@@ -36,6 +39,7 @@ pub use report::Report;
 pub use run::Run;
 pub use store::StoreOptions;
 pub use told::{Completions, Man};
+pub use worker::Worker;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -68,6 +72,8 @@ pub enum Command {
     Quantize(Quantize),
     /// Measure any program.
     Run(Box<Run>),
+    /// Be one side of a duel.
+    Worker(Worker),
     /// Print what a shell completes by.
     Completions(Completions),
     /// Print a manual page.
@@ -140,10 +146,12 @@ enum Sub {
     Doctor(Doctor),
     Completions(Completions),
     Man(Man),
+    #[command(hide = true)]
+    Worker(Worker),
 }
 
 /// More than any machine has CPUs.
-const MAX_THREADS: usize = 4_096;
+pub const MAX_THREADS: usize = 4_096;
 
 /// Reads the arguments after the program's name. The error says what is wrong with them.
 pub fn parse(arguments: &[String]) -> Result<Command, String> {
@@ -160,6 +168,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Models(models)), .. }) => models.check().map(|()| Command::Models(models)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
+        Ok(Line { command: Some(Sub::Worker(worker)), .. }) => Ok(Command::Worker(worker)),
         Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),
         Ok(Line { command: Some(Sub::Man(man)), .. }) => Ok(Command::Man(man)),
         Ok(Line { command: Some(Sub::Profile(profile)), .. }) => Ok(Command::Profile(profile)),

@@ -54,6 +54,10 @@ fn main() -> ExitCode {
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Run(options)) => run(&options),
+        Ok(Command::Worker(options)) => match commands::worker::run(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
         Ok(Command::Completions(options)) => write(commands::told::completions(&options)),
         Ok(Command::Man(options)) => match commands::told::man(&options) {
             Ok(page) => write(page),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Environment, Judgement, Metric, Model, Sample, Subject, Tool, Verdict, Workload};
+use crate::{Environment, Judgement, Metric, Model, Quality, Sample, Subject, Tool, Verdict, Workload};
 
 /// What kind of document it is.
 pub const DUEL_SCHEMA: &str = "hotloop-duel";
@@ -128,6 +128,9 @@ pub struct Arm {
     /// How far it put out the same as the base, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
+    /// What a text cost its model, where one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quality: Option<Quality>,
 }
 
 /// How far two sides put out the same tokens, always taking the likeliest.

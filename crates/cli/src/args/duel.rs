@@ -6,17 +6,19 @@ use std::time::Duration;
 use clap::Args;
 use compare::rules::{MOST_GATES, Mode};
 
-use super::{Format, OnUnresolved, whole_number};
+use super::{DuelEngine, Format, OnUnresolved, whole_number};
 
 /// What is measured in turns, and how.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    about = "Measure two or more sides in turns, and say which is better, if that can be said: commands, programs, Git revisions",
+    about = "Measure two or more sides in turns, and say which is better, if that can be said: commands, programs, Git revisions, models, settings of the engine",
     after_help = "Examples:\n  \
         hotloop duel ./old ./new                                   two programs\n  \
         hotloop duel './sort --radix big.txt' './sort big.txt'     two commands; a pipe needs `sh -c '...'`\n  \
         hotloop duel rev:main rev:HEAD --bin train -- {} --steps 100\n                                                             \
         two revisions of the Cargo project in this folder, built apart and kept\n  \
+        hotloop duel --a kv=off --b kv=on --synthetic medium       two ways to compute\n  \
+        hotloop duel big.gguf small.gguf --with threads=2          two models\n  \
         hotloop duel ./a ./b ./c --thorough --metric wall_s=2% --metric peak_rss_bytes --out duel.json\n  \
         hotloop duel ./old ./new --check-output --exact            what they print must be the same; instructions by Valgrind\n\n\
         Every side runs in fresh processes, launch by launch, round by round, in random turns and never two at a time. The base, the\n\
@@ -25,6 +27,11 @@ use super::{Format, OnUnresolved, whole_number};
         A program may print figures of its own, and what it computed:\n  \
         HOTLOOP tokens_per_s=123 unit=1/s better=higher\n  \
         HOTLOOP output=TEXT\n\n\
+        Settings of the engine are words, apart by commas or blanks: kv=on|off (keep keys and values), pool=on|off (keep scratch\n\
+        memory), threads=N, isa=scalar|avx2|avx512|neon, cache=f32|f16|q8_0, in_place=on|off, exact=on|off, type=f32|f16|q8_0|q4_0|...\n\
+        (how weights are written), batch=N (sequences computed together), sequences=N, tokens=N, prompt=N, seed=N, model=FILE,\n\
+        synthetic=SIZES. Tokens that differ are wrong output, unless type, cache, exact, isa or the model differ: then it is told how\n\
+        far they agree.\n\n\
         Modes: quick (2 launches of 6 rounds, without a placebo: a direction at most), standard (6 of 8), thorough (10 of 12); it ends\n\
         early where the verdict stands.\n\n\
         Exit code: 0 better or the same, or not known; 1 it could not be measured or written; 2 bad input; 10 regressed;\n\
@@ -36,6 +43,8 @@ pub struct Duel {
     /// What is measured.
     #[arg(value_name = "SIDE", help = "a command in quotes, a program, or rev:REVISION; the first one is the base")]
     pub sides: Vec<String>,
+    #[command(flatten)]
+    pub engine: DuelEngine,
     #[command(flatten)]
     pub effort: Effort,
     #[command(flatten)]
@@ -170,7 +179,8 @@ pub struct Gate {
 impl Duel {
     /// What the parser cannot see.
     pub fn check(&self) -> Result<(), String> {
-        if self.sides.len() < 2 {
+        self.engine.check(&self.sides)?;
+        if self.engine.sides().is_empty() && self.sides.len() < 2 {
             return Err("a duel needs two SIDEs or more".to_owned());
         }
         if self.judged.metrics.len() > MOST_GATES {

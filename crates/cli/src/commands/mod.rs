@@ -18,6 +18,7 @@ pub mod report;
 pub mod run;
 pub mod shown;
 pub mod told;
+pub mod worker;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

@@ -2,6 +2,8 @@
 
 mod build;
 mod generator;
+mod sequences;
+mod settings;
 
 use std::time::Instant;
 
@@ -9,11 +11,15 @@ use engine::{
     Compute, Config, Encode, LoadOptions, Model, Reading, Synthetic, SyntheticSource, TensorSource, Tokenizer,
 };
 
+use kernels::quant::Format;
+
 use crate::args::Named;
 use crate::commands::Refusal;
 
 pub use build::this_program;
 pub use generator::{EngineModels, LoadedModels, Ways};
+pub use sequences::{EngineSequences, prompts};
+pub use settings::Settings;
 
 /// The model of whoever names none.
 const BUNDLED: &str = "small";
@@ -29,8 +35,19 @@ impl Named {
         Self { model: None, synthetic: Some(sizes.to_owned()) }
     }
 
+    /// Which random weights, where there is no file.
     fn sizes(&self) -> &str {
         self.synthetic.as_deref().unwrap_or(BUNDLED)
+    }
+
+    /// Random weights of the same sizes, written in another format.
+    pub fn sizes_as(&self, format: Format) -> String {
+        format!("{},type={}", self.sizes(), format.name())
+    }
+
+    /// How most of the weights are written.
+    pub fn written(&self) -> Result<String, Refusal> {
+        Ok(numbers(&*self.open()?)?.0)
     }
 
     /// As it is shown.

@@ -1,9 +1,9 @@
 //! `hotloop duel`: measures sides in turns and says which is better, if that can be said.
 
 mod commands;
+pub mod engine;
 mod follower;
 mod revisions;
-mod words;
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -64,8 +64,15 @@ pub fn run(options: &args::Duel) -> Result<Outcome, Failure> {
     Ok(told(options, &measured?))
 }
 
-/// The sides, the base first: each word is a revision of the project in this folder, or else a command.
+/// The sides, the base first: settings of the engine, or models; else each word is a revision of the project in this folder, or a
+/// command.
 fn contestants(options: &args::Duel, follower: &Follower) -> Result<Vec<Box<dyn Contestant>>, Refusal> {
+    if let Some(sides) = engine::asked(options)? {
+        return Ok(engine::contestants(sides, &engine::terms(options))?
+            .into_iter()
+            .map(|side| Box::new(side) as _)
+            .collect());
+    }
     options.sides.iter().map(|side| contestant(side, options, follower)).collect()
 }
 

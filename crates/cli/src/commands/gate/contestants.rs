@@ -1,13 +1,16 @@
 //! The sides of a cell, ready to be measured.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use lab::duel::{Contestant, Program, ProgramSettings, Project, Revision};
 use lab::gate::{BIN, Build, Cell, Sides};
 
 use super::super::cache;
+use super::super::duel::engine::{self, Output, Terms};
 use super::follower::Follower;
 use super::revisions::Revisions;
+use crate::args::Named;
 
 /// Makes sides; revisions are built once for all cells.
 pub struct Workshop {
@@ -33,7 +36,18 @@ impl Workshop {
                 let sides = self.built(follower)?;
                 sides.iter().map(|revision| of_revision(cell, command, revision)).collect()
             }
-            Sides::Settings { .. } => Err("engine settings".to_owned()),
+            Sides::Settings { model, synthetic, a, b } => {
+                let named = Named { model: model.as_ref().map(PathBuf::from), synthetic: synthetic.clone() };
+                let output = match cell.same_output {
+                    None => Output::BySettings,
+                    Some(true) => Output::Same,
+                    Some(false) => Output::Any,
+                };
+                let terms = Terms { output, text: None };
+                let sides = engine::of_settings(&named, &[a, b], &terms);
+                let sides = sides.map_err(|refusal| format!("{}; {}", refusal.error, refusal.hint))?;
+                Ok(sides.into_iter().map(|side| Box::new(side) as _).collect())
+            }
         }
     }
 
@@ -72,7 +86,7 @@ fn program(
     let settings = ProgramSettings {
         label,
         words: words.iter().map(OsString::from).collect(),
-        check_output: cell.same_output,
+        check_output: cell.same_output.unwrap_or(true),
         exact: cell.exact,
         git: revision.map(|revision| revision.git.clone()),
         build: revision.map(|revision| revision.build.clone()),

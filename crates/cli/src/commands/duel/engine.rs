@@ -1,0 +1,346 @@
+//! The engine as a side of a duel: its settings, and its models.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use engine::{Compute, Encode, QuantiseOptions, Reading, Synthetic};
+use kernels::Pool;
+use kernels::quant::Format;
+use lab::Folder;
+use lab::duel::worker::Worker;
+use lab::duel::{Contestant, Launched};
+use lab::sequences::{Rounds, agreement, blake3_of};
+use record::{Arm, Metric, Model, Quality, Workload};
+
+use super::super::{Refusal, interrupt};
+use crate::args::{self, Named};
+use crate::subject::{EngineSequences, Settings, Subject, prompts, this_program};
+
+/// Settings that change numbers on purpose: with them other tokens are not wrong. Instruction sets add in other orders, and scalar
+/// kernels of quantised weights round otherwise: measured with stories15M in q8_0, tokens were others after a few.
+const OTHER_OUTPUT: [&str; 5] = ["model", "type", "cache", "exact", "isa"];
+
+/// More of a text is not read: 10,000 tokens tell perplexities apart that differ by a percent.
+const MOST_TEXT: usize = 40_000;
+
+/// A side as it was asked for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// In the words of who asked.
+    pub label: String,
+    pub settings: Settings,
+}
+
+/// What holds for all sides.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    pub output: Output,
+    /// A text to tell how well their models know it.
+    pub text: Option<PathBuf>,
+}
+
+/// What sides have to put out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Output {
+    /// The same, unless settings differ that change numbers.
+    #[default]
+    BySettings,
+    /// The same, whatever they are.
+    Same,
+    /// What they like.
+    Any,
+}
+
+/// The engine with its settings, ready to be started again and again.
+pub struct Engine {
+    arm: Arm,
+    command: Vec<String>,
+    notes: Vec<String>,
+    /// The model in another format, as long as it is needed.
+    _converted: Option<Folder>,
+}
+
+impl Contestant for Engine {
+    fn arm(&self) -> Arm {
+        self.arm.clone()
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        lab::sequences::metrics()
+    }
+
+    fn launch(&mut self) -> Result<Box<dyn Launched>, String> {
+        let program =
+            std::env::current_exe().map_err(|error| format!("where this program lies is not known: {error}"))?;
+        let mut command = Command::new(program);
+        command.args(&self.command);
+        Ok(Box::new(Worker::spawn(&mut command)?))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+}
+
+/// Makes the sides, the base first. Every model is loaded and generates once: what cannot work is refused before anything is
+/// measured, and how far tokens agree is known.
+pub fn contestants(mut asked: Vec<Asked>, terms: &Terms) -> Result<Vec<Engine>, Refusal> {
+    same_work(&mut asked)?;
+    let text = terms.text.as_deref().map(Text::read).transpose()?;
+    let prepare = |asked| prepare(asked, text.as_ref());
+    let prepared = asked.into_iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
+    let base = Base::of(&prepared[0]);
+    Ok(prepared.into_iter().map(|side| base.contestant(side, terms.output)).collect())
+}
+
+/// All sides have as many sequences as the largest batch, or as many as were asked for. What else decides the work has to be the same.
+fn same_work(asked: &mut [Asked]) -> Result<(), Refusal> {
+    let batch = asked.iter().map(|side| side.settings.batch).max().unwrap_or(1);
+    let wanted = asked.iter().filter_map(|side| side.settings.sequences).max();
+    for side in asked.iter_mut() {
+        side.settings.sequences.get_or_insert(wanted.unwrap_or(batch));
+    }
+    let work = |side: &Asked| (side.settings.sizes(), side.settings.seed);
+    let Some(first) = asked.first().map(work) else {
+        return Err(refused("there is no side to measure".to_owned()));
+    };
+    match asked.iter().find(|side| work(side) != first) {
+        None => Ok(()),
+        Some(other) => Err(refused(format!(
+            "`{}` asks for other work than `{}`: sequences, tokens, prompt and seed have to be the same on all sides, or their \
+             times say nothing about each other",
+            other.label, asked[0].label
+        ))),
+    }
+}
+
+fn refused(error: String) -> Refusal {
+    Refusal { error, hint: "`hotloop duel --help` lists the settings and shows examples" }
+}
+
+/// A side that works.
+struct Prepared {
+    label: String,
+    settings: Settings,
+    /// As it was asked for, before it was converted.
+    named: Named,
+    converted: Option<Folder>,
+    model: Model,
+    parameters: BTreeMap<String, String>,
+    prompt: String,
+    ids: Vec<Vec<u32>>,
+    quality: Option<Quality>,
+}
+
+fn prepare(asked: Asked, text: Option<&Text>) -> Result<Prepared, Refusal> {
+    let Asked { label, mut settings } = asked;
+    settings.check().map_err(refused)?;
+    let named = settings.named.clone();
+    let converted = convert(&mut settings)?;
+    let compute = settings.compute().map_err(refused)?;
+    let subject = Subject::load(&settings.named, &compute, settings.load_options())?;
+    let sizes = settings.sizes();
+    let sequences = EngineSequences::new(&subject, &compute, &settings).map_err(refused)?;
+    let ids = Rounds::new(sequences, sizes).ids().map_err(refused)?;
+    let mut model = Model { weights_blake3: settings.named.blake3(), ..subject.describe() };
+    if converted.is_some() {
+        model.name = format!("{} as {}", named.name(), model.format);
+    }
+    let prompt = blake3_of(&prompts(&subject, &settings));
+    let parameters = settings.parameters(&compute);
+    let quality = text.map(|text| text.cost(&subject, &compute, &settings, &model.name)).transpose()?;
+    Ok(Prepared { quality, label, settings, named, converted, model, parameters, prompt, ids })
+}
+
+/// A text that models are to read.
+struct Text {
+    name: String,
+    text: String,
+}
+
+impl Text {
+    fn read(file: &Path) -> Result<Self, Refusal> {
+        let (name, hint) = (file.display().to_string(), "--text takes a file with text in UTF-8");
+        let mut bytes = Vec::new();
+        let read = File::open(file).and_then(|file| file.take(MOST_TEXT as u64).read_to_end(&mut bytes));
+        read.map_err(|error| Refusal { error: format!("{name} cannot be read: {error}"), hint })?;
+        // What was cut may end within a character.
+        let whole = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        if whole.trim().is_empty() {
+            return Err(Refusal { error: format!("{name} has no text"), hint });
+        }
+        Ok(Self { name, text: whole.to_owned() })
+    }
+
+    /// What it costs a model.
+    fn cost(&self, subject: &Subject, compute: &Compute, settings: &Settings, model: &str) -> Result<Quality, Refusal> {
+        let tokens = subject.tokenizer.encode(&self.text, Encode { add_special: true, parse_special: false });
+        let reading = Reading { window: None, cache: settings.cache };
+        let nll = engine::perplexity(&subject.model, compute, &tokens, reading)?;
+        Ok(Quality {
+            model: model.to_owned(),
+            text: self.name.clone(),
+            text_blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
+            tokens: nll.tokens as u64,
+            bytes: self.text.len() as u64,
+            nll: nll.mean,
+            window: nll.window as u64,
+            each: nll.each,
+        })
+    }
+}
+
+/// Where weights are to be written in another way: random ones are made so; of a file there will be another one, for a while.
+fn convert(settings: &mut Settings) -> Result<Option<Folder>, Refusal> {
+    let Some(format) = settings.format else { return Ok(None) };
+    let Some(file) = settings.named.model.clone() else {
+        settings.named = Named::synthetic(&settings.named.sizes_as(format));
+        return Ok(None);
+    };
+    if settings.named.written()? == format.name() {
+        return Ok(None);
+    }
+    let hint = "set TMPDIR to a folder that can be written to";
+    let folder =
+        Folder::new().map_err(|error| Refusal { error: format!("no folder for {}: {error}", format.name()), hint })?;
+    let target = folder.path().join("model.gguf");
+    quantise(&file, &target, format)?;
+    settings.named = Named { model: Some(target), synthetic: None };
+    Ok(Some(folder))
+}
+
+fn quantise(file: &Path, target: &Path, format: Format) -> Result<(), Refusal> {
+    let source = engine::open(file)?;
+    let options = QuantiseOptions { format, pool: &Pool::best(), overwrite: false };
+    let go_on = |_, _| if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    engine::quantise(&*source, target, &options, &mut { go_on })?;
+    Ok(())
+}
+
+/// What sides are compared with.
+struct Base {
+    named: Named,
+    format: Option<Format>,
+    parameters: BTreeMap<String, String>,
+    ids: Vec<Vec<u32>>,
+}
+
+impl Base {
+    fn of(side: &Prepared) -> Self {
+        let (named, format) = (side.named.clone(), side.settings.format);
+        Self { named, format, parameters: side.parameters.clone(), ids: side.ids.clone() }
+    }
+
+    /// The settings in which a side differs: that is what is asked.
+    fn asked(&self, side: &Prepared) -> Vec<String> {
+        let differs = |(name, value): &(&String, &String)| self.parameters.get(*name) != Some(value);
+        let parameters = side.parameters.iter().filter(differs).map(|(name, _)| name.clone());
+        let model = (self.named != side.named).then(|| "model".to_owned());
+        let format = (self.format != side.settings.format).then(|| "type".to_owned());
+        model.into_iter().chain(format).chain(parameters).collect()
+    }
+
+    fn contestant(&self, side: Prepared, output: Output) -> Engine {
+        let asked = self.asked(&side);
+        let changes: Vec<&str> =
+            OTHER_OUTPUT.into_iter().filter(|name| asked.iter().any(|asked| asked == name)).collect();
+        let other_output = match output {
+            Output::BySettings => !changes.is_empty(),
+            Output::Same => false,
+            Output::Any => true,
+        };
+        let because =
+            if changes.is_empty() { "as was asked".to_owned() } else { format!("by design ({})", changes.join(", ")) };
+        let agreement = agreement(&self.ids, &side.ids);
+        let note = format!(
+            "`{}` may put out other tokens than the base, {because}: of {} that are the likeliest, {} are the same from the \
+             beginning of each sequence on",
+            side.label, agreement.of, agreement.equal
+        );
+        let arm = Arm {
+            label: side.label,
+            subject: this_program(),
+            models: vec![side.model],
+            workload: Workload {
+                name: "generate".to_owned(),
+                parameters: side.parameters,
+                prompt_blake3: Some(side.prompt),
+                ..Workload::default()
+            },
+            other_output,
+            agreement: (!asked.is_empty()).then_some(agreement),
+            asked,
+            quality: side.quality,
+            ..Arm::default()
+        };
+        let mut settings = side.settings;
+        // It is written so already.
+        settings.format = None;
+        let command = std::iter::once("worker".to_owned()).chain(settings.words()).collect();
+        let notes = (other_output && !arm.asked.is_empty()).then_some(note).into_iter().collect();
+        Engine { arm, command, notes, _converted: side.converted }
+    }
+}
+
+/// Sides of one model whose settings are told by name.
+pub fn of_settings(named: &Named, sides: &[&BTreeMap<String, String>], terms: &Terms) -> Result<Vec<Engine>, Refusal> {
+    let side = |words: &&BTreeMap<String, String>| {
+        let words: Vec<String> = words.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut settings = Settings::of(named.clone());
+        words.iter().try_for_each(|word| settings.set(word))?;
+        Ok(Asked { label: words.join(","), settings })
+    };
+    contestants(sides.iter().map(side).collect::<Result<_, String>>().map_err(refused)?, terms)
+}
+
+/// The sides that are the engine; `None` where they are something else.
+pub fn asked(options: &args::Duel) -> Result<Option<Vec<Asked>>, Refusal> {
+    let (engine, words) = (&options.engine, &options.sides);
+    let are_models = options.command.is_empty() && !words.is_empty() && words.iter().all(|word| is_model(word));
+    let sides: Vec<(&str, Named, &str)> = if are_models {
+        words.iter().map(|word| (word.as_str(), named(word), "")).collect()
+    } else {
+        engine.sides().into_iter().map(|words| (words, engine.named.clone(), words)).collect()
+    };
+    if sides.is_empty() {
+        engine.only_for_engines().map_err(refused)?;
+        return Ok(None);
+    }
+    if options.judged.exact {
+        return Err(refused("--exact counts the instructions of programs, not of the engine".to_owned()));
+    }
+    let side = |(label, named, words): (&str, Named, &str)| {
+        let mut settings = Settings::of(named);
+        settings.read(engine.with.as_deref().unwrap_or_default())?;
+        settings.read(words)?;
+        Ok(Asked { label: label.to_owned(), settings })
+    };
+    sides.into_iter().map(side).collect::<Result<_, String>>().map(Some).map_err(refused)
+}
+
+/// What holds for all sides of a command line.
+pub fn terms(options: &args::Duel) -> Terms {
+    let output = match (options.engine.same_output, options.engine.any_output) {
+        (true, _) => Output::Same,
+        (_, true) => Output::Any,
+        _ => Output::BySettings,
+    };
+    Terms { output, text: options.engine.text.clone() }
+}
+
+/// Whether a word names a model: a file of one, or a recipe of random weights.
+fn is_model(word: &str) -> bool {
+    Synthetic::parse(word).is_ok() || engine::open(Path::new(word)).is_ok()
+}
+
+/// The model that a word names.
+fn named(word: &str) -> Named {
+    if Synthetic::parse(word).is_ok() {
+        return Named::synthetic(word);
+    }
+    Named { model: Some(word.into()), synthetic: None }
+}
