@@ -1,12 +1,10 @@
 //! `hotloop gate`: measures the cells of a file and says whether a change may pass.
 
 mod contestants;
-mod follower;
 mod outputs;
 mod plan;
 mod revisions;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,11 +14,11 @@ use lab::gate::{Cell, Config, EXAMPLE, Sides};
 use lab::machine::Chosen;
 use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdict};
 
+use super::duel::follower::Follower;
 use super::{Refusal, interrupt, tool};
 use crate::args;
 use crate::args::OnUnresolved;
 use contestants::Workshop;
-use follower::Follower;
 use outputs::Folder;
 use revisions::Revisions;
 
@@ -159,7 +157,7 @@ fn measure(
             gate.not_measured.push(format!("the cell `{}`", cell.name));
             continue;
         }
-        follower.cell(&cell.name, number as usize, cells.len());
+        follower.next(&cell.name, number, cells.len());
         let bout = Bout { cell, seed: config.seed.wrapping_add(number), kernels };
         let (measured, duel) = bout.fight(&mut workshop, &mut follower);
         gate.interrupted |= interrupt::asked();
@@ -196,11 +194,9 @@ impl Bout<'_> {
     /// Measures it; why it could not be measured stands in what is given.
     fn fight(&self, workshop: &mut Workshop, follower: &mut Follower) -> (GateCell, Option<Duel>) {
         let began = Instant::now();
-        let measured = workshop.contestants(self.cell, follower).and_then(|mut sides| {
-            let settings = self.settings(&sides);
-            let fought = self.duel(&settings, &mut sides, follower);
-            fought.map(|fought| (settings.gates, fought))
-        });
+        let measured = workshop
+            .contestants(self.cell, follower)
+            .and_then(|mut sides| self.duel(&self.settings(), &mut sides, follower));
         let (base, candidate) = plan::sides(&self.cell.sides);
         let advisory = self.cell.gates.iter().filter(|gate| gate.advisory);
         let mut cell = GateCell {
@@ -219,8 +215,8 @@ impl Bout<'_> {
                 cell.failure = Some(error);
                 (cell, None)
             }
-            Ok((gates, fought)) => {
-                cell.gates = gates;
+            Ok(fought) => {
+                cell.gates = fought.design.gates.clone();
                 cell.metrics = fought.metrics.clone();
                 cell.findings = fought.findings.clone();
                 let arm = cell.findings.first().map_or("", |finding| finding.arm.as_str());
@@ -245,19 +241,19 @@ impl Bout<'_> {
         if would_fail && needs_confirmation(&first) { confirm(first, settings, sides, follower) } else { Ok(first) }
     }
 
-    fn settings(&self, sides: &[Box<dyn Contestant>]) -> Settings {
+    fn settings(&self) -> Settings {
         let effort = self.cell.effort;
-        let known: BTreeMap<String, record::Metric> = sides.first().map(|side| side.metrics()).unwrap_or_default();
-        let gate = |gate: &lab::gate::Gate| {
-            let metric = known.get(&gate.metric).cloned().unwrap_or_default();
-            let usual = || compare::rules::threshold(&gate.metric, &metric);
-            GateMetric { metric: gate.metric.clone(), threshold: gate.threshold.unwrap_or_else(usual) }
+        let gate = |gate: &lab::gate::Gate| GateMetric {
+            metric: gate.metric.clone(),
+            threshold: gate.threshold.unwrap_or_default(),
         };
+        let usual = self.cell.gates.iter().filter(|gate| gate.threshold.is_none());
         let gates = self.cell.gates.iter().map(gate).collect();
         let mut settings = Settings::new(effort.mode, gates, self.kernels, tool());
         settings.launches = effort.launches.unwrap_or(settings.launches);
         settings.rounds = effort.rounds.unwrap_or(settings.rounds);
         settings.round = effort.round_s.map_or(settings.round, Duration::from_secs_f64);
+        settings.usual_gates = usual.map(|gate| gate.metric.clone()).collect();
         settings.seed = self.seed;
         settings.name = Some(self.cell.name.clone());
         settings
