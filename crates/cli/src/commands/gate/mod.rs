@@ -50,7 +50,7 @@ pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
         return Ok(Outcome { text: plan::text(&config, &cells, revisions.as_ref()), ..Outcome::default() });
     }
     let folder = options.out.as_deref().map(Folder::open).transpose()?;
-    let gate = measure(&config, &cells, (options, revisions), folder.as_ref())?;
+    let (gate, lost) = measure(&config, &cells, (options, revisions), folder.as_ref())?;
     let today = gate.created.get(..10).unwrap_or_default().to_owned();
     let gate = compare::gate(gate, &today);
     let written = folder.map_or(Ok(()), |folder| folder.finish(&gate)).and_then(|()| outputs::tell_workflow(&gate));
@@ -59,7 +59,7 @@ pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
     } else {
         (report::gate_text(&gate), String::new())
     };
-    Ok(Outcome { text, said, code: gate.exit_code, not_written: written.err() })
+    Ok(Outcome { text, said, code: gate.exit_code, not_written: lost.or(written.err()) })
 }
 
 /// The revisions, where cells compare them; for acceptances they are looked at where they can be found.
@@ -124,13 +124,13 @@ fn chosen<'a>(config: &'a Config, names: &[String]) -> Result<Vec<&'a Cell>, Ref
     Ok(config.cells.iter().filter(|cell| names.is_empty() || names.contains(&cell.name)).collect())
 }
 
-/// What each cell took, not yet decided.
+/// What each cell took, not yet decided; and why the samples of one could not be kept.
 fn measure(
     config: &Config,
     cells: &[&Cell],
     (options, revisions): (&args::Gate, Option<Revisions>),
     folder: Option<&Folder>,
-) -> Result<Gate, Refusal> {
+) -> Result<(Gate, Option<String>), Refusal> {
     let hint = "leave the variable out to use the best that this CPU has";
     let kernels = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
     let is_chosen = |name: &str| cells.iter().any(|cell| cell.name == name);
@@ -150,6 +150,7 @@ fn measure(
     };
     let mut follower = Follower::new();
     let mut workshop = Workshop::new(&config.build, revisions);
+    let mut lost = None;
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
     for (number, cell) in (1_u64..).zip(cells) {
         if interrupt::asked() {
@@ -161,18 +162,13 @@ fn measure(
         let bout = Bout { cell, seed: config.seed.wrapping_add(number), kernels };
         let (measured, duel) = bout.fight(&mut workshop, &mut follower);
         gate.interrupted |= interrupt::asked();
-        gate.cells.push(measured);
-        if let (Some(folder), Some(duel)) = (folder, duel) {
-            let kept = folder.keep(&cell.name, &duel);
-            let file =
-                kept.map_err(|error| Refusal { error, hint: "look at the space that is left, and at the rights" })?;
-            if let Some(measured) = gate.cells.last_mut() {
-                measured.file = Some(file);
-            }
-        }
+        let kept = folder.zip(duel).map(|(folder, duel)| folder.keep(&cell.name, &duel));
+        let (file, error) = kept.map_or((None, None), |kept| (kept.clone().ok(), kept.err()));
+        lost = lost.or(error);
+        gate.cells.push(GateCell { file, ..measured });
     }
     follower.finish();
-    Ok(gate)
+    Ok((gate, lost))
 }
 
 /// What the file has and nobody measures now.
