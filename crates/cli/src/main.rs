@@ -187,7 +187,7 @@ fn import(options: &args::Import) -> ExitCode {
     match commands::import::run(options) {
         Ok(outcome) => {
             let written = write(&outcome.text);
-            let refused = outcome.complaints.iter().map(|refusal| refuse(&refusal.error, refusal.hint)).last();
+            let refused = outcome.complaints.iter().fold(None, |_, refusal| Some(refuse(&refusal.error, refusal.hint)));
             let kept = outcome.not_kept.map(|error| failed(&error));
             kept.or(refused).unwrap_or(written)
         }

@@ -1,4 +1,5 @@
 //! `hotloop compare` as it is used.
+#![allow(clippy::print_stdout, reason = "tests may print: it is shown only when they fail")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
