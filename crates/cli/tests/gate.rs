@@ -255,6 +255,7 @@ fn bad_files_and_options_are_refused() {
     folder.refused(&["--on-unresolved", "maybe"], "--on-unresolved");
     folder.write("file", "");
     folder.refused(&["--out", "file"], "cannot write to file");
+    folder.refused(&["main"], "no cell that is asked for compares revisions");
     folder.refused(&["--init", "--json"], "do not go together");
     folder.write("hotloop.toml", &format!("mode = \"quick\"\n{good}"));
     folder.refused(&["--on-unresolved", "fail"], "could not but fail");

@@ -264,16 +264,17 @@ fn what_would_settle_it_is_a_duel() {
         run
     };
     let base = of(measured(&STEADY, 3.0), "aaaa", false);
-    assert_eq!(compared(&base, &of(measured(&STEADY, 3.0), "bbbb", false)).settle, ["hotloop", "duel", "aaaa", "bbbb"]);
+    let words = compared(&base, &of(measured(&STEADY, 3.0), "bbbb", false)).settle.join(" ");
+    let expected = "hotloop duel rev:aaaa rev:bbbb --bin hotloop -- {} profile standard --tokens 50 --threads 2";
+    assert!(words.starts_with(expected), "{words}");
     assert!(compared(&base, &of(measured(&STEADY, 3.0), "bbbb", true)).settle.is_empty(), "nobody has those files");
     let command = |name: &str| {
         let mut run = measured(&STEADY, 3.0);
-        run.subject.command = vec![name.to_owned(), "--fast".to_owned()];
+        run.subject.command = vec![name.to_owned(), "a b".to_owned()];
         run.subject.build = Some(Build::default());
         run
     };
-    assert_eq!(
-        compared(&command("./old"), &command("./new")).settle,
-        ["hotloop", "duel", "./old --fast", "./new --fast"]
-    );
+    let found = compared(&command("./old"), &command("./new"));
+    assert_eq!(found.settle, ["hotloop", "duel", "./old 'a b'", "./new 'a b'"]);
+    assert!(compared(&command("./old"), &command("./old")).settle.is_empty(), "which file was meant is not known");
 }

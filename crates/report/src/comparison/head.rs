@@ -2,8 +2,8 @@
 
 use record::{Comparison, Difference, Judgement, RowChange, Verdict};
 
-use super::words::word;
-use crate::run::document::{Block, Section, Table};
+use crate::gate::word;
+use crate::run::document::{Block, Section, Table, printable};
 use crate::run::shell;
 
 /// One line for programs: the word, and what it is about.
@@ -18,7 +18,7 @@ pub fn verdict_line(comparison: &Comparison) -> String {
         Verdict::WrongOutput => "tokens".to_owned(),
         _ => worst(comparison).map_or_else(String::new, |(row, judgement)| told(row, judgement)),
     };
-    format!("VERDICT {} {about}", word(verdict)).trim_end().to_owned()
+    format!("VERDICT {} {}", word(verdict), printable(&about)).trim_end().to_owned()
 }
 
 /// The row whose time moved most, of those that the verdict comes from.

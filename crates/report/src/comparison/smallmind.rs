@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use record::{Comparison, ScopeChange, ScopeFigures, Total};
 
-use super::words::word;
+use crate::gate::word;
 
 const MIB: f64 = 1_048_576.0;
 

@@ -5,22 +5,6 @@ use record::{Comparison, Judgement, Verdict, WorkRate};
 use crate::run::rows::between;
 use crate::units::{mean_bytes, mean_count, rate, seconds, tokens_per_s};
 
-/// The word for a verdict, as programs read it too.
-pub(super) fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Regressed => "regressed",
-        Verdict::Improved => "improved",
-        Verdict::Same => "same",
-        Verdict::LeaningWorse => "leaning-worse",
-        Verdict::LeaningBetter => "leaning-better",
-        Verdict::Unresolved => "unresolved",
-        Verdict::Unstable => "unstable",
-        Verdict::Incomparable => "incomparable",
-        Verdict::WrongOutput => "wrong-output",
-        Verdict::Mixed => "mixed",
-    }
-}
-
 /// What has a sign, with a real one.
 fn signed(value: f64, written: impl Fn(f64) -> String) -> String {
     match value {

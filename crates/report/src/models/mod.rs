@@ -37,6 +37,7 @@ fn document(models: &Models) -> Document {
     sections.extend(scaling::sections(models, &names));
     sections.push(tables::models(models, &names));
     sections.push(sentences::rules());
+    sections.extend(system(models));
     if !models.notes.is_empty() {
         let notes = Block::List(models.notes.clone());
         sections.push(Section::new("NOTES", "what has to be known to understand the figures").with(notes));
@@ -44,6 +45,13 @@ fn document(models: &Models) -> Document {
     let how = if models.one_sitting { ", measured in turns" } else { "" };
     let title = format!("{}{how}", plural(models.models.len() as u64, "model"));
     Document { kind: "HOTLOOP MODELS", title, warnings: sentences::warnings(models, &names), sections }
+}
+
+/// Where they were measured, where that is one place.
+fn system(models: &Models) -> Option<Section> {
+    let environment = models.environment.clone()?;
+    let subject = models.subject.clone().unwrap_or_default();
+    Some(run::system::section(&record::Run { environment, subject, ..record::Run::default() }))
 }
 
 /// What models are called: by their file, where that tells them apart.

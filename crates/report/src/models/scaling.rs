@@ -3,7 +3,7 @@
 use record::{Figure, Models, Scaling, ThreadScaling};
 
 use super::Names;
-use super::sentences::slope;
+use super::sentences::{signed_digits, slope};
 use super::tables::interval;
 use crate::run::document::{Block, Section, Table, quoted};
 use crate::units::{count, digits, mean_count, seconds, tokens_per_s, whole_percent};
@@ -40,7 +40,7 @@ fn of(all: Vec<&Scaling>, names: &Names<'_>, (title, explanation): (&'static str
         let subject = if of.is_empty() { String::new() } else { format!("{}: ", quoted(&of)) };
         sentences.push(match (&scaling.slope, &scaling.missing) {
             (Some(found), _) => {
-                let ideal = scaling.ideal_slope.map_or_else(|| "not measured".to_owned(), digits);
+                let ideal = scaling.ideal_slope.map_or_else(|| "not measured".to_owned(), signed_digits);
                 format!("{subject}slope {}; ideal {ideal}", slope(found))
             }
             (None, missing) => format!("{subject}not measured: {}", missing.as_deref().unwrap_or("too few points")),

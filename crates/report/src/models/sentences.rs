@@ -3,10 +3,11 @@
 use record::{Figure, LimitShare, MeasuredModel, Models, Trade};
 
 use super::Names;
+use super::tables::perplexity;
 use crate::comparison::words::signed_percent;
 use crate::run::document::{Block, Section, quoted};
 use crate::run::limits::{doubt, operations};
-use crate::units::{bytes, count, digits, fine_digits, plural, rate, seconds, tokens_per_s, whole_percent};
+use crate::units::{bytes, count, digits, plural, rate, seconds, tokens_per_s, whole_percent};
 
 /// One line for each: what it can be used for.
 pub(super) fn in_short(models: &Models, names: &Names<'_>) -> Section {
@@ -26,7 +27,7 @@ fn use_case(model: &MeasuredModel) -> String {
     parts.extend(answer(model));
     parts.push(match &model.quality {
         Some(quality) => {
-            format!("perplexity {}, {:.3} bits per byte", fine_digits(quality.perplexity), quality.bits_per_byte)
+            format!("perplexity {}, {:.3} bits per byte", perplexity(quality.perplexity), quality.bits_per_byte)
         }
         None if model.model.name.starts_with("synthetic ") => "random weights: its text means nothing".to_owned(),
         None => "quality not measured".to_owned(),
@@ -60,17 +61,13 @@ fn answer(model: &MeasuredModel) -> Option<String> {
 
 fn bound(model: &MeasuredModel) -> Option<String> {
     let speed = model.decode.as_ref()?;
-    let told = |limit: &Option<LimitShare>| limit.as_ref().map(|limit| (whole_percent(limit.share), limit.by.clone()));
+    let used = |limit: &LimitShare, what: &str| format!("{} of the limit of {what}", whole_percent(limit.share));
+    let reading = speed.reading.as_ref().map(|limit| used(limit, &format!("reading from {}", limit.by)));
+    let arithmetic = speed.arithmetic.as_ref().map(|limit| used(limit, &format!("{} arithmetic", limit.by)));
     Some(match model.fit.bound.as_deref()? {
-        "reading" => {
-            let (share, by) = told(&speed.reading)?;
-            format!("decode reads {by} at {share} of its limit, so only fewer bytes make it much faster")
-        }
-        "arithmetic" => {
-            let (share, by) = told(&speed.arithmetic)?;
-            format!("decode uses {share} of the {by} arithmetic, so only less of it makes it much faster")
-        }
-        _ => "decode is below half of every limit, so better code could make it faster".to_owned(),
+        "reading" => format!("decode uses {}: only fewer bytes would make it twice as fast", reading?),
+        "arithmetic" => format!("decode uses {}: only less of it would make it twice as fast", arithmetic?),
+        _ => format!("decode uses {}: overhead or a busy machine holds it back", reading.or(arithmetic)?),
     })
 }
 
@@ -110,7 +107,7 @@ fn cost(trade: &Trade) -> String {
     let Some([base, own]) = trade.perplexity else {
         return "what that costs in quality was not measured".to_owned();
     };
-    let told = format!("its perplexity is {} instead of {}", fine_digits(own), fine_digits(base));
+    let told = format!("its perplexity is {} instead of {}", perplexity(own), perplexity(base));
     let Some(change) = trade.perplexity_change else { return told };
     let (Some(low), Some(high)) = (change.low, change.high) else { return told };
     let interval =
@@ -183,12 +180,23 @@ fn impossible(name: &str, what: &str, limit: &LimitShare) -> String {
     )
 }
 
-/// A number of things with its interval.
+/// A slope, and where it lies.
 pub(super) fn slope(figure: &Figure) -> String {
     match (figure.low, figure.high) {
         (Some(low), Some(high)) => {
-            format!("{} ({} to {}, {} points)", digits(figure.value), digits(low), digits(high), count(figure.samples))
+            let points = count(figure.samples);
+            format!(
+                "{} ({} to {}, {points} points)",
+                signed_digits(figure.value),
+                signed_digits(low),
+                signed_digits(high)
+            )
         }
-        _ => digits(figure.value),
+        _ => signed_digits(figure.value),
     }
+}
+
+/// Three digits of a number that may be below nothing.
+pub(super) fn signed_digits(value: f64) -> String {
+    if value < 0.0 { format!("\u{2212}{}", digits(-value)) } else { digits(value) }
 }

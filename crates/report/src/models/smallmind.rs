@@ -5,7 +5,8 @@ use std::fmt::Write;
 use record::{MeasuredModel, Models};
 
 use super::Names;
-use crate::units::{count, digits};
+use super::sentences::signed_digits;
+use crate::units::count;
 
 const MIB: f64 = 1_048_576.0;
 
@@ -104,10 +105,10 @@ fn scaling(text: &mut String, models: &Models, names: &[String]) {
         let found = match (&scaling.slope, scaling.ideal_slope) {
             (Some(slope), ideal) => format!(
                 "{} ({} to {}), ideal {}",
-                digits(slope.value),
-                slope.low.map_or_else(String::new, digits),
-                slope.high.map_or_else(String::new, digits),
-                ideal.map_or_else(|| "not measured".to_owned(), digits)
+                signed_digits(slope.value),
+                slope.low.map_or_else(String::new, signed_digits),
+                slope.high.map_or_else(String::new, signed_digits),
+                ideal.map_or_else(|| "not measured".to_owned(), signed_digits)
             ),
             (None, _) => format!("not measured: {}", scaling.missing.as_deref().unwrap_or("too few sizes")),
         };

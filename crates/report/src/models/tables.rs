@@ -6,9 +6,7 @@ use super::Names;
 use crate::run::document::{Block, Section, Table, not_measured};
 use crate::run::limits::operations;
 use crate::run::rows::between;
-use crate::units::{
-    bytes, count, digits, fine_digits, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent,
-};
+use crate::units::{bytes, count, digits, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
 /// A row for each model: its name, and what `cells` gives.
 fn rows<const N: usize>(
@@ -37,20 +35,15 @@ fn value(figure: Option<&Figure>, written: fn(f64) -> String) -> String {
 }
 
 pub(super) fn speed(models: &Models, names: &Names<'_>) -> Section {
-    let headings =
-        ["model", "decode", "95 % interval", "prefill", "95 % interval", "first token", "95 % interval", "n"];
-    let table = Table::new(&headings);
+    let table = Table::new(&["model", "decode", "95 % interval", "prefill", "95 % interval", "n"]);
     let table = rows(models, names, table, |model| {
         let decode = model.decode.as_ref().map(|speed| &speed.tokens_per_s);
         let prefill = model.prefill.as_ref().map(|speed| &speed.tokens_per_s);
-        let first = model.first_token_s.as_ref();
         [
             value(decode, tokens_per_s),
             interval(decode, tokens_per_s),
             value(prefill, tokens_per_s),
             interval(prefill, tokens_per_s),
-            value(first, seconds),
-            interval(first, seconds),
             decode.map_or_else(String::new, |figure| count(figure.samples)),
         ]
     });
@@ -87,25 +80,31 @@ pub(super) fn work(models: &Models) -> String {
 
 /// Times of single tokens; no table where nobody has any.
 pub(super) fn tokens(models: &Models, names: &Names<'_>) -> Option<Section> {
-    models.models.iter().find(|model| model.token_s.is_some())?;
-    let table = Table::new(&["model", "p50", "p90", "p99", "slowest", "tokens"]);
+    models.models.iter().find(|model| model.token_s.is_some() || model.first_token_s.is_some())?;
+    let table = Table::new(&["model", "first token", "p50", "p90", "p99", "tokens"]);
     let table = rows(models, names, table, |model| {
         let times = model.token_s.as_ref();
         let quantile = |figure: Option<&Figure>| match (times, figure) {
             (None, _) => String::new(),
-            (Some(_), None) => "too few".to_owned(),
-            (Some(_), Some(figure)) => format!("{} ({})", seconds(figure.value), interval(Some(figure), seconds)),
+            (Some(times), None) => format!("slowest of {}: {}", count(times.p50.samples), seconds(times.slowest)),
+            (Some(_), Some(figure)) => with_interval(figure),
         };
         [
+            model.first_token_s.as_ref().map_or_else(not_measured, with_interval),
             times.map_or_else(not_measured, |times| seconds(times.p50.value)),
             quantile(times.and_then(|times| times.p90.as_ref())),
             quantile(times.and_then(|times| times.p99.as_ref())),
-            times.map_or_else(String::new, |times| seconds(times.slowest)),
             times.map_or_else(String::new, |times| count(times.p50.samples)),
         ]
     });
-    let explanation = "each token after the first; p99 only with enough tokens to know it, else the slowest of them";
+    let explanation = "to the first token, and each after it; with 95 % intervals; p90 and p99 only with enough tokens to know \
+                       them, else the slowest of all";
     Some(Section::new("TIME PER TOKEN", explanation).with(table))
+}
+
+/// `417 us (400-430 us)`
+fn with_interval(figure: &Figure) -> String {
+    format!("{} ({})", seconds(figure.value), interval(Some(figure), seconds))
 }
 
 pub(super) fn memory(models: &Models, names: &Names<'_>) -> Section {
@@ -140,7 +139,7 @@ pub(super) fn quality(models: &Models, names: &Names<'_>) -> Section {
             _ => "not known".to_owned(),
         };
         [
-            quality.map_or_else(not_measured, |quality| fine_digits(quality.perplexity)),
+            quality.map_or_else(not_measured, |quality| perplexity(quality.perplexity)),
             quality.map_or_else(not_measured, |quality| format!("{:.3}", quality.bits_per_byte)),
             quality.map_or_else(String::new, |quality| count(quality.tokens)),
             quality.map_or_else(String::new, |quality| count(quality.window)),
@@ -153,6 +152,11 @@ pub(super) fn quality(models: &Models, names: &Names<'_>) -> Section {
         text_of(models)
     );
     Section::new("QUALITY", &explanation).with(table)
+}
+
+/// Two places: models of the same sizes lie near each other.
+pub(super) fn perplexity(value: f64) -> String {
+    if value < 1_000.0 { format!("{value:.2}") } else { mean_count(value) }
 }
 
 /// Which text it was.

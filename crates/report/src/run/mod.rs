@@ -14,7 +14,7 @@ mod profile;
 pub(crate) mod rows;
 pub(crate) mod shell;
 mod short;
-mod system;
+pub(crate) mod system;
 pub(crate) mod terminal;
 pub(crate) mod tree;
 mod trust;

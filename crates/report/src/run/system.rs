@@ -8,7 +8,7 @@ use crate::units::{bytes, digits, percent, plural, rate, seconds};
 
 const UNKNOWN: &str = "not known";
 
-pub(super) fn section(run: &Run) -> Section {
+pub(crate) fn section(run: &Run) -> Section {
     let machine = &run.environment.machine;
     let build = run.subject.build.as_ref();
     Section::new("SYSTEM AND BUILD", "").with_facts([

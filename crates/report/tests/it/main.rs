@@ -5,6 +5,7 @@ mod duels;
 mod export;
 mod gate;
 mod machine;
+mod models;
 mod originals;
 mod properties;
 mod runs;

@@ -4,7 +4,6 @@ mod commands;
 pub mod engine;
 mod follower;
 mod revisions;
-mod words;
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};

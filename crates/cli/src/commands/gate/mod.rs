@@ -47,10 +47,7 @@ pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
     let config = read(options)?;
     let cells = chosen(&config, &options.cells)?;
     let needs_revisions = cells.iter().any(|cell| matches!(cell.sides, Sides::Revisions { .. }));
-    let is_asked = options.base.is_some();
-    let found = revisions::find(options.base.as_deref(), options.head.as_deref());
-    let revisions = if needs_revisions || is_asked { Some(found?) } else { found.ok() };
-    let revisions = revisions.filter(|_| needs_revisions || !config.accepted.is_empty());
+    let revisions = revisions(options, needs_revisions, !config.accepted.is_empty())?;
     if options.dry_run {
         return Ok(Outcome { text: plan::text(&config, &cells, revisions.as_ref()), ..Outcome::default() });
     }
@@ -65,6 +62,20 @@ pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
         (report::gate_text(&gate), String::new())
     };
     Ok(Outcome { text, said, code: gate.exit_code, not_written: written.err() })
+}
+
+/// The revisions, where cells compare them; for acceptances they are looked at where they can be found.
+fn revisions(options: &args::Gate, are_compared: bool, are_asked: bool) -> Result<Option<Revisions>, Refusal> {
+    let find = || revisions::find(options.base.as_deref(), options.head.as_deref());
+    match (are_compared, &options.base) {
+        (true, _) => find().map(Some),
+        (false, Some(base)) => Err(Refusal {
+            error: format!("no cell that is asked for compares revisions, so `{base}` means nothing"),
+            hint: "leave BASE and HEAD out; cells with `command` and `{bin}` in it compare revisions",
+        }),
+        (false, None) if are_asked => Ok(find().ok()),
+        (false, None) => Ok(None),
+    }
 }
 
 /// Writes the example; what is there stays.

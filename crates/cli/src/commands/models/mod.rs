@@ -9,7 +9,7 @@ use std::time::Duration;
 use compare::Observed;
 use engine::{Compute, LoadOptions, Sampling};
 use lab::machine::Chosen;
-use lab::{Contender, Effort, Models as _, SideBySide, Text, Watch as _};
+use lab::{Contender, Effort, SideBySide, Text, Watch as _};
 use record::{Models, Run};
 
 use super::profile::{Bar, Printed};
