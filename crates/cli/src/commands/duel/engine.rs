@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use engine::{Compute, Encode, QuantiseOptions, Reading, Synthetic};
+use engine::{Compute, QuantiseOptions, Synthetic};
 use kernels::Pool;
 use kernels::quant::Format;
 use lab::Folder;
@@ -152,7 +152,7 @@ fn prepare(asked: Asked, text: Option<&Text>) -> Result<Prepared, Refusal> {
     }
     let prompt = blake3_of(&prompts(&subject, &settings));
     let parameters = settings.parameters(&compute);
-    let quality = text.map(|text| text.cost(&subject, &compute, &settings, &model.name)).transpose()?;
+    let quality = text.map(|text| text.cost(&subject, &compute, (&settings, &model.name))).transpose()?.flatten();
     Ok(Prepared { quality, label, settings, named, converted, model, parameters, prompt, ids })
 }
 
@@ -176,21 +176,24 @@ impl Text {
         Ok(Self { name, text: whole.to_owned() })
     }
 
-    /// What it costs a model.
-    fn cost(&self, subject: &Subject, compute: &Compute, settings: &Settings, model: &str) -> Result<Quality, Refusal> {
-        let tokens = subject.tokenizer.encode(&self.text, Encode { add_special: true, parse_special: false });
-        let reading = Reading { window: None, cache: settings.cache };
-        let nll = engine::perplexity(&subject.model, compute, &tokens, reading)?;
-        Ok(Quality {
+    /// What it costs a model; nothing where its weights are random.
+    fn cost(
+        &self,
+        subject: &Subject,
+        compute: &Compute,
+        (settings, model): (&Settings, &str),
+    ) -> Result<Option<Quality>, Refusal> {
+        let scored = subject.score(compute, &self.text, settings.cache)?;
+        Ok(scored.filter(|scored| !scored.each.is_empty()).map(|scored| Quality {
             model: model.to_owned(),
             text: self.name.clone(),
             text_blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
-            tokens: nll.tokens as u64,
-            bytes: self.text.len() as u64,
-            nll: nll.mean,
-            window: nll.window as u64,
-            each: nll.each,
-        })
+            tokens: scored.each.len() as u64,
+            bytes: scored.bytes,
+            nll: scored.each.iter().map(|nll| f64::from(*nll)).sum::<f64>() / scored.each.len() as f64,
+            window: scored.window,
+            each: scored.each,
+        }))
     }
 }
 
