@@ -14,7 +14,7 @@ use crate::{Result, Source};
 
 /// The kinds of events that are no calls, and what they are.
 const OTHERS: &[(&str, &str)] = &[
-    ("M", "a name of a process or a thread, or another word about it; names of threads were read"),
+    ("M", "a word about a process or a thread that is no name"),
     ("i", "an instant, which takes no time"),
     ("I", "an instant, which takes no time"),
     ("n", "an instant of something asynchronous"),
@@ -53,7 +53,11 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         let known =
             OTHERS.iter().find(|(known, _)| *known == phase).map_or("this kind of event is not known here", |it| it.1);
         let why = if why.is_empty() { known } else { why };
-        unread.push(Unread { line: None, text: format!("{count} events of the kind `{phase}`"), why: why.to_owned() });
+        unread.push(Unread {
+            line: None,
+            text: format!("{count} event{} of the kind `{phase}`", if count == 1 { "" } else { "s" }),
+            why: why.to_owned(),
+        });
     }
     if nested.overlaps > 0 {
         draft.note(format!(

@@ -85,6 +85,18 @@ pub(crate) fn mean_bytes(value: f64) -> String {
     if value > 0.0 && value < 100.0 { format!("{} B", mean_count(value)) } else { bytes(value.round() as u64) }
 }
 
+/// A value of a metric, by the unit's name in the record.
+pub(crate) fn in_unit(unit: &str, value: Option<f64>) -> String {
+    let Some(value) = value else { return "not measured".to_owned() };
+    match unit {
+        "s" => seconds(value),
+        "bytes" => mean_bytes(value),
+        "count" => mean_count(value),
+        "share" => percent(value),
+        unit => format!("{} {unit}", digits(value)).trim_end().to_owned(),
+    }
+}
+
 /// A whole number of nanoseconds as a duration.
 pub(crate) fn nanos(ns: u64) -> String {
     seconds(ns as f64 * 1e-9)

@@ -15,6 +15,8 @@ const MOST_PATHS: usize = 1 << 20;
 const DEEPEST: usize = 1 << 10;
 /// Times are written as floating-point microseconds: near 10^15 of them, two that were one differ by a quarter of one.
 const SLACK_NS: u64 = 1_000;
+/// Names of processes and threads, and the order in which viewers show them.
+const NAMES: [&str; 5] = ["thread_name", "thread_sort_index", "process_name", "process_sort_index", "process_labels"];
 /// Ten years in microseconds: what lies further apart is no trace.
 const LONGEST_US: f64 = 3.2e14;
 
@@ -65,15 +67,14 @@ pub(super) fn nest<'a>(trace: &'a Trace<'a>) -> Nested<'a> {
         match sort(event, first, open.entry(place.clone()).or_default()) {
             Sorted::Call(call) => threads.entry(place).or_default().push(call),
             Sorted::Opened => {}
-            Sorted::Other(why) => {
-                if event.ph == "M"
-                    && event.name == "thread_name"
+            Sorted::Other(_) if event.ph == "M" && NAMES.contains(&&*event.name) => {
+                if event.name == "thread_name"
                     && let Some(name) = &event.args.0
                 {
                     names.insert(place, name);
                 }
-                others.push((&*event.ph, why));
             }
+            Sorted::Other(why) => others.push((&*event.ph, why)),
         }
     }
     let never_closed: usize = open.values().map(Vec::len).sum();

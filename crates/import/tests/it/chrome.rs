@@ -30,13 +30,7 @@ fn a_trace_of_torch() {
     let unread: Vec<&str> = found.unread.iter().map(|part| part.text.as_str()).collect();
     assert_eq!(
         unread,
-        [
-            "2 events of the kind `M`",
-            "1 events of the kind `X`",
-            "1 events of the kind `f`",
-            "1 events of the kind `i`",
-            "1 events of the kind `s`",
-        ]
+        ["1 event of the kind `X`", "1 event of the kind `f`", "1 event of the kind `i`", "1 event of the kind `s`",]
     );
 }
 

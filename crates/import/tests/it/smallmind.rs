@@ -8,6 +8,7 @@ use record::Run;
 use super::{fixture, has_note, near, read, scope, try_read, values};
 
 /// The real reports of a kind; nothing where they are not there.
+#[allow(clippy::print_stdout, reason = "what is skipped should be seen")]
 fn real(folder: &str) -> Vec<(String, Imported)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/smallmind").join(folder);
     let Ok(entries) = std::fs::read_dir(&root) else {

@@ -11,6 +11,7 @@ mod repeat;
 mod sitting;
 mod snapshots;
 mod usage;
+mod words;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -23,6 +24,7 @@ pub use found::{CannotRun, Why};
 pub use repeat::{Measured, Repeats};
 pub use sitting::{Settings, Watch, measure};
 pub use usage::terminate;
+pub use words::split;
 
 use snapshots::Snapshots;
 

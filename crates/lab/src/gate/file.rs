@@ -197,10 +197,10 @@ fn cell(table: &Spanned<CellTable>, whole: Effort) -> Result<Cell, Wrong> {
         None => Vec::new(),
     };
     let same_output = match &keys.output {
-        None => true,
+        None => None,
         Some(word) => match word.get_ref().as_str() {
-            "same" => true,
-            "any" => false,
+            "same" => Some(true),
+            "any" => Some(false),
             other => return at(word, format!("`output` is \"same\" or \"any\", not \"{other}\"")),
         },
     };

@@ -5,7 +5,6 @@ mod metrics;
 mod sides;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::fmt;
 
@@ -56,8 +55,8 @@ pub struct Cell {
     pub effort: Effort,
     /// What is compared with what.
     pub sides: Sides,
-    /// Whether all that the sides print has to be the same.
-    pub same_output: bool,
+    /// Whether the sides have to put out the same; absent: commands have to, settings unless they change numbers on purpose.
+    pub same_output: Option<bool>,
     /// Whether instructions are counted one by one, which takes long.
     pub exact: bool,
     /// What it is judged by; empty where there are only budgets.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::{Spanned, Value};
 
-use super::words::words;
+use crate::command::split;
 
 /// What stands for the program of each side.
 pub const BIN: &str = "{bin}";
@@ -115,7 +115,7 @@ fn commands(a: &Spanned<Value>, b: &Spanned<Value>) -> Result<Sides, Wrong> {
 /// A command as one text or as its words.
 fn command_words(key: &str, value: &Spanned<Value>) -> Result<Vec<String>, Wrong> {
     let found = match value.get_ref() {
-        Value::String(line) => words(line).map_err(|error| (Some(value.span().start), format!("`{key}`: {error}")))?,
+        Value::String(line) => split(line).map_err(|error| (Some(value.span().start), format!("`{key}`: {error}")))?,
         Value::Array(list) => {
             let words = list.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
             match words {

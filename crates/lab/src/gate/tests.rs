@@ -44,7 +44,7 @@ fn cells_have_what_is_said_for_all() {
     assert_eq!((effort.mode, effort.rounds, effort.launches, effort.round_s), (Mode::QUICK, Some(3), None, Some(0.05)));
     assert_eq!(read(CELL).cells[0].effort.mode, Mode::STANDARD);
     let cell = &read(&format!("{CELL}output = \"any\"\nexact = true\n")).cells[0];
-    assert_eq!((cell.same_output, cell.exact, read(CELL).cells[0].same_output), (false, true, true));
+    assert_eq!((cell.same_output, cell.exact, read(CELL).cells[0].same_output), (Some(false), true, None));
     assert_eq!(read(CELL).cells[0].sides, Sides::Commands { a: vec!["x".to_owned()], b: vec!["y".to_owned()] });
 }
 
@@ -59,7 +59,8 @@ fn commands_are_texts_or_lists() {
     assert_eq!(of("[\"{bin}\", \"--prompt\", \"a b\"]"), Ok(expected));
     for (command, part) in [
         ("\"bench\"", "needs `{bin}`"),
-        ("\"\"", "is empty"),
+        ("\"\"", "there is no command"),
+        ("\"{bin} | wc\"", "means something to a shell only"),
         ("\"{bin} 'x\"", "is not closed"),
         ("[]", "is empty"),
         ("[1]", "texts alone"),

@@ -2,18 +2,11 @@
 
 use record::{Change, Duel, Judgement, Seconds};
 
-use crate::units::{digits, mean_bytes, mean_count, percent, seconds};
+use crate::units::{in_unit, seconds};
 
 /// A value in the unit of its metric.
 pub(super) fn value(duel: &Duel, metric: &str, value: Option<f64>) -> String {
-    let Some(value) = value else { return "not measured".to_owned() };
-    match duel.metrics.get(metric).map_or("", |metric| metric.unit.as_str()) {
-        "s" => seconds(value),
-        "bytes" => mean_bytes(value),
-        "count" => mean_count(value),
-        "share" => percent(value),
-        unit => format!("{} {unit}", digits(value)).trim_end().to_owned(),
-    }
+    in_unit(duel.metrics.get(metric).map_or("", |metric| metric.unit.as_str()), value)
 }
 
 /// What has a sign, with a real one.

@@ -31,8 +31,8 @@ fn gate(finding: &Finding) -> Option<&Judgement> {
     gates().find(|gate| gate.verdict == worst).or_else(|| gates().next())
 }
 
-/// Plain signs, because programs read it.
-fn told(judgement: &Judgement) -> String {
+/// A metric with its change and the floor, in plain signs because programs read it.
+pub(crate) fn told(judgement: &Judgement) -> String {
     let percent = |share: f64| share * 100.0;
     let change = match (judgement.change, judgement.estimate) {
         (Some(change), _) => {

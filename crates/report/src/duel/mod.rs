@@ -12,6 +12,7 @@ use crate::RunOptions;
 use crate::run;
 use crate::run::document::{Block, Document, Section};
 
+pub(crate) use head::told;
 pub use head::verdict_line;
 
 /// A duel for the terminal, in lines of at most 120 columns; the last one is the verdict.

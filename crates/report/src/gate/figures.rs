@@ -1,8 +1,8 @@
 //! The figures of a gate, as all its writers show them.
 
-use record::{Budget, BudgetState, Change, Gate, GateCell, Judgement, Metric};
+use record::{Budget, BudgetState, Change, Gate, GateCell, Judgement};
 
-use crate::units::{digits, mean_bytes, mean_count, seconds, tokens_per_s};
+use crate::units::in_unit;
 
 pub(super) use crate::units::percent;
 
@@ -30,14 +30,7 @@ fn signed(share: f64) -> String {
 
 /// A value in the unit of its metric.
 pub(super) fn value(cell: &GateCell, metric: &str, value: Option<f64>) -> String {
-    let Some(value) = value else { return "not measured".to_owned() };
-    match cell.metrics.get(metric).map_or("", |metric: &Metric| metric.unit.as_str()) {
-        "s" => seconds(value),
-        "bytes" => mean_bytes(value),
-        "count" => mean_count(value),
-        "tokens/s" | "tok/s" => tokens_per_s(value),
-        unit => format!("{} {unit}", digits(value)).trim_end().to_owned(),
-    }
+    in_unit(cell.metrics.get(metric).map_or("", |metric| metric.unit.as_str()), value)
 }
 
 /// What a budget asks for: p95 at most 500 ms.

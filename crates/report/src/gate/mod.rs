@@ -9,13 +9,13 @@ mod terminal;
 
 use record::{About, Finding, Gate, GateCell, Judgement, Reason, Verdict};
 
+use crate::duel::told;
+
 pub use annotations::write as annotations;
 pub use badge::write as badge;
 pub use comment::write as comment;
 pub use junit::write as junit;
 pub use terminal::write as text;
-
-use figures::{percent, signed_change};
 
 /// The last line of what is printed, for programs that never see the exit code.
 pub fn line(gate: &Gate) -> String {
@@ -40,8 +40,7 @@ fn gist(gate: &Gate) -> String {
     };
     match found(gate, reason) {
         Some((cell, judgement)) => {
-            let floor = judgement.floor.map_or_else(String::new, |floor| format!(" floor {}", percent(floor)));
-            format!("{}/{} {}{floor}", cell.name, judgement.metric, signed_change(judgement))
+            format!("{}/{}", cell.name, told(judgement))
         }
         None => place(reason) + &reason.sentence,
     }

@@ -148,10 +148,7 @@ fn every_form_byte_for_byte() {
 fn the_last_line_is_the_verdict() {
     let last = |cells| gate_line(&decided(cells));
     let decode = |verdict, estimate| vec![cell("decode", vec![judgement("wall_s", verdict, estimate)])];
-    assert_eq!(
-        last(decode(Verdict::Regressed, 0.071)),
-        "VERDICT regressed decode/wall_s +7.1 % [+5.2, +9.0] floor 1.1 %\n"
-    );
+    assert_eq!(last(decode(Verdict::Regressed, 0.071)), "VERDICT regressed decode/wall_s +7.1% [5.2,9.0] floor 1.1%\n");
     assert_eq!(last(decode(Verdict::Same, 0.0)), "VERDICT same 1 of 1 cells passed\n");
     let wrong = whole_cell("decode", Verdict::WrongOutput, "token 7 differs");
     assert_eq!(last(vec![wrong]), "VERDICT wrong-output decode: token 7 differs\n");

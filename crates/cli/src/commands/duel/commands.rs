@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
+use lab::command::split;
 use lab::duel::{Contestant, Program, ProgramSettings, Revision};
 
 use super::super::Refusal;
-use super::words::split;
 use crate::args;
 
 /// What stands for the side in a command that all share.

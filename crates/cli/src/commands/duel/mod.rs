@@ -2,9 +2,8 @@
 
 mod commands;
 pub mod engine;
-mod follower;
+pub mod follower;
 mod revisions;
-mod words;
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -8,7 +8,7 @@ use lab::gate::{BIN, Build, Cell, Sides};
 
 use super::super::cache;
 use super::super::duel::engine::{self, Output, Terms};
-use super::follower::Follower;
+use super::super::duel::follower::Follower;
 use super::revisions::Revisions;
 use crate::args::Named;
 
@@ -38,8 +38,11 @@ impl Workshop {
             }
             Sides::Settings { model, synthetic, a, b } => {
                 let named = Named { model: model.as_ref().map(PathBuf::from), synthetic: synthetic.clone() };
-                // What has to be the same follows from the settings.
-                let output = if cell.same_output { Output::BySettings } else { Output::Any };
+                let output = match cell.same_output {
+                    None => Output::BySettings,
+                    Some(true) => Output::Same,
+                    Some(false) => Output::Any,
+                };
                 let terms = Terms { output, text: None };
                 let sides = engine::of_settings(&named, &[a, b], &terms);
                 let sides = sides.map_err(|refusal| format!("{}; {}", refusal.error, refusal.hint))?;
@@ -83,7 +86,7 @@ fn program(
     let settings = ProgramSettings {
         label,
         words: words.iter().map(OsString::from).collect(),
-        check_output: cell.same_output,
+        check_output: cell.same_output.unwrap_or(true),
         exact: cell.exact,
         git: revision.map(|revision| revision.git.clone()),
         build: revision.map(|revision| revision.build.clone()),

@@ -4,6 +4,9 @@
 const OF_A_SHELL: &[char] = &['|', '&', ';', '<', '>', '`', '(', ')'];
 
 /// Splits at spaces; quotes and backslashes keep them, as in a shell.
+///
+/// # Errors
+/// It is empty, something in it is not closed, or only a shell would understand it.
 pub fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     // `None` between words: an empty pair of quotes is a word.
