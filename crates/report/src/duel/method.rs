@@ -3,7 +3,7 @@
 use record::{Arm, Duel, Phase, Sample};
 
 use super::figures::value;
-use super::is_placebo;
+use super::{engine, is_placebo};
 use crate::run::document::{Block, Section, Table};
 use crate::run::shell;
 use crate::units::{mean_count, percent, plural, seconds};
@@ -143,9 +143,9 @@ pub(super) fn surroundings(duel: &Duel) -> Section {
 
 /// How to measure it once more.
 pub(super) fn again(duel: &Duel) -> Section {
-    let labels = duel.arms.iter().filter(|arm| !is_placebo(&arm.name)).map(|arm| arm.label.clone());
+    let labels = || duel.arms.iter().filter(|arm| !is_placebo(&arm.name)).map(|arm| arm.label.clone()).collect();
     let mut words = vec!["hotloop".to_owned(), "duel".to_owned()];
-    words.extend(labels);
+    words.extend(engine::words(duel).unwrap_or_else(labels));
     if !duel.design.mode.is_empty() {
         words.push(format!("--{}", duel.design.mode));
     }

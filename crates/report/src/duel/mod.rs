@@ -1,5 +1,6 @@
 //! A duel for people: what it comes to, by how much, why, and how that is known.
 
+mod engine;
 mod figures;
 mod head;
 mod method;
