@@ -252,6 +252,12 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
             let other = context(ContextKind::PriorArg).split([' ', '=']).next().unwrap_or_default();
             format!("`{option}` and `{other}` do not go together")
         }
+        ErrorKind::ArgumentConflict if arguments.first().is_some_and(|first| !first.starts_with('-')) => {
+            let (one, other) = (option, context(ContextKind::PriorArg));
+            let (named, words) = if is_option(one) { (one, other) } else { (other, one) };
+            let named = named.split([' ', '=']).next().unwrap_or_default();
+            format!("`{named}` and {} do not go together", words.trim_matches(['[', ']', '<', '>', '.']))
+        }
         ErrorKind::ArgumentConflict => {
             // Which one it was is not told; options of `hotloop` alone stand before the command.
             let first = arguments.iter().find(|argument| argument.starts_with('-'));
