@@ -27,6 +27,9 @@ pub struct Duel {
     /// A name for what is compared, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What was typed behind the program's name, where it was asked for by a command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
     /// How it was measured.
     pub design: Design,
     /// The sides: the base first, behind it its placebo where there is one, then the candidates.

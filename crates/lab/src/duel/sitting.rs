@@ -189,15 +189,21 @@ impl<'a> Sitting<'a> {
             let metric = self.duel.metrics.get(&gate.metric).cloned().unwrap_or_default();
             gate.threshold = compare::rules::threshold(&gate.metric, &metric);
         }
-        self.check_gates(&reading).map_err(Stop::Failed)
+        self.check_gates(0, &reading).map_err(Stop::Failed)
     }
 
-    fn check_gates(&self, reading: &Reading) -> Result<(), String> {
+    /// Every side has to give what is judged.
+    fn check_gates(&self, arm: usize, reading: &Reading) -> Result<(), String> {
         let missing = self.duel.design.gates.iter().find(|gate| !reading.values.contains_key(&gate.metric));
         let Some(gate) = missing else { return Ok(()) };
         let is_judged = |name: &&str| !name.starts_with(ENVIRONMENT_METRICS);
         let there: Vec<&str> = reading.values.keys().map(String::as_str).filter(is_judged).collect();
-        Err(format!("there is no `{}` to judge by; {} has {}", gate.metric, self.duel.arms[0].label, there.join(", ")))
+        Err(format!(
+            "there is no `{}` to judge by; {} has {}",
+            gate.metric,
+            self.duel.arms[arm].label,
+            there.join(", ")
+        ))
     }
 
     /// One launch: fresh processes of all arms, of which only one works at a time.
@@ -251,6 +257,9 @@ impl<'a> Sitting<'a> {
         ];
         let seen = seen.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         reading.values.extend(seen);
+        if (phase, launch) == (Phase::Warmup, 0) {
+            self.check_gates(arm, &reading).map_err(Stop::Failed)?;
+        }
         self.compare_output(arm, reading.output);
         self.duel.samples.push(Sample {
             row: ROW.to_owned(),

@@ -190,11 +190,11 @@ fn cell(table: &Spanned<CellTable>, whole: Effort) -> Result<Cell, Wrong> {
     let here = |(place, message): Wrong| (Some(place.unwrap_or(start)), format!("cell `{name}`: {message}"));
     let budgets = keys.budgets.iter().map(metrics::budget).collect::<Result<Vec<_>, _>>().map_err(here)?;
     let gates = match &keys.metrics {
-        Some(tables) => metrics::gates(tables).map_err(here)?,
-        None if budgets.is_empty() => {
+        Some(tables) if !tables.is_empty() || !budgets.is_empty() => metrics::gates(tables).map_err(here)?,
+        _ if budgets.is_empty() => {
             return Err(here((None, "it has no `metrics` and no `budgets`: nothing could fail".to_owned())));
         }
-        None => Vec::new(),
+        _ => Vec::new(),
     };
     let same_output = match &keys.output {
         None => None,

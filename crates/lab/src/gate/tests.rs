@@ -92,6 +92,7 @@ fn what_is_wrong_is_named_with_its_line() {
     refused("[[cell]]\n\nmetrics = { wall_s = 3 }\n", 1, "missing key `name`");
     refused("\n[[cell]]\nname = \"a\"\nmetrics = { wall_s = 3 }\n", 2, "it does not say what is compared");
     refused("[[cell]]\nname = \"a\"\na = \"x\"\nb = \"y\"\n", 1, "nothing could fail");
+    refused("[[cell]]\nname = \"a\"\na = \"x\"\nb = \"y\"\nmetrics = { }\n", 1, "nothing could fail");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use record::{Arm, Duel, Phase, Sample};
 
 use super::figures::value;
-use super::{engine, is_placebo};
+use super::is_placebo;
 use crate::run::document::{Block, Section, Table};
 use crate::run::shell;
 use crate::units::{mean_count, percent, plural, seconds};
@@ -43,7 +43,10 @@ pub(super) fn missing(duel: &Duel) -> Option<Section> {
     let dropped = duel.findings.iter().flat_map(|finding| &finding.judgements).filter(|found| found.gate);
     let dropped: u64 = dropped.map(|found| found.dropped).max().unwrap_or(0);
     if dropped > 0 {
-        sentences.push(format!("{} had no value of a gate, and are in no figure.", plural(dropped, "round")));
+        sentences.push(format!(
+            "In {} something that is judged had no value: they are in no figure.",
+            plural(dropped, "round")
+        ));
     }
     (!sentences.is_empty()).then(|| Section::new("NOT MEASURED", "").with(Block::List(sentences)))
 }
@@ -141,29 +144,14 @@ pub(super) fn surroundings(duel: &Duel) -> Section {
     ])
 }
 
-/// How to measure it once more.
-pub(super) fn again(duel: &Duel) -> Section {
-    let labels = || duel.arms.iter().filter(|arm| !is_placebo(&arm.name)).map(|arm| arm.label.clone()).collect();
-    let mut words = vec!["hotloop".to_owned(), "duel".to_owned()];
-    words.extend(engine::words(duel).unwrap_or_else(labels));
-    if !duel.design.mode.is_empty() {
-        words.push(format!("--{}", duel.design.mode));
+/// How to measure it once more: what was typed, with the orders of this time.
+pub(super) fn again(duel: &Duel) -> Option<Section> {
+    let (first, rest) = duel.command.split_first()?;
+    let mut words = vec!["hotloop".to_owned(), first.clone()];
+    if !rest.iter().take_while(|word| *word != "--").any(|word| word == "--seed" || word.starts_with("--seed=")) {
+        words.extend(["--seed".to_owned(), duel.design.seed.to_string()]);
     }
-    for gate in &duel.design.gates {
-        words.extend(["--metric".to_owned(), format!("{}={}%", gate.metric, rounded(gate.threshold * 100.0))]);
-    }
-    words.extend(["--seed".to_owned(), duel.design.seed.to_string()]);
-    // What a revision is asked for stands behind it, and is the same for all.
-    let revision = duel.arms.iter().find(|arm| arm.label.starts_with("rev:"));
-    if let Some(arguments) = revision.and_then(|arm| arm.subject.command.get(1..)).filter(|words| !words.is_empty()) {
-        words.extend(["--".to_owned(), "{}".to_owned()]);
-        words.extend_from_slice(arguments);
-    }
+    words.extend_from_slice(rest);
     let sentence = format!("`{}`", shell::line(&words));
-    Section::new("ONCE MORE", "the same orders; the machine will not be the same").with(Block::Text(sentence))
-}
-
-/// Percent without digits that come from halving and doubling.
-fn rounded(percent: f64) -> f64 {
-    (percent * 1e6).round() / 1e6
+    Some(Section::new("ONCE MORE", "the same orders; the machine will not be the same").with(Block::Text(sentence)))
 }

@@ -1,6 +1,5 @@
 //! A duel for people: what it comes to, by how much, why, and how that is known.
 
-mod engine;
 mod figures;
 mod head;
 mod method;
@@ -27,7 +26,7 @@ pub fn text(duel: &Duel, options: &RunOptions) -> String {
 #[must_use]
 pub fn markdown(duel: &Duel, options: &RunOptions) -> String {
     let text = run::markdown::write(&document(duel, options.top.max(1)));
-    format!("{text}\n`{}`\n", verdict_line(duel))
+    format!("{text}\n{}\n", verdict_line(duel))
 }
 
 fn document(duel: &Duel, top: usize) -> Document {
@@ -44,7 +43,7 @@ fn document(duel: &Duel, top: usize) -> Document {
         let notes = Block::List(duel.notes.clone());
         sections.push(Section::new("NOTES", "what has to be known to understand the figures").with(notes));
     }
-    sections.push(method::again(duel));
+    sections.extend(method::again(duel));
     Document { kind: "HOTLOOP DUEL", title: title(duel), warnings: warnings(duel), sections }
 }
 

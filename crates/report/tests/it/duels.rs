@@ -75,6 +75,9 @@ fn base() -> Duel {
         })
     });
     Duel {
+        command: ["duel", "rev:main", "rev:HEAD", "--bin", "train", "--", "{}", "--steps", "100"]
+            .map(str::to_owned)
+            .to_vec(),
         schema: DUEL_SCHEMA.to_owned(),
         version: DUEL_VERSION,
         created: "2026-11-15T08:00:00Z".to_owned(),

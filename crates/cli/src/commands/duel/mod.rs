@@ -61,7 +61,9 @@ pub fn run(options: &args::Duel) -> Result<Outcome, Failure> {
         fight(&settings, &mut contestants, !options.effort.no_confirm, &mut follower).map_err(not_measured)
     });
     follower.finish();
-    Ok(told(options, &measured?))
+    let mut duel = measured?;
+    duel.command = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    Ok(told(options, &duel))
 }
 
 /// The sides, the base first: settings of the engine, or models; else each word is a revision of the project in this folder, or a
