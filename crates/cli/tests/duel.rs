@@ -170,6 +170,11 @@ fn revisions_are_built_and_compared() {
     let missing = duel(&["rev:old", "rev:never"]);
     assert_eq!(missing.status.code(), Some(2));
     assert!(text(&missing.stderr).contains("there is no revision `never`"), "{missing:?}");
+    project(&folder, "fn main() { let x: u32 = \"text\"; }");
+    run(&folder, "git", &["add", "src"]);
+    run(&folder, "git", &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "broken"]);
+    let broken = duel(&["rev:old", "rev:HEAD"]);
+    assert!(broken.status.code() == Some(1) && text(&broken.stderr).contains("mismatched types"), "{broken:?}");
     let _ = fs::remove_dir_all(&folder);
 }
 

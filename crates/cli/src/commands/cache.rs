@@ -17,7 +17,8 @@ pub fn folder() -> Result<PathBuf, Refusal> {
 fn path_by(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(path) = set("HOTLOOP_CACHE") {
-        return Some(path);
+        // Cargo and Git are started in other folders.
+        return std::path::absolute(path).ok();
     }
     // By its specification a relative path there counts as none.
     let cache = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()).or_else(|| {
@@ -40,7 +41,7 @@ mod tests {
     #[cfg(all(unix, not(target_os = "macos")))]
     fn the_nearest_variable_counts() {
         for (variables, expected) in [
-            (vec![("HOTLOOP_CACHE", "here"), ("HOME", "/me")], Some("here")),
+            (vec![("HOTLOOP_CACHE", "/here"), ("HOME", "/me")], Some("/here")),
             (vec![("HOTLOOP_CACHE", ""), ("XDG_CACHE_HOME", "/cache"), ("HOME", "/me")], Some("/cache/hotloop")),
             (vec![("XDG_CACHE_HOME", "cache"), ("HOME", "/me")], Some("/me/.cache/hotloop")),
             (vec![("HOME", "")], None),
@@ -49,5 +50,7 @@ mod tests {
                 |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
             assert_eq!(path_by(variable), expected.map(PathBuf::from));
         }
+        let relative = path_by(|name| (name == "HOTLOOP_CACHE").then(|| "here".into()));
+        assert_eq!(relative, std::env::current_dir().ok().map(|folder| folder.join("here")));
     }
 }

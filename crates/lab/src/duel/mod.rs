@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use compare::rules::Mode;
 pub use confirm::{confirm, needs_confirmation};
 pub use program::{Program, ProgramSettings};
-pub use revision::{Project, Revision};
+pub use revision::{NotBuilt, Project, Revision};
 pub use settings::Settings;
 pub use sitting::{Judge, duel};
 
@@ -85,6 +85,14 @@ pub struct Reading {
     pub profile: Option<Profile>,
 }
 
+impl Reading {
+    /// JSON has no infinity and no NaN, and nothing can be compared with them. One of them makes its whole series unknown.
+    fn drop_what_is_no_number(&mut self) {
+        self.values.retain(|_, value| value.is_finite());
+        self.series.retain(|_, series| series.iter().all(|value| value.is_finite()));
+    }
+}
+
 /// Who looks on.
 pub trait Watch {
     /// How far it is.
@@ -92,6 +100,11 @@ pub trait Watch {
 
     /// Whether to end now, with what there is.
     fn is_stopped(&self) -> bool;
+
+    /// Whether anybody sees how a metric changed so far. Judging takes the CPU from what is measured next.
+    fn is_seen(&self) -> bool {
+        false
+    }
 }
 
 /// How far a duel is.
@@ -109,7 +122,7 @@ pub struct Progress<'a> {
     pub rounds: u64,
     /// Whether this is the second measurement of what had regressed.
     pub confirmation: bool,
-    /// How the first metric that is judged changed, of the first candidate, as far as that can be said.
+    /// How the first metric that is judged changed, of the first candidate, as far as the launches before this one tell.
     pub so_far: Option<SoFar<'a>>,
 }
 

@@ -1,5 +1,6 @@
 //! The course of a duel: launches, rounds, looks.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use compare::Outcome;
@@ -72,6 +73,8 @@ pub(super) struct Sitting<'a> {
     sides: Vec<Side<'a>>,
     /// The side that each arm is a process of.
     arms: Vec<usize>,
+    /// The arms that are measured: not those that cannot be compared.
+    measured: Vec<usize>,
     /// Whether a profiled round of the arm may give a profile.
     may_profile: Vec<bool>,
     watch: &'a mut dyn Watch,
@@ -80,6 +83,8 @@ pub(super) struct Sitting<'a> {
     random: Random,
     schedule: Schedule,
     duel: Duel,
+    /// Metrics that mean one thing for the base and another one for a candidate, and what is said of that.
+    disputed: BTreeMap<String, String>,
     so_far: Option<(String, record::Change)>,
 }
 
@@ -112,9 +117,11 @@ impl<'a> Sitting<'a> {
         Sitting {
             settings,
             may_profile: vec![settings.profiled_rounds > 0; arms.len()],
+            measured: (0..arms.len()).collect(),
             schedule: Schedule::new(arms.len()),
             random: Random::new(settings.seed),
             began: Instant::now(),
+            disputed: BTreeMap::new(),
             so_far: None,
             sides,
             arms,
@@ -134,16 +141,21 @@ impl<'a> Sitting<'a> {
         let noise = NoiseWatch::start(&System);
         // Sides that do not answer the same question need not be measured to say so.
         let before = (self.judge)(&self.duel, 0);
-        if before.verdict == Verdict::Incomparable {
+        let incomparable = before.findings.iter().filter(|finding| finding.verdict == Verdict::Incomparable);
+        let incomparable: Vec<&str> = incomparable.map(|finding| finding.arm.as_str()).collect();
+        if incomparable.len() == before.findings.len() {
             (self.duel.findings, self.duel.verdict) = (before.findings, before.verdict);
         } else {
+            self.measured.retain(|arm| !incomparable.contains(&self.duel.arms[*arm].name.as_str()));
+            self.schedule = Schedule::new(self.measured.len());
             match self.measure() {
                 Ok(()) => {}
                 Err(Stop::Interrupted) if self.has_measured() => self.duel.interrupted = true,
                 Err(Stop::Interrupted) => return Err("it was ended before anything was measured".to_owned()),
                 Err(Stop::Failed(error)) => return Err(error),
             }
-            self.tell_metrics();
+            self.tell_metrics()?;
+            self.drop_disputed();
             self.conclude();
         }
         let machine = machine::machine(&System, self.settings.chosen);
@@ -161,6 +173,7 @@ impl<'a> Sitting<'a> {
         self.calibrate()?;
         for launch in 0..self.settings.launches {
             self.launch(launch)?;
+            self.tell_metrics().map_err(Stop::Failed)?;
             if self.is_refused() {
                 break;
             }
@@ -168,6 +181,7 @@ impl<'a> Sitting<'a> {
             if look.is_some_and(|look| (self.judge)(&self.duel, look).is_decided()) {
                 break;
             }
+            self.look_on();
         }
         Ok(())
     }
@@ -184,7 +198,7 @@ impl<'a> Sitting<'a> {
         };
         let (calls, reading) = found.map_err(|error| self.stopped_by(0, "while its rounds were sized", error))?;
         self.duel.design.calls = calls;
-        self.tell_metrics();
+        self.tell_metrics().map_err(Stop::Failed)?;
         for gate in self.duel.design.gates.iter_mut().filter(|gate| self.settings.usual_gates.contains(&gate.metric)) {
             let metric = self.duel.metrics.get(&gate.metric).cloned().unwrap_or_default();
             gate.threshold = compare::rules::threshold(&gate.metric, &metric);
@@ -210,22 +224,26 @@ impl<'a> Sitting<'a> {
     fn launch(&mut self, launch: u64) -> Result<(), Stop> {
         self.tell(Doing::Launching, launch + 1, 0);
         let mut processes: Vec<Option<Box<dyn Launched>>> = self.arms.iter().map(|_| None).collect();
-        for arm in self.random.shuffled(self.arms.len()) {
+        for arm in self.any_order() {
             processes[arm] = Some(self.start(arm)?);
         }
-        let mut processes: Vec<Box<dyn Launched>> = processes.into_iter().flatten().collect();
         self.tell(Doing::WarmingUp, launch + 1, 0);
-        for arm in self.random.shuffled(self.arms.len()) {
-            self.take(arm, processes[arm].as_mut(), (Phase::Warmup, launch, 0))?;
+        for arm in self.any_order() {
+            self.take(arm, &mut processes, (Phase::Warmup, launch, 0))?;
         }
         for round in 0..self.settings.rounds {
             self.tell(Doing::Measuring, launch + 1, round + 1);
-            for arm in self.schedule.next(&mut self.random) {
-                self.take(arm, processes[arm].as_mut(), (Phase::Timed, launch, round))?;
+            for place in self.schedule.next(&mut self.random) {
+                self.take(self.measured[place], &mut processes, (Phase::Timed, launch, round))?;
             }
-            self.look_on();
         }
         self.profile(launch, &mut processes)
+    }
+
+    /// The arms that are measured.
+    fn any_order(&mut self) -> Vec<usize> {
+        let places = self.random.shuffled(self.measured.len());
+        places.into_iter().map(|place| self.measured[place]).collect()
     }
 
     fn start(&mut self, arm: usize) -> Result<Box<dyn Launched>, Stop> {
@@ -238,13 +256,14 @@ impl<'a> Sitting<'a> {
     fn take(
         &mut self,
         arm: usize,
-        process: &mut dyn Launched,
+        processes: &mut [Option<Box<dyn Launched>>],
         (phase, launch, round): (Phase, u64, u64),
     ) -> Result<(), Stop> {
         self.check_stopped()?;
+        let Some(process) = &mut processes[arm] else { return Ok(()) };
         let start_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let before = Moment::now(&System);
-        let read = timed(process, self.duel.design.calls, false);
+        let read = timed(process.as_mut(), self.duel.design.calls, false);
         let surroundings = before.until_now(&System);
         let (mut reading, _) = read.map_err(|error| {
             let place = format!("in launch {}, round {}", launch + 1, round + 1);
@@ -285,16 +304,14 @@ impl<'a> Sitting<'a> {
     }
 
     /// Rounds of their own that record where the time goes; they are in no sample.
-    fn profile(&mut self, launch: u64, processes: &mut [Box<dyn Launched>]) -> Result<(), Stop> {
+    fn profile(&mut self, launch: u64, processes: &mut [Option<Box<dyn Launched>>]) -> Result<(), Stop> {
         let mut paths: Vec<Paths> = self.arms.iter().map(|_| Paths::default()).collect();
         for round in 0..self.settings.profiled_rounds {
-            for arm in self.random.shuffled(self.arms.len()) {
-                if !self.may_profile[arm] {
-                    continue;
-                }
+            for arm in self.any_order() {
+                let Some(process) = processes[arm].as_mut().filter(|_| self.may_profile[arm]) else { continue };
                 self.check_stopped()?;
                 self.tell(Doing::Profiling, launch + 1, round + 1);
-                let read = timed(processes[arm].as_mut(), self.duel.design.calls, true);
+                let read = timed(process.as_mut(), self.duel.design.calls, true);
                 let place = format!("in a profiled round of launch {}", launch + 1);
                 let (reading, wall_s) = read.map_err(|error| self.stopped_by(arm, &place, error))?;
                 self.compare_output(arm, reading.output);
@@ -311,8 +328,11 @@ impl<'a> Sitting<'a> {
         Ok(())
     }
 
-    /// What the samples say so far, for who looks on.
+    /// What the samples say so far, for who looks on: once for each launch, as all samples are judged anew.
     fn look_on(&mut self) {
+        if !self.watch.is_seen() {
+            return;
+        }
         let last = self.duel.design.looks.len().saturating_sub(1);
         let outcome = (self.judge)(&self.duel, last);
         let first = outcome.findings.into_iter().next().and_then(|finding| finding.judgements.into_iter().next());
@@ -356,13 +376,38 @@ impl<'a> Sitting<'a> {
         Stop::Failed(format!("{name} (`{label}`) {place}: {error}"))
     }
 
-    fn tell_metrics(&mut self) {
-        for side in &self.sides {
+    /// Asks the sides what their metrics mean. What does not mean the same for all of them cannot be compared: a gate fails, and
+    /// whatever else is left out.
+    fn tell_metrics(&mut self) -> Result<(), String> {
+        for arm in &self.measured {
+            let side = &self.sides[self.arms[*arm]];
             for (name, metric) in side.contestant.metrics() {
-                self.duel.metrics.entry(name).or_insert(metric);
+                let known = self.duel.metrics.entry(name.clone()).or_insert_with(|| metric.clone());
+                if meaning(known) != meaning(&metric) {
+                    let (one, other) = (meaning(known), meaning(&metric));
+                    let dispute = format!("`{name}` is {one} at first and {other} for {}", side.name);
+                    self.disputed.entry(name).or_insert(dispute);
+                }
             }
         }
         self.duel.metrics.extend(surroundings());
+        let gates = &self.duel.design.gates;
+        match gates.iter().find_map(|gate| self.disputed.get(&gate.metric)) {
+            Some(dispute) => Err(format!("{dispute}: that cannot be judged by; let all sides print the same")),
+            None => Ok(()),
+        }
+    }
+
+    /// Leaves out what does not mean the same for all sides, and says so.
+    fn drop_disputed(&mut self) {
+        for (name, dispute) in &self.disputed {
+            self.duel.metrics.remove(name);
+            for sample in &mut self.duel.samples {
+                sample.values.remove(name);
+                sample.series.remove(name);
+            }
+            self.duel.notes.push(format!("{dispute}: it is left out"));
+        }
     }
 
     fn tell(&mut self, doing: Doing, launch: u64, round: u64) {
@@ -370,6 +415,13 @@ impl<'a> Sitting<'a> {
         let Design { launches, rounds, confirmation, .. } = self.duel.design;
         self.watch.tell(&Progress { doing, launch, launches, round, rounds, confirmation, so_far });
     }
+}
+
+/// What of a metric has to be the same for all sides, in words. How it is defined may be said in other ones.
+fn meaning(metric: &Metric) -> String {
+    let unit = if metric.unit.is_empty() { "without a unit" } else { metric.unit.as_str() };
+    let better = if metric.better == Better::Lower { "better=lower" } else { "better=higher" };
+    format!("{unit}, {better}, exact={}", if metric.exact { "yes" } else { "no" })
 }
 
 fn design(settings: &Settings) -> Design {

@@ -28,11 +28,13 @@ struct Fake {
     output: fn(u64) -> Option<String>,
     profiles: bool,
     fails_at: u64,
+    /// The unit of another metric, where it has one.
+    steps: Option<&'static str>,
 }
 
 fn fake(label: &'static str, call_s: f64, events: &Events) -> Fake {
     let output: fn(u64) -> Option<String> = |_| None;
-    Fake { label, call_s, events: Rc::clone(events), output, profiles: false, fails_at: u64::MAX }
+    Fake { label, call_s, events: Rc::clone(events), output, profiles: false, fails_at: u64::MAX, steps: None }
 }
 
 impl Contestant for Fake {
@@ -42,7 +44,8 @@ impl Contestant for Fake {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        BTreeMap::from([(WALL.to_owned(), Metric { unit: "s".to_owned(), ..Metric::default() })])
+        let metric = |name: &str, unit: &str| (name.to_owned(), Metric { unit: unit.to_owned(), ..Metric::default() });
+        [metric(WALL, "s")].into_iter().chain(self.steps.map(|unit| metric("steps", unit))).collect()
     }
 
     fn launch(&mut self) -> Result<Box<dyn Launched>, String> {
@@ -66,8 +69,11 @@ impl Launched for Started {
         }
         let scope = Scope { name: "work".to_owned(), calls, self_ns: 10, ..Scope::default() };
         let profile = Profile { scopes: vec![scope], ..Profile::default() };
+        let (wall, steps) = (self.fake.call_s * calls as f64, self.fake.steps.map(|_| ("steps".to_owned(), 3.0)));
+        let odd = ("odd".to_owned(), f64::NAN);
         Ok(Reading {
-            values: BTreeMap::from([(WALL.to_owned(), self.fake.call_s * calls as f64)]),
+            values: [(WALL.to_owned(), wall), odd].into_iter().chain(steps).collect(),
+            series: BTreeMap::from([("odd".to_owned(), vec![1.0, f64::INFINITY])]),
             output: (self.fake.output)(self.rounds),
             profile: (profiled && self.fake.profiles).then_some(profile),
             ..Reading::default()
@@ -86,10 +92,11 @@ struct Looker {
     told: Vec<(Doing, u64, u64)>,
     so_far: bool,
     stop_at: usize,
+    is_blind: bool,
 }
 
 fn looker() -> Looker {
-    Looker { told: Vec::new(), so_far: false, stop_at: usize::MAX }
+    Looker { told: Vec::new(), so_far: false, stop_at: usize::MAX, is_blind: false }
 }
 
 impl Watch for Looker {
@@ -100,6 +107,10 @@ impl Watch for Looker {
 
     fn is_stopped(&self) -> bool {
         self.told.len() >= self.stop_at
+    }
+
+    fn is_seen(&self) -> bool {
+        !self.is_blind
     }
 }
 
@@ -194,6 +205,59 @@ fn sides_that_cannot_be_compared_are_not_measured() {
     let judge: Judge = |duel, _| outcome(duel, Verdict::Incomparable);
     let duel = fought(&settings(Mode::STANDARD), sides, &mut looker(), judge).expect("a duel");
     assert_eq!((duel.verdict, duel.samples.len(), events.borrow().len()), (Verdict::Incomparable, 0, 0));
+}
+
+#[test]
+fn one_that_cannot_be_compared_does_not_keep_the_others_from_it() {
+    let events = Events::default();
+    let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
+    let judge: Judge = |duel, _| {
+        let mut said = outcome(duel, Verdict::Unresolved);
+        said.findings[0].verdict = Verdict::Incomparable;
+        Outcome { verdict: Verdict::Incomparable, ..said }
+    };
+    let duel = fought(&settings(Mode::QUICK), fakes, &mut looker(), judge).expect("a duel");
+    assert_eq!(duel.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "B", "C"]);
+    let measured: BTreeSet<_> = duel.samples.iter().filter_map(|sample| sample.arm.as_deref()).collect();
+    assert_eq!((measured, duel.samples.len()), (BTreeSet::from(["A", "C"]), 2 * (6 + 1) * 2));
+    assert!(!events.borrow().contains(&"start b".to_owned()), "it is not even started");
+}
+
+#[test]
+fn a_metric_with_two_meanings_is_not_compared() {
+    let events = Events::default();
+    let fakes = |unit| {
+        let with = |label, unit| Fake { steps: Some(unit), ..fake(label, 0.3, &events) };
+        vec![with("a", "count"), with("b", unit)]
+    };
+    let has_steps = |duel: &Duel| duel.samples.iter().any(|sample| sample.values.contains_key("steps"));
+    let mut asked = settings(Mode::QUICK);
+    let duel = fought(&asked, fakes("s"), &mut looker(), unresolved).expect("a duel");
+    assert!(!has_steps(&duel) && !duel.metrics.contains_key("steps"));
+    let note = "`steps` is count, better=lower, exact=no at first and s, better=lower, exact=no for B: it is left out";
+    assert_eq!(duel.notes, [note]);
+    assert!(has_steps(&fought(&asked, fakes("count"), &mut looker(), unresolved).expect("a duel")));
+    asked.gates[0].metric = "steps".to_owned();
+    let error = fought(&asked, fakes("s"), &mut looker(), unresolved).unwrap_err();
+    assert!(error.contains("`steps` is count") && error.contains("cannot be judged by"), "{error}");
+}
+
+#[test]
+fn what_is_no_number_is_in_no_sample() {
+    let events = Events::default();
+    let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
+    let duel = fought(&settings(Mode::QUICK), fakes, &mut looker(), unresolved).expect("a duel");
+    let has_odd = |sample: &record::Sample| sample.values.contains_key("odd") || sample.series.contains_key("odd");
+    assert!(!duel.samples.is_empty() && !duel.samples.iter().any(has_odd));
+}
+
+#[test]
+fn nothing_is_judged_for_nobody() {
+    let events = Events::default();
+    let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
+    let mut nobody = Looker { is_blind: true, ..looker() };
+    fought(&settings(Mode::STANDARD), fakes, &mut nobody, unresolved).expect("a duel");
+    assert!(!nobody.so_far && !nobody.told.is_empty());
 }
 
 #[test]

@@ -116,7 +116,8 @@ impl Config {
     /// A cell that could not but fail: what is not decided fails, and its mode decides nothing.
     #[must_use]
     pub fn cannot_pass(&self) -> Option<&Cell> {
-        let is_hopeless = |cell: &&Cell| !cell.effort.mode.decides && !cell.advisory && !cell.gates.is_empty();
+        let counts = |cell: &Cell| !cell.advisory && cell.gates.iter().any(|gate| !gate.advisory);
+        let is_hopeless = |cell: &&Cell| !cell.effort.mode.decides && counts(cell);
         self.cells.iter().find(is_hopeless).filter(|_| self.fail_on_unresolved)
     }
 }

@@ -80,6 +80,8 @@ fn what_is_wrong_is_named_with_its_line() {
     refused("on_unresolved = \"ignore\"\n", 1, "\"pass\" or \"fail\"");
     refused(&format!("\non_unresolved = \"fail\"\n{CELL}mode = \"quick\"\n"), 2, "it could not but fail");
     read(&format!("on_unresolved = \"fail\"\n{CELL}mode = \"quick\"\nadvisory = true\n"));
+    let advisory = CELL.replace("wall_s = 3", "wall_s = { threshold = 3, advisory = true }");
+    read(&format!("on_unresolved = \"fail\"\n{advisory}mode = \"quick\"\n"));
     refused(&format!("{CELL}output = \"other\"\n"), 6, "`output` is \"same\" or \"any\", not \"other\"");
     refused("seed = -1\n", 1, "");
     refused("seed = 1\nseed = 2\n", 2, "duplicate key");

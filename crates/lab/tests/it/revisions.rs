@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lab::duel::{Project, Revision};
+use lab::duel::{NotBuilt, Project, Revision};
 
 /// A repository with one program, and a cache beside it.
 struct Place(PathBuf);
@@ -99,6 +99,9 @@ fn what_cannot_be_built_says_why() {
     place.commit("broken", "fn main() { let x: u32 = \"text\"; }");
     let project = place.project();
     let fails = |project: &Project, reference: &str| project.build(reference, &mut |_| {}).expect_err("it fails");
+    assert!(matches!(fails(&project, "broken"), NotBuilt::Failed(_)));
+    assert!(matches!(fails(&project, "nowhere"), NotBuilt::Refused(_)));
+    let fails = |project: &Project, reference: &str| fails(project, reference).to_string();
     let error = fails(&project, "broken");
     assert!(error.starts_with("broken (") && error.contains("mismatched types"), "{error}");
     let error = fails(&project, "nowhere");
@@ -108,4 +111,19 @@ fn what_cannot_be_built_says_why() {
     assert!(error.contains("other"), "{error}");
     let error = fails(&Project { folder: "/".into(), ..project }, "one");
     assert!(error.contains("in no Git repository"), "{error}");
+}
+
+#[test]
+fn a_cache_outlives_the_repository_that_it_was_made_by() {
+    let place = Place::new("cloned");
+    let project = place.project();
+    assert_eq!(said(&build(&project, "one")), "one");
+    // As a server does that keeps the cache and clones the project afresh.
+    let before = place.0.join("before");
+    fs::rename(place.folder(), &before).expect("it can be moved");
+    let cloned = Command::new("git").arg("clone").arg("--quiet").args([&before, &place.folder()]).output();
+    assert!(cloned.is_ok_and(|ended| ended.status.success()));
+    fs::remove_dir_all(before.join(".git/worktrees")).expect("the work tree was in the list");
+    assert_eq!(said(&build(&project, "two")), "two");
+    assert!(build(&project, "one").was_kept);
 }

@@ -16,6 +16,10 @@ const MOST_MOVED: usize = 3;
 const LONGEST: usize = 200;
 /// Rows of the whole table: a comment takes 65,536 characters.
 const MOST_ROWS: usize = 150;
+/// Characters of these rows together: sentences in them may be long.
+const MOST_CHARACTERS: usize = 40_000;
+/// Sentences behind the table.
+const MOST_SENTENCES: usize = 20;
 
 /// The whole comment.
 pub fn write(gate: &Gate) -> String {
@@ -108,10 +112,10 @@ fn figures_of(cell: &GateCell, judgement: &Judgement) -> String {
 fn accepted(gate: &Gate) -> Option<String> {
     let used = gate.accepted.iter().filter(|one| one.state == AcceptanceState::Used);
     let told = |one: &record::Acceptance| {
-        format!("{} {} until {} ({})", code(&one.cell), code(&one.metric), one.until, escaped(&one.reason))
+        format!("{} {} until {} ({})", code(&one.cell), code(&one.metric), one.until, one.reason)
     };
     let used: Vec<String> = used.map(told).collect();
-    (!used.is_empty()).then(|| one_line_of_markdown(&format!("Accepted to be worse: {}.", used.join("; "))))
+    (!used.is_empty()).then(|| one_line(&format!("Accepted to be worse: {}.", used.join("; "))))
 }
 
 fn visible(gate: &Gate) -> String {
@@ -147,8 +151,14 @@ fn whole(gate: &Gate) -> String {
             row(cell, [&budget.metric, &asked, "", "", &figures::budget(cell, budget), "", ""])
         }));
     }
-    let left = rows.len().saturating_sub(MOST_ROWS);
-    rows.truncate(MOST_ROWS);
+    let mut characters = 0;
+    let fits = |row: &&String| {
+        characters += row.chars().count();
+        characters <= MOST_CHARACTERS
+    };
+    let shown = rows.iter().take(MOST_ROWS).take_while(fits).count();
+    let left = rows.len() - shown;
+    rows.truncate(shown);
     let more = if left == 0 { String::new() } else { format!("\n{left} more rows are in `verdict.json`.\n") };
     "| cell | metric | verdict | before | after | change | floor | visible from |\n|---|---|---|---:|---:|---|---:|---:|\n"
         .to_owned()
@@ -182,25 +192,28 @@ fn judged(cell: &GateCell, judgement: &Judgement) -> String {
 }
 
 fn row(cell: &GateCell, cells: [&str; 7]) -> String {
-    let written = cells.map(|text| escaped(text).replace('|', "\\|"));
-    format!("| {} | {} |\n", escaped(&cell.name).replace('|', "\\|"), written.join(" | "))
+    let written = |text: &str| one_line(text).replace('|', "\\|");
+    format!("| {} | {} |\n", written(&cell.name), cells.map(written).join(" | "))
 }
 
 /// What cannot stand in a table.
 fn sentences(gate: &Gate) -> String {
     let mut text = String::new();
-    for one in &gate.accepted {
+    for one in gate.accepted.iter().take(MOST_SENTENCES) {
         let state = match one.state {
             AcceptanceState::Used => "used",
             AcceptanceState::NotNeeded => "not needed here",
             AcceptanceState::Expired => "its day is over",
         };
-        let commit = one.commit.as_ref().map_or_else(String::new, |commit| format!(" of {}", escaped(commit)));
+        let commit = one.commit.as_ref().map_or_else(String::new, |commit| format!(" of {}", one_line(commit)));
         let (cell, metric, until) = (code(&one.cell), code(&one.metric), &one.until);
         text.push_str(&format!(
             "- accepted{commit}: {cell} {metric} until {until}: {} ({state})\n",
-            escaped(&one.reason)
+            one_line(&one.reason)
         ));
+    }
+    if gate.accepted.len() > MOST_SENTENCES {
+        text.push_str(&format!("- {} more are in `verdict.json`\n", gate.accepted.len() - MOST_SENTENCES));
     }
     if let Some(drift) = &gate.drift {
         let alike = format!("{} of {} cells moved alike", drift.moved, drift.cells);
@@ -214,18 +227,18 @@ fn sentences(gate: &Gate) -> String {
 
 /// A name as code; nothing in it ends it.
 fn code(name: &str) -> String {
-    format!("`{}`", printable(name).replace('`', "'"))
+    format!("`{}`", printable(&cut(name, LONGEST)).replace('`', "'"))
 }
 
+/// Cut where it would be several lines. What is cut behind it was escaped could end within code or behind a backslash.
 fn one_line(text: &str) -> String {
-    one_line_of_markdown(&escaped(text))
+    escaped(&cut(text, LONGEST))
 }
 
-/// Cut where it would be several lines.
-fn one_line_of_markdown(text: &str) -> String {
-    if text.chars().count() <= LONGEST {
-        return text.to_owned();
-    }
-    let cut: String = text.chars().take(LONGEST).collect();
-    format!("{}…", cut.trim_end_matches('\\'))
+/// The first line of a text, and no more of it than so many characters.
+fn cut(text: &str, longest: usize) -> String {
+    let text = text.trim();
+    let line = text.lines().next().unwrap_or_default();
+    let short: String = line.chars().take(longest).collect();
+    if short.len() == text.len() { short } else { format!("{}…", short.trim_end()) }
 }

@@ -65,17 +65,21 @@ fn cell(text: &str) -> String {
     escaped(text).replace('|', "\\|")
 }
 
-/// The characters that Markdown takes for its own, outside of code.
+/// The characters that Markdown takes for its own, outside of code. Code stands between two single marks: one that nothing closes, and
+/// several in a row, would let all behind them through if they were taken for its start.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     let mut in_code = false;
     let characters: Vec<char> = printable(text).chars().collect();
     for (at, character) in characters.iter().enumerate() {
-        in_code ^= *character == '`';
+        let is_edge = is_single_mark(&characters, at)
+            && (in_code || (at + 1..characters.len()).any(|at| is_single_mark(&characters, at)));
+        in_code ^= is_edge;
         let is_word =
             |place: Option<usize>| place.and_then(|at| characters.get(at)).is_some_and(|c| c.is_alphanumeric());
         let is_special = match character {
             '\\' | '<' | '>' | '*' | '[' | ']' | '~' => true,
+            '`' => !is_edge,
             '_' => !(is_word(at.checked_sub(1)) && is_word(Some(at + 1))),
             _ => false,
         };
@@ -87,6 +91,11 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
+fn is_single_mark(characters: &[char], at: usize) -> bool {
+    let is_mark = |place: usize| characters.get(place) == Some(&'`');
+    is_mark(at) && !is_mark(at + 1) && !at.checked_sub(1).is_some_and(is_mark)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +104,9 @@ mod tests {
     fn marks_are_escaped_outside_of_code() {
         assert_eq!(escaped("<A as B>::c_d _e ~1"), "\\<A as B\\>::c_d \\_e \\~1");
         assert_eq!(escaped("`<A>` *b*"), "`<A>` \\*b\\*");
+        assert_eq!(escaped("`<A>` `<b>"), "`<A>` \\`\\<b\\>", "nothing closes the last one");
+        assert_eq!(escaped("```<b>` c"), "\\`\\`\\`\\<b\\>\\` c", "three are not closed by one");
+        assert_eq!(escaped("`a``<b>` <c>"), "`a``<b>` \\<c\\>", "two close nothing");
         assert_eq!(cell("a|b `c|d`"), "a\\|b `c\\|d`");
         assert_eq!(sentence_case("HOT PATHS"), "Hot paths");
     }

@@ -257,3 +257,21 @@ fn the_document_comes_back() {
     }
     assert!(Gate::from_json("{}").is_err());
 }
+
+#[test]
+fn a_comment_is_never_longer_than_is_taken() {
+    let failure = format!("`cargo ended with 101\n{}", "error: <b>mismatched</b> types, see | here\n".repeat(400));
+    let long = "a very long reason ".repeat(500);
+    let failed = |number: usize| GateCell {
+        failure: Some(failure.clone()),
+        findings: Vec::new(),
+        ..cell(&format!("cell-{number}"), Vec::new())
+    };
+    let mut gate = measured((0..200).map(failed).collect());
+    gate.accepted = vec![Acceptance { reason: long.clone(), ..Acceptance::default() }; 200];
+    gate.not_measured = vec![long];
+    let comment = gate_comment(&compare::gate(gate, TODAY));
+    assert!(comment.chars().count() < 65_536, "{}", comment.chars().count());
+    assert!(comment.contains("\\`cargo ended with 101…") && !comment.contains("<b>"), "{comment}");
+    assert!(comment.contains("more rows are in `verdict.json`"), "{comment}");
+}

@@ -55,4 +55,8 @@ impl Watch for Follower {
     fn is_stopped(&self) -> bool {
         interrupt::asked()
     }
+
+    fn is_seen(&self) -> bool {
+        !self.bar.is_hidden()
+    }
 }

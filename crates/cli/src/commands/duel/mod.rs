@@ -6,7 +6,7 @@ pub mod follower;
 mod revisions;
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lab::duel::{Contestant, Settings, confirm, duel, needs_confirmation};
 use lab::machine::Chosen;
@@ -23,6 +23,8 @@ const REVISION: &str = "rev:";
 const WALL: &str = lab::duel::WALL;
 /// Exit code for what could not be measured.
 const NOT_MEASURED: u8 = 1;
+/// How long a request to end may be on its way.
+const REQUEST: Duration = Duration::from_millis(100);
 
 /// What to print, and with which code to end.
 #[derive(Debug, Default)]
@@ -57,7 +59,7 @@ pub fn run(options: &args::Duel) -> Result<Outcome, Failure> {
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
     let mut follower = Follower::new();
     let contestants = contestants(options, &follower);
-    let measured = contestants.map_err(Failure::from).and_then(|mut contestants| {
+    let measured = contestants.map_err(not_ready).and_then(|mut contestants| {
         fight(&settings, &mut contestants, !options.effort.no_confirm, &mut follower).map_err(not_measured)
     });
     follower.finish();
@@ -68,7 +70,7 @@ pub fn run(options: &args::Duel) -> Result<Outcome, Failure> {
 
 /// The sides, the base first: settings of the engine, or models; else each word is a revision of the project in this folder, or a
 /// command.
-fn contestants(options: &args::Duel, follower: &Follower) -> Result<Vec<Box<dyn Contestant>>, Refusal> {
+fn contestants(options: &args::Duel, follower: &Follower) -> Result<Vec<Box<dyn Contestant>>, Failure> {
     if let Some(sides) = engine::asked(options)? {
         return Ok(engine::contestants(sides, &engine::terms(options))?
             .into_iter()
@@ -79,10 +81,10 @@ fn contestants(options: &args::Duel, follower: &Follower) -> Result<Vec<Box<dyn 
 }
 
 /// What a word means.
-fn contestant(side: &str, options: &args::Duel, follower: &Follower) -> Result<Box<dyn Contestant>, Refusal> {
+fn contestant(side: &str, options: &args::Duel, follower: &Follower) -> Result<Box<dyn Contestant>, Failure> {
     match side.strip_prefix(REVISION) {
         Some(reference) => revisions::contestant(side, reference, options, follower),
-        None => commands::contestant(side, options),
+        None => Ok(commands::contestant(side, options)?),
     }
 }
 
@@ -127,6 +129,15 @@ fn gates(options: &args::Duel) -> Vec<GateMetric> {
         [] => vec![gate(WALL, None)],
         named => named.iter().map(|named| gate(&named.metric, named.threshold)).collect(),
     }
+}
+
+/// What fails because somebody ended all of us is no fault of a side.
+fn not_ready(failure: Failure) -> Failure {
+    if failure.code.is_some() {
+        // A compiler that a terminal interrupted may be gone before the request has reached us.
+        std::thread::sleep(REQUEST);
+    }
+    if interrupt::asked() { Failure { code: Some(interrupt::EXIT_CODE), ..failure } } else { failure }
 }
 
 fn not_measured(error: String) -> Failure {

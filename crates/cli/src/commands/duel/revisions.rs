@@ -1,10 +1,11 @@
 //! Sides that are revisions of the Cargo project in this folder.
 
-use lab::duel::{Contestant, Project};
+use lab::duel::{Contestant, NotBuilt, Project};
 
 use super::super::{Refusal, cache};
 use super::commands::{placed, program};
 use super::follower::Follower;
+use super::{Failure, NOT_MEASURED};
 use crate::args;
 
 /// A revision, built or found, with what all sides are asked.
@@ -13,7 +14,7 @@ pub fn contestant(
     reference: &str,
     options: &args::Duel,
     follower: &Follower,
-) -> Result<Box<dyn Contestant>, Refusal> {
+) -> Result<Box<dyn Contestant>, Failure> {
     let built = &options.built;
     let project = Project {
         folder: ".".into(),
@@ -23,10 +24,12 @@ pub fn contestant(
         profile: built.profile.clone(),
         cache: cache::folder()?,
     };
-    let revision = project.build(reference, &mut |what| follower.say(what)).map_err(|error| Refusal {
-        error,
-        hint: "a revision is built as `cargo build --release` builds it; `--package`, `--bin` and `--features` choose what",
+    let hint =
+        "a revision is built as `cargo build --release` builds it; `--package`, `--bin` and `--features` choose what";
+    let revision = project.build(reference, &mut |what| follower.say(what)).map_err(|error| Failure {
+        code: matches!(error, NotBuilt::Failed(_)).then_some(NOT_MEASURED),
+        refusal: Refusal { error: error.to_string(), hint },
     })?;
     let own = [revision.program.to_string_lossy().into_owned()];
-    program(label, placed(&own, &options.command)?, Some(revision), options)
+    Ok(program(label, placed(&own, &options.command)?, Some(revision), options)?)
 }

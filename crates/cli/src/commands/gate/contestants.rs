@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use lab::duel::{Contestant, Program, ProgramSettings, Project, Revision};
+use lab::duel::{Contestant, NotBuilt, Program, ProgramSettings, Project, Revision};
 use lab::gate::{BIN, Build, Cell, Sides};
 
 use super::super::cache;
@@ -16,8 +16,8 @@ use crate::args::Named;
 pub struct Workshop {
     build: Build,
     revisions: Option<Revisions>,
-    /// The base and the head.
-    built: Option<[Revision; 2]>,
+    /// The base and the head, or why they could not be built: another cell would not build them either.
+    built: Option<Result<[Revision; 2], String>>,
 }
 
 impl Workshop {
@@ -52,21 +52,25 @@ impl Workshop {
     }
 
     fn built(&mut self, follower: &Follower) -> Result<&[Revision; 2], String> {
-        if self.built.is_none() {
-            let Revisions { base, head, .. } = self.revisions.as_ref().ok_or("no revisions were named")?;
-            let project = Project {
-                folder: ".".into(),
-                package: self.build.package.clone(),
-                bin: self.build.bin.clone(),
-                features: self.build.features.clone(),
-                profile: self.build.profile.clone(),
-                cache: cache::folder().map_err(|refusal| format!("{}: {}", refusal.error, refusal.hint))?,
-            };
-            let build = |commit: &str| project.build(commit, &mut |what| follower.say(what));
-            self.built = Some([build(&base.commit)?, build(&head.commit)?]);
-        }
-        self.built.as_ref().ok_or_else(|| "no revisions were built".to_owned())
+        let Self { build, revisions, built } = self;
+        built.get_or_insert_with(|| make(build, revisions.as_ref(), follower)).as_ref().map_err(Clone::clone)
     }
+}
+
+fn make(build: &Build, revisions: Option<&Revisions>, follower: &Follower) -> Result<[Revision; 2], String> {
+    let Revisions { base, head, .. } = revisions.ok_or("no revisions were named")?;
+    let project = Project {
+        folder: ".".into(),
+        package: build.package.clone(),
+        bin: build.bin.clone(),
+        features: build.features.clone(),
+        profile: build.profile.clone(),
+        cache: cache::folder().map_err(|refusal| format!("{}: {}", refusal.error, refusal.hint))?,
+    };
+    let made = |commit: &str| {
+        project.build(commit, &mut |what| follower.say(what)).map_err(|error: NotBuilt| error.to_string())
+    };
+    Ok([made(&base.commit)?, made(&head.commit)?])
 }
 
 fn of_revision(cell: &Cell, command: &[String], revision: &Revision) -> Result<Box<dyn Contestant>, String> {

@@ -230,8 +230,8 @@ impl Processes {
 #[derive(Default)]
 struct Sum {
     values: BTreeMap<&'static str, Option<f64>>,
-    /// Sums of what the program printed.
-    custom: BTreeMap<String, f64>,
+    /// Sums of what the program printed, and in how many calls it did.
+    custom: BTreeMap<String, (f64, u64)>,
     output: Option<String>,
 }
 
@@ -261,7 +261,8 @@ impl Sum {
 
     fn print(&mut self, printed: Printed, round: u64) {
         for (name, value) in printed.values {
-            *self.custom.entry(name).or_default() += value;
+            let (sum, calls) = self.custom.entry(name).or_default();
+            (*sum, *calls) = (*sum + value, *calls + 1);
         }
         match (&self.output, printed.output) {
             (None, output) => self.output = output,
@@ -275,7 +276,23 @@ impl Sum {
 
     fn reading(self, calls: u64) -> Reading {
         let values = self.values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        let custom = self.custom.into_iter().map(|(name, sum)| (name, sum / calls.max(1) as f64));
+        // What some calls kept for themselves is not known of the round: a mean of the others would be of other work.
+        let custom = self.custom.into_iter().filter(|(_, (_, printed))| *printed == calls);
+        let custom = custom.map(|(name, (sum, printed))| (name, sum / printed as f64));
         Reading { values: values.chain(custom).collect(), output: self.output, ..Reading::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_some_calls_printed_is_not_known_of_the_round() {
+        let printed = |text: &str| printed::read(text.as_bytes(), false).expect("it is right");
+        let mut sum = Sum::default();
+        sum.print(printed("HOTLOOP steps=4\nHOTLOOP hits=10\n"), 1);
+        sum.print(printed("HOTLOOP steps=6\n"), 1);
+        assert_eq!(sum.reading(2).values, BTreeMap::from([("steps".to_owned(), 5.0)]));
     }
 }

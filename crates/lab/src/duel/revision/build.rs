@@ -7,7 +7,7 @@ use std::process::{ChildStdout, Command, Stdio};
 
 use serde::Deserialize;
 
-use super::Project;
+use super::{NotBuilt, Project};
 
 /// Lines of the compiler that are shown where it fails.
 const LAST_LINES: usize = 30;
@@ -29,12 +29,19 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// The compiler, in its own words.
-pub(super) fn compiler() -> Result<String, String> {
+/// The compiler that a folder gets, in its own words: a project may choose one in a file.
+pub(super) fn compiler(folder: &Path) -> Result<String, NotBuilt> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let asked = Command::new(&rustc).arg("-vV").stdin(Stdio::null()).output();
-    let ended = asked.map_err(|error| format!("`{}` cannot be started: {error}", rustc.to_string_lossy()))?;
-    Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+    let name = rustc.to_string_lossy();
+    let asked = Command::new(&rustc).arg("-vV").current_dir(folder).stdin(Stdio::null()).output();
+    let ended = asked.map_err(|error| NotBuilt::Failed(format!("`{name}` cannot be started: {error}")))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match ended.status.success() {
+        true => Ok(text(&ended.stdout)),
+        false => {
+            Err(NotBuilt::Failed(format!("`{name} -vV` ended with {}: {}", ended.status, text(&ended.stderr).trim())))
+        }
+    }
 }
 
 /// Builds the program of a project in a folder; `tell` hears every line of Cargo.
@@ -43,20 +50,22 @@ pub(super) fn build(
     folder: &Path,
     target: &Path,
     tell: &mut dyn FnMut(&str),
-) -> Result<PathBuf, String> {
-    let mut child =
-        cargo(project, folder, target).spawn().map_err(|error| format!("`cargo` cannot be started: {error}"))?;
+) -> Result<PathBuf, NotBuilt> {
+    let failed = |error: String| NotBuilt::Failed(error);
+    let mut child = cargo(project, folder, target)
+        .spawn()
+        .map_err(|error| failed(format!("`cargo` cannot be started: {error}")))?;
     let (Some(output), Some(complaints)) = (child.stdout.take(), child.stderr.take()) else {
-        return Err("`cargo` has no streams".to_owned());
+        return Err(failed("`cargo` has no streams".to_owned()));
     };
     let reader = std::thread::spawn(move || programs(output));
     let last = follow(complaints, tell);
-    let ended = child.wait().map_err(|error| error.to_string())?;
+    let ended = child.wait().map_err(|error| failed(error.to_string()))?;
     let programs = reader.join().unwrap_or_default();
     if !ended.success() {
-        return Err(format!("cargo ended with {ended}\n{}", last.join("\n")));
+        return Err(failed(format!("cargo ended with {ended}\n{}", last.join("\n"))));
     }
-    the_one(programs, project.bin.as_deref())
+    the_one(programs, project.bin.as_deref()).map_err(NotBuilt::Refused)
 }
 
 fn cargo(project: &Project, folder: &Path, target: &Path) -> Command {

@@ -1,6 +1,7 @@
 //! What Git is asked.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -38,7 +39,11 @@ impl Repository {
     /// Brings a work tree to a commit; files that Git does not know stay, so that builds are fast.
     pub(super) fn check_out(&self, commit: &str, tree: &Path) -> Result<(), String> {
         let failed = |error| format!("the work tree {} cannot be brought to {commit}: {error}", tree.display());
-        if !tree.join(".git").exists() {
+        if !self.has_tree(tree) {
+            // It may be of a repository that was here before.
+            if tree.exists() {
+                fs::remove_dir_all(tree).map_err(|error| failed(error.to_string()))?;
+            }
             // One that somebody removed by hand is still in the list.
             let _ = git(&self.root, ["worktree", "prune"]);
             let words = [OsStr::new("worktree"), "add".as_ref(), "--detach".as_ref(), "--force".as_ref()];
@@ -48,6 +53,16 @@ impl Repository {
         git(tree, ["checkout", "--quiet", "--force", "--detach", commit]).map_err(failed)?;
         // A lock file that was copied there for another revision.
         git(tree, ["clean", "--quiet", "--force", "-d", "-x", "--", "*Cargo.lock"]).map(drop).map_err(failed)
+    }
+
+    /// Whether a folder is a work tree of this repository.
+    fn has_tree(&self, tree: &Path) -> bool {
+        let own = |folder: &Path| {
+            let answer = git(folder, ["rev-parse", "--git-common-dir"]).ok()?;
+            // It may be told from the folder on.
+            fs::canonicalize(folder.join(answer)).ok()
+        };
+        tree.join(".git").exists() && own(tree).is_some_and(|its| own(&self.root) == Some(its))
     }
 
     /// The folder that is meant, in a work tree.

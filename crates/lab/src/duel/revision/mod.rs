@@ -6,7 +6,9 @@
 mod build;
 mod git;
 mod kept;
+mod surroundings;
 
+use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +46,33 @@ pub struct Revision {
     pub was_kept: bool,
 }
 
+/// Why there is no program of a revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotBuilt {
+    /// What was asked for is not there, or could be several things.
+    Refused(String),
+    /// It is there and did not work: it does not compile, or the cache cannot be used.
+    Failed(String),
+}
+
+impl NotBuilt {
+    fn map(self, words: impl FnOnce(String) -> String) -> Self {
+        match self {
+            NotBuilt::Refused(error) => NotBuilt::Refused(words(error)),
+            NotBuilt::Failed(error) => NotBuilt::Failed(words(error)),
+        }
+    }
+}
+
+impl fmt::Display for NotBuilt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (NotBuilt::Refused(error) | NotBuilt::Failed(error)) = self;
+        formatter.write_str(error)
+    }
+}
+
+impl std::error::Error for NotBuilt {}
+
 impl Project {
     fn profile(&self) -> &str {
         self.profile.as_deref().unwrap_or("release")
@@ -53,12 +82,12 @@ impl Project {
     ///
     /// # Errors
     /// There is no such project or revision, it cannot be built, or it has no program, or several.
-    pub fn build(&self, reference: &str, tell: &mut dyn FnMut(&str)) -> Result<Revision, String> {
-        let repository = git::Repository::of(&self.folder)?;
-        let git = repository.commit(reference)?;
-        let compiler = build::compiler()?;
+    pub fn build(&self, reference: &str, tell: &mut dyn FnMut(&str)) -> Result<Revision, NotBuilt> {
+        let repository = git::Repository::of(&self.folder).map_err(NotBuilt::Refused)?;
+        let git = repository.commit(reference).map_err(NotBuilt::Refused)?;
         let place = self.cache.join(repository.key());
-        let failed = |error: std::io::Error| format!("cannot use the cache {}: {error}", place.display());
+        let failed =
+            |error: std::io::Error| NotBuilt::Failed(format!("cannot use the cache {}: {error}", place.display()));
         fs::create_dir_all(&place).map_err(failed)?;
         // Somebody else may build here at the same time; it is given back when the file is closed.
         let lock = File::create(place.join("lock")).map_err(failed)?;
@@ -67,13 +96,14 @@ impl Project {
             lock.lock().map_err(failed)?;
         }
         let tree = place.join("source");
-        repository.check_out(&git.commit, &tree)?;
+        repository.check_out(&git.commit, &tree).map_err(NotBuilt::Failed)?;
         let folder = repository.inside(&tree);
         if !folder.join("Cargo.toml").is_file() {
-            return Err(format!("{reference} has no Cargo.toml in {}", repository.shown()));
+            return Err(NotBuilt::Refused(format!("{reference} has no Cargo.toml in {}", repository.shown())));
         }
-        let lockfile = self.lock_dependencies(&repository, &tree)?;
-        let key = self.key(&git.commit, &compiler, &lockfile);
+        let compiler = build::compiler(&folder)?;
+        let lockfile = self.lock_dependencies(&repository, &tree).map_err(NotBuilt::Failed)?;
+        let key = self.key(&git.commit, &compiler, (&lockfile, &place));
         let kept = Kept::new(&place.join("built").join(key));
         let build = self.describe(&compiler);
         if let Some(program) = kept.program() {
@@ -82,7 +112,9 @@ impl Project {
         tell(&format!("building {reference}"));
         let built =
             build::build(self, &folder, &place.join("target"), &mut |line| tell(&format!("{reference}: {line}")))
-                .map_err(|error| format!("{reference} ({}) cannot be built: {error}", short(&git.commit)))?;
+                .map_err(|error| {
+                    error.map(|error| format!("{reference} ({}) cannot be built: {error}", short(&git.commit)))
+                })?;
         let program = kept.keep(&built).map_err(failed)?;
         Ok(Revision { program, git, build, was_kept: false })
     }
@@ -97,10 +129,10 @@ impl Project {
     }
 
     /// A name for everything that decides what is built.
-    fn key(&self, commit: &str, compiler: &str, lockfile: &str) -> String {
-        let variables = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"];
-        let variables = variables.map(|name| std::env::var(name).unwrap_or_default());
-        let facts = (commit, self.profile(), &self.features, (&self.package, &self.bin), compiler, lockfile, variables);
+    fn key(&self, commit: &str, compiler: &str, (lockfile, place): (&str, &Path)) -> String {
+        let surroundings = (surroundings::variables(), surroundings::files(place));
+        let chosen = (self.profile(), &self.features, &self.package, &self.bin);
+        let facts = (commit, chosen, compiler, lockfile, surroundings);
         blake3::hash(format!("{facts:?}").as_bytes()).to_hex()[..24].to_owned()
     }
 
