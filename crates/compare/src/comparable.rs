@@ -61,17 +61,19 @@ pub fn comparable(base: &Side<'_>, candidate: &Side<'_>) -> Vec<Difference> {
     fields.differences
 }
 
-/// Whether both sides are the same file with the same work, model and machine: whatever is found between them, the program
-/// did not change.
+/// Whether both sides are the same file, called alike, with the same work, model and machine: whatever is found between them, the
+/// program did not change. By another name or in another place the same bytes may do something else: a program may look at how it
+/// is called, and a script at what lies beside it.
 #[must_use]
 pub fn same_subject(base: &Side<'_>, candidate: &Side<'_>) -> bool {
-    let arguments = |side: &Side<'_>| side.subject.command.get(1..).unwrap_or_default().to_vec();
     same_binary(base.subject, candidate.subject)
-        && arguments(base) == arguments(candidate)
+        && base.subject.name == candidate.subject.name
+        && base.subject.command == candidate.subject.command
         && comparable(base, candidate).is_empty()
 }
 
-fn same_binary(base: &Subject, candidate: &Subject) -> bool {
+/// Whether both are files with the same bytes, as far as that is known.
+pub(crate) fn same_binary(base: &Subject, candidate: &Subject) -> bool {
     let hash = |subject: &Subject| subject.build.as_ref()?.binary_blake3.clone().filter(|hash| !hash.is_empty());
     hash(base).is_some_and(|known| hash(candidate).as_ref() == Some(&known))
 }

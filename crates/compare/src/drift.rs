@@ -4,12 +4,13 @@ use record::{Drift, Finding};
 
 use crate::rules::{DRIFT_ALIKE, DRIFT_CELLS, DRIFT_SHARE};
 
-/// What moved more than four in five of the cells the same way, by a similar amount; the largest such movement, where
-/// there are several. One finding stands for each cell. Exact metrics do not drift: who calls leaves them out.
+/// Every metric that moved more than four in five of the cells the same way, by a similar amount; the largest movement first.
+/// One finding stands for each cell. Exact metrics do not drift: who calls leaves them out.
 #[must_use]
-pub fn common_mode(metrics: &[&str], cells: &[&Finding]) -> Option<Drift> {
-    let drifts = metrics.iter().filter_map(|metric| drift(metric, cells));
-    drifts.max_by(|one, other| one.estimate.abs().total_cmp(&other.estimate.abs()))
+pub fn common_mode(metrics: &[&str], cells: &[&Finding]) -> Vec<Drift> {
+    let mut drifts: Vec<Drift> = metrics.iter().filter_map(|metric| drift(metric, cells)).collect();
+    drifts.sort_by(|one, other| other.estimate.abs().total_cmp(&one.estimate.abs()));
+    drifts
 }
 
 fn drift(metric: &str, cells: &[&Finding]) -> Option<Drift> {
@@ -48,7 +49,7 @@ mod tests {
 
     fn drift_of(estimates: &[f64]) -> Option<(u64, u64, f64)> {
         let cells = cells(estimates);
-        let found = common_mode(&["cpu_s", "wall_s"], &cells.iter().collect::<Vec<_>>())?;
+        let found = common_mode(&["cpu_s", "wall_s"], &cells.iter().collect::<Vec<_>>()).into_iter().next()?;
         Some((found.moved, found.cells, found.estimate))
     }
 

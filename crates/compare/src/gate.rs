@@ -39,13 +39,15 @@ struct Mark {
 #[must_use]
 pub fn gate(measured: Gate, today: &str) -> Gate {
     let mut gate = Gate { reasons: Vec::new(), warnings: Vec::new(), ..measured };
-    gate.drift = drift(&gate.cells);
+    let mut drifts = drifts(&gate.cells).into_iter();
+    (gate.drift, gate.other_drifts) = (drifts.next(), drifts.collect());
     for acceptance in &mut gate.accepted {
         let is_over = acceptance.until.as_str() < today;
         acceptance.state = if is_over { AcceptanceState::Expired } else { AcceptanceState::NotNeeded };
     }
     let mut words: Vec<Verdict> = Vec::new();
-    let mut around = Around { drift: gate.drift.as_ref(), commits: &gate.commits, accepted: &mut gate.accepted };
+    let drifts = gate.drift.iter().chain(&gate.other_drifts).collect();
+    let mut around = Around { drifts, commits: &gate.commits, accepted: &mut gate.accepted };
     for cell in &mut gate.cells {
         let marks = around.marks(cell);
         let counting = marks.iter().filter(|mark| mark.counts());
@@ -129,10 +131,12 @@ fn worst(words: &[Verdict]) -> Option<Verdict> {
     (!words.is_empty()).then(|| overall(words.iter().copied()))
 }
 
-/// Metrics that are not exact, of cells that could be compared.
-fn drift(cells: &[GateCell]) -> Option<Drift> {
+/// Of metrics that something is judged by and that are not exact, in cells that could be compared.
+fn drifts(cells: &[GateCell]) -> Vec<Drift> {
+    let is_exact = |cell: &GateCell, name: &str| cell.metrics.get(name).is_some_and(|metric| metric.exact);
     let noisy = |cell: &GateCell| -> Vec<String> {
-        cell.metrics.iter().filter(|(_, metric)| !metric.exact).map(|(name, _)| name.clone()).collect()
+        let names = cell.gates.iter().map(|gate| gate.metric.clone());
+        names.filter(|name| !is_exact(cell, name)).collect()
     };
     let metrics: BTreeSet<String> = cells.iter().flat_map(noisy).collect();
     let comparable = |finding: &&Finding| is_compared(finding) && finding.verdict != Verdict::Unstable;
@@ -147,7 +151,7 @@ fn is_compared(finding: &Finding) -> bool {
 
 /// What has to be known to decide about a cell.
 struct Around<'a> {
-    drift: Option<&'a Drift>,
+    drifts: Vec<&'a Drift>,
     commits: &'a [String],
     accepted: &'a mut [Acceptance],
 }
@@ -199,7 +203,7 @@ impl Around<'_> {
 
     /// The word for a metric: what happened to all cells alike is not believed.
     fn word(&self, judgement: &Judgement) -> (Verdict, String) {
-        let Some(drift) = self.drift.filter(|drift| drift.metric == judgement.metric) else {
+        let Some(drift) = self.drifts.iter().find(|drift| drift.metric == judgement.metric) else {
             return (judgement.verdict, judgement.sentence.clone());
         };
         let verdict = match judgement.verdict {

@@ -40,9 +40,12 @@ pub struct Gate {
     /// Regressions that somebody accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<Acceptance>,
-    /// What moved all cells alike.
+    /// What moved all cells alike; of several the largest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
+    /// The others that moved all cells alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_drifts: Vec<Drift>,
     /// What the file has and this measurement left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<String>,

@@ -225,6 +225,24 @@ fn common_drift_is_no_regression() {
 }
 
 #[test]
+fn every_drift_takes_its_verdict_away() {
+    let change = |estimate: f64| Some(Change { estimate, low: estimate - 0.01, high: estimate + 0.01 });
+    let one = |at: usize| {
+        let mut one = cell(&at.to_string(), &[Verdict::Regressed, Verdict::Regressed]);
+        one.findings[0].judgements[0].change = change(0.20);
+        one.findings[0].judgements[1].change = change(0.205);
+        // Moved more than all others, and nothing is judged by it.
+        one.metrics.insert("user_s".to_owned(), Metric::default());
+        let user = Judgement { gate: false, change: change(0.3), ..judgement("user_s", Verdict::LeaningWorse) };
+        one.findings[0].judgements.push(user);
+        one
+    };
+    let gate = check(of((0..6).map(one).collect()), Some(Verdict::Unstable), 13);
+    let drifts = gate.drift.iter().chain(&gate.other_drifts);
+    assert_eq!(drifts.map(|drift| drift.metric.as_str()).collect::<Vec<_>>(), ["cpu_s", "wall_s"]);
+}
+
+#[test]
 fn deciding_twice_is_deciding_once() {
     let once = super::gate(of(vec![cell("decode", &[Verdict::Regressed])]), TODAY);
     assert_eq!(super::gate(once.clone(), TODAY), once);

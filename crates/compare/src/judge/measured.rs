@@ -21,6 +21,20 @@ pub(super) struct Asked<'a> {
     pub(super) placebo_alpha: f64,
 }
 
+impl Asked<'_> {
+    /// A change of the value as one for the worse: where more is better a third of the value is three times as bad, as it is for what took
+    /// the time.
+    pub(super) fn worse(&self, change: f64) -> f64 {
+        if self.rises_badly { change } else { 1.0 / (1.0 + change) - 1.0 }
+    }
+
+    /// The same with its bounds.
+    pub(super) fn worsening(&self, change: Change) -> Change {
+        let [estimate, low, high] = [change.estimate, change.low, change.high].map(|share| self.worse(share));
+        Change { estimate, low: low.min(high), high: low.max(high) }
+    }
+}
+
 /// What was measured of one metric.
 pub(super) struct Measured<'a> {
     pub(super) asked: Asked<'a>,
@@ -31,6 +45,8 @@ pub(super) struct Measured<'a> {
     pub(super) placebo: Option<Change>,
     /// Where the same work gave the same values: how they compare.
     pub(super) exact: Option<Exact>,
+    /// Whether every value is 0: before, after.
+    pub(super) all_zero: [bool; 2],
     pub(super) p: Option<f64>,
     pub(super) visible: Option<f64>,
     pub(super) more_launches: Option<u64>,
@@ -42,7 +58,8 @@ pub(super) struct Measured<'a> {
 impl Measured<'_> {
     /// What two sides differ by at worst that are the same.
     pub(super) fn floor(&self) -> Option<f64> {
-        self.placebo.map(|placebo| placebo.low.abs().max(placebo.high.abs()))
+        let placebo = self.asked.worsening(self.placebo?);
+        Some(placebo.low.abs().max(placebo.high.abs()))
     }
 
     /// What a change is compared with.
@@ -52,7 +69,10 @@ impl Measured<'_> {
 }
 
 pub(super) fn measure(asked: Asked<'_>, rounds: Rounds, is_exact: bool) -> Measured<'_> {
-    let exact = if is_exact { exact(&rounds.base, &rounds.candidate) } else { None };
+    let all_zero = [&rounds.base, &rounds.candidate].map(|values| values.iter().all(|value| *value == 0.0));
+    // Nothing on both sides is the same, though it has no ratio; but one launch does not tell what the next would do.
+    let is_nothing = all_zero == [true, true] && rounds.launched > 1;
+    let exact = if is_exact || is_nothing { exact(&rounds.base, &rounds.candidate) } else { None };
     let mut measured = Measured {
         base: median(&rounds.base),
         candidate: median(&rounds.candidate),
@@ -60,10 +80,11 @@ pub(super) fn measure(asked: Asked<'_>, rounds: Rounds, is_exact: bool) -> Measu
         change: None,
         placebo: None,
         exact,
+        all_zero,
         p: None,
         visible: None,
         more_launches: None,
-        launches: rounds.launches(),
+        launches: if is_nothing { rounds.launched } else { rounds.launches() },
         rounds: rounds.rounds(),
         dropped: if exact.is_some() { 0 } else { rounds.dropped },
         asked,

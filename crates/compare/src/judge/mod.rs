@@ -8,7 +8,7 @@
 mod exact;
 mod measured;
 mod rounds;
-mod sentence;
+pub(crate) mod sentence;
 mod word;
 
 use std::collections::BTreeSet;
@@ -98,7 +98,11 @@ impl<'a> Sides<'a> {
         let verdict = withheld.unwrap_or_else(|| overall(gates.map(|gate| gate.verdict)));
         let mut finding =
             Finding { arm: candidate.name.clone(), verdict, differences, judgements, ..Finding::default() };
-        finding.sentence = sentence::of_finding(&finding, self.is_same_program(candidate));
+        let said = match withheld {
+            Some(Verdict::WrongOutput) if self.is_silent(candidate) => sentence::SILENT.to_owned(),
+            _ => sentence::of_finding(&finding, &self.duel.design.gates),
+        };
+        finding.sentence = format!("{}{said}", self.about(candidate));
         finding
     }
 
@@ -108,6 +112,7 @@ impl<'a> Sides<'a> {
         let declared = gates.iter().map(|gate| (gate.metric.as_str(), Some(gate.threshold)));
         let is_gate = |name: &str| gates.iter().any(|gate| gate.metric == name);
         let others = self.metrics.iter().filter(|name| !is_gate(name)).map(|name| (*name, None));
+        let by_chance = self.by_chance();
         let mut all: Vec<Measured> = Vec::new();
         for (name, threshold) in declared.chain(others) {
             let metric = self.metric(name);
@@ -117,7 +122,7 @@ impl<'a> Sides<'a> {
                 threshold: wanted,
                 is_gate: threshold.is_some(),
                 rises_badly: metric.better == Better::Lower,
-                alpha: self.alpha_of(threshold.is_some()),
+                alpha: if threshold.is_some() { bonferroni(self.alpha, by_chance) } else { self.alpha },
                 placebo_alpha: self.duel.design.alpha,
             };
             all.push(measure(asked, self.rounds(name, candidate), metric.exact));
@@ -136,11 +141,19 @@ impl<'a> Sides<'a> {
         self.duel.metrics.get(name).cloned().unwrap_or_default()
     }
 
-    /// Exact gates are compared without chance, so they cost the others nothing.
-    fn alpha_of(&self, is_gate: bool) -> f64 {
+    /// Gates of all candidates that share the allowed chance. Exact ones are compared without chance, so they cost the others nothing;
+    /// those that were called exact and vary are judged by chance like the rest.
+    fn by_chance(&self) -> usize {
         let gates = &self.duel.design.gates;
-        let by_chance = gates.iter().filter(|gate| !self.metric(&gate.metric).exact).count();
-        if is_gate { bonferroni(self.alpha, by_chance * self.candidates.len()) } else { self.alpha }
+        let pairs =
+            gates.iter().flat_map(|gate| self.candidates.iter().map(move |candidate| (&gate.metric, *candidate)));
+        let is_by_chance = |(metric, candidate): &(&String, &Arm)| {
+            !self.metric(metric).exact || {
+                let rounds = self.rounds(metric, candidate);
+                exact::exact(&rounds.base, &rounds.candidate).is_none()
+            }
+        };
+        pairs.filter(is_by_chance).count()
     }
 
     fn rounds(&self, metric: &str, candidate: &Arm) -> rounds::Rounds {
@@ -173,23 +186,49 @@ impl<'a> Sides<'a> {
         let varies = |arm: &Arm| arm.output_varies == Some(true);
         let Some(base) = self.base.filter(|base| !varies(base)) else { return false };
         let Some(output) = &base.output else { return false };
-        let placebo_agrees =
-            self.placebo.and_then(|placebo| placebo.output.as_ref()).is_none_or(|other| other == output);
-        let differs = !candidate.other_output && candidate.output.as_ref().is_some_and(|other| other != output);
-        placebo_agrees && (differs || varies(candidate))
+        let agrees = |placebo: &Arm| !varies(placebo) && placebo.output.as_ref().is_none_or(|other| other == output);
+        let differs = match &candidate.output {
+            Some(other) => other != output,
+            None => self.is_silent(candidate),
+        };
+        self.placebo.is_none_or(agrees) && (differs && !candidate.other_output || varies(candidate))
+    }
+
+    /// Whether a candidate has worked and does not tell what it put out, though the base does: nobody knows that it computed the same.
+    fn is_silent(&self, candidate: &Arm) -> bool {
+        let has_worked = || self.duel.samples.iter().any(|sample| sample.arm.as_ref() == Some(&candidate.name));
+        let tells = |arm: &Arm| arm.output.is_some() || arm.output_varies.is_some();
+        self.base.is_some_and(tells) && !tells(candidate) && has_worked()
     }
 
     /// The same program, asked to do the same: whatever differs is not its doing.
     fn is_same_program(&self, candidate: &Arm) -> bool {
-        let Some(base) = self.base else { return false };
-        let hash = |arm: &'a Arm| arm.subject.build.as_ref().and_then(|build| build.binary_blake3.as_deref());
-        // Where the file lies is no difference once its bytes are the same; so the revision it was built from is none either.
-        let told = |arm: &Arm| arm.subject.command.iter().skip(1).cloned().collect::<Vec<_>>();
-        let candidate = self.candidates.iter().copied().find(|arm| arm.name == candidate.name).unwrap_or(base);
-        hash(base).is_some()
-            && hash(base) == hash(candidate)
-            && told(base) == told(candidate)
-            && base.models == candidate.models
-            && base.workload == candidate.workload
+        let is_same = |base: &Arm| {
+            base.subject.name == candidate.subject.name
+                && base.subject.command == candidate.subject.command
+                && base.models == candidate.models
+                && base.workload == candidate.workload
+        };
+        self.has_same_bytes(candidate) && self.base.is_some_and(is_same)
+    }
+
+    /// The same file, as far as its bytes tell. By another name or in another place it may do something else: a program may look at how it
+    /// is called, and a script at what lies beside it.
+    fn has_same_bytes(&self, candidate: &Arm) -> bool {
+        self.base.is_some_and(|base| crate::comparable::same_binary(&base.subject, &candidate.subject))
+    }
+
+    /// What has to be known before the verdict on a candidate.
+    fn about(&self, candidate: &Arm) -> &'static str {
+        let arguments = |arm: &Arm| arm.subject.command.iter().skip(1).cloned().collect::<Vec<_>>();
+        let is_called_alike =
+            |base: &Arm| arguments(base) == arguments(candidate) && base.workload == candidate.workload;
+        match () {
+            () if self.is_same_program(candidate) => "Both sides are the same program, asked to do the same. ",
+            () if self.has_same_bytes(candidate) && self.base.is_some_and(is_called_alike) => {
+                "Both files have the same bytes, and are called by different names or in different places. "
+            }
+            () => "",
+        }
     }
 }

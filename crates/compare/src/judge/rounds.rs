@@ -1,6 +1,6 @@
 //! Samples, sorted into rounds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Phase, Sample};
 
@@ -24,6 +24,8 @@ pub(super) struct Rounds {
     /// By launches: the logarithm of the placebo over the base; empty where there is no placebo.
     pub(super) placebos: Vec<Vec<f64>>,
     pub(super) dropped: u64,
+    /// Launches in which base and candidate have a value, whatever it is.
+    pub(super) launched: u64,
 }
 
 /// One round: the values of base, placebo and candidate.
@@ -40,6 +42,10 @@ impl Rounds {
             round[side] = Some(value);
             if side == 2 { &mut all.candidate } else { &mut all.base }.push(value);
         }
+        let is_whole = |round: &Round| round[0].is_some() && round[2].is_some();
+        let launched: BTreeSet<u64> =
+            rounds.iter().filter(|(_, round)| is_whole(round)).map(|((launch, _), _)| *launch).collect();
+        all.launched = launched.len() as u64;
         all.pair(&rounds, names.placebo.is_some());
         all
     }

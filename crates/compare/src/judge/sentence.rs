@@ -1,6 +1,6 @@
 //! Verdicts as sentences, with their figures.
 
-use record::{Change, Finding, Judgement, Verdict};
+use record::{Change, Finding, GateMetric, Judgement, Verdict};
 
 use super::measured::Measured;
 use super::word::Terms;
@@ -79,7 +79,7 @@ fn unresolved(what: &str, judgement: &Judgement, measured: &Measured) -> String 
 fn too_little(what: &str, judgement: &Judgement, measured: &Measured) -> String {
     let guess = measured.estimate.map_or_else(String::new, |estimate| format!(" ({})", signed(estimate)));
     match (judgement.launches, judgement.rounds) {
-        (_, 0) => format!("{what} has no values on both sides."),
+        (_, 0) => no_ratio(what, measured),
         (_, 1) => format!("{what}{guess}: a single sample of each side, from which nothing can be concluded."),
         (1, _) => {
             format!("{what}{guess}: one launch, and launches of the same program differ; nothing can be concluded.")
@@ -87,6 +87,25 @@ fn too_little(what: &str, judgement: &Judgement, measured: &Measured) -> String 
         (launches, rounds) => {
             format!("{what}{guess}: {rounds} rounds in {launches} launches are too few to say where the change lies.")
         }
+    }
+}
+
+/// Where not even one round can be compared.
+fn no_ratio(what: &str, measured: &Measured) -> String {
+    let (Some(base), Some(candidate)) = (measured.base, measured.candidate) else {
+        return format!("{what} has no values on both sides.");
+    };
+    match measured.all_zero {
+        [true, true] => format!("{what} is 0 on both sides, in too few launches to conclude anything."),
+        [true, false] => {
+            format!(
+                "{what} was always 0 before and is {candidate} after in the middle; there is no ratio of that to judge."
+            )
+        }
+        [false, true] => {
+            format!("{what} was {base} before in the middle and is always 0 after; there is no ratio of that to judge.")
+        }
+        [false, false] => format!("{what} has no round in which all sides are above 0, so there is no ratio to judge."),
     }
 }
 
@@ -98,11 +117,15 @@ fn more(judgement: &Judgement) -> String {
     }
 }
 
-/// The sentence of a candidate: that of the gate which decides, or of what stands in the way.
-pub(super) fn of_finding(finding: &Finding, is_same_program: bool) -> String {
+/// The sentence of a candidate that does not tell what it put out.
+pub(super) const SILENT: &str = "The base tells what it put out and this side does not: nobody knows that it is the same computation, so \
+                                 its speed is not judged.";
+
+/// The sentence of a candidate: that of the gate which decides, or of what stands in the way. What it is judged by was `declared`.
+pub(crate) fn of_finding(finding: &Finding, declared: &[GateMetric]) -> String {
     let gates = || finding.judgements.iter().filter(|judgement| judgement.gate);
     let deciding = gates().find(|gate| gate.verdict == finding.verdict);
-    let sentence = match finding.verdict {
+    match finding.verdict {
         Verdict::WrongOutput => {
             "The outputs differ: it is not the same computation, so its speed is not judged.".to_owned()
         }
@@ -121,18 +144,14 @@ pub(super) fn of_finding(finding: &Finding, is_same_program: bool) -> String {
         _ if gates().next().is_none() => "No metric was declared that it is judged by.".to_owned(),
         Verdict::Same => {
             let nouns: Vec<&str> = gates().map(|gate| noun(&gate.metric)).collect();
-            let within = gates().map(|gate| gate.threshold).fold(0.0, f64::max);
+            // Not the floor, which may lie far above it.
+            let within = declared.iter().map(|gate| gate.threshold).fold(0.0, f64::max);
             match deciding.filter(|_| nouns.len() == 1) {
                 Some(gate) => gate.sentence.clone(),
                 None => format!("Shown to be the same, within {} at most: {}.", percent(within), nouns.join(", ")),
             }
         }
         _ => deciding.map_or_else(String::new, |gate| gate.sentence.clone()),
-    };
-    if is_same_program {
-        format!("Both sides are the same program, asked to do the same. {sentence}")
-    } else {
-        sentence
     }
 }
 

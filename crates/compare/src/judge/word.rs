@@ -52,8 +52,16 @@ fn limited(measured: &Measured, terms: &Terms) -> Verdict {
         None => noisy_word(measured),
     };
     match word {
+        // Screening cannot tell a machine that moved from too little that was measured.
+        Unstable if !terms.decides => Unresolved,
         // The program is the same: what moved is the machine.
-        Regressed | Improved if terms.is_same_program => Unstable,
+        Regressed | Improved if terms.is_same_program => {
+            if terms.decides {
+                Unstable
+            } else {
+                Unresolved
+            }
+        }
         LeaningWorse | LeaningBetter if terms.is_same_program => Unresolved,
         Regressed if !terms.decides => LeaningWorse,
         Improved if !terms.decides => LeaningBetter,
@@ -63,7 +71,7 @@ fn limited(measured: &Measured, terms: &Terms) -> Verdict {
 }
 
 fn exact_word(exact: Exact, measured: &Measured) -> Verdict {
-    let size = exact.change.map_or(f64::INFINITY, f64::abs);
+    let size = exact.change.map_or(f64::INFINITY, |change| measured.asked.worse(change).abs());
     match (exact.difference > 0.0) == measured.asked.rises_badly {
         _ if exact.is_single => Verdict::Unresolved,
         _ if size <= measured.asked.threshold => Verdict::Same,
@@ -75,10 +83,10 @@ fn exact_word(exact: Exact, measured: &Measured) -> Verdict {
 fn noisy_word(measured: &Measured) -> Verdict {
     let Some(change) = measured.change else { return Verdict::Unresolved };
     let matters = measured.asked.threshold;
-    if measured.placebo.is_some_and(|placebo| has_moved(placebo, matters)) {
+    if measured.placebo.is_some_and(|placebo| has_moved(measured.asked.worsening(placebo), matters)) {
         return Verdict::Unstable;
     }
-    let (low, high) = if measured.asked.rises_badly { (change.low, change.high) } else { (-change.high, -change.low) };
+    let Change { low, high, .. } = measured.asked.worsening(change);
     // A hint that would be one of many by chance is none.
     let is_hint = measured.asked.is_gate || measured.p.is_some_and(|p| p <= rules::EXPLORATORY_Q);
     let threshold = if measured.asked.is_gate { measured.threshold() } else { f64::INFINITY };

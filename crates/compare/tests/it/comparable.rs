@@ -58,6 +58,17 @@ fn the_program_itself_is_what_a_comparison_is_about() {
     assert_eq!(fields(&told(), &other(|_| {})), [""; 0]);
     assert!(!same_subject(&Side::from(&told()), &Side::from(&other(|_| {}))));
     assert!(same_subject(&Side::from(&told()), &Side::from(&told())));
+    // One file with two names, and one script in two places, may be two programs.
+    let called = |name: &str, path: &str| {
+        let mut run = told();
+        run.subject.name = name.to_owned();
+        run.subject.command = vec![path.to_owned(), "all".to_owned()];
+        run
+    };
+    let same = |one: &Run, other: &Run| same_subject(&Side::from(one), &Side::from(other));
+    assert!(same(&called("ls", "bin/ls"), &called("ls", "bin/ls")));
+    assert!(!same(&called("ls", "bin/ls"), &called("cat", "bin/ls")));
+    assert!(!same(&called("run.sh", "old/run.sh"), &called("run.sh", "new/run.sh")));
 }
 
 #[test]

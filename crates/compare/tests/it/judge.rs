@@ -62,6 +62,20 @@ fn what_rises_well_is_better() {
 }
 
 #[test]
+fn a_third_of_the_speed_is_three_times_the_time() {
+    let mut duel = changed(Mode::STANDARD, 1.0 / 3.0, 0.01);
+    sitting::define(&mut duel, "cpu_s", Better::Higher, false);
+    for (threshold, verdict) in [(0.9, Regressed), (1.8, Regressed), (2.5, Same)] {
+        duel.design.gates[0].threshold = threshold;
+        check(&duel, verdict);
+    }
+    let mut thrice = changed(Mode::STANDARD, 3.0, 0.01);
+    sitting::define(&mut thrice, "cpu_s", Better::Higher, false);
+    thrice.design.gates[0].threshold = 0.8;
+    check(&thrice, Same);
+}
+
+#[test]
 fn figures_stand_beside_the_word() {
     let outcome = check(&changed(Mode::STANDARD, 1.10, 0.01), Regressed);
     let judgement = only(&outcome).1;
@@ -156,14 +170,28 @@ fn another_output_outweighs_every_speed() {
     let outcome = check(&duel, WrongOutput);
     assert!(outcome.is_decided());
     assert_eq!(only(&outcome).1.verdict, WrongOutput, "the speed is not judged");
-    for fine in [[Some("x"), Some("x"), Some("x")], [Some("x"), Some("x"), None], [None, None, Some("y")]] {
+    for fine in [[Some("x"), Some("x"), Some("x")], [None, None, Some("y")]] {
         outputs(&mut duel, fine);
         check(&duel, Improved);
     }
     // Who does not agree with himself cannot tell that another is wrong.
     outputs(&mut duel, [Some("x"), Some("z"), Some("y")]);
     check(&duel, Improved);
+    outputs(&mut duel, [Some("x"), None, Some("y")]);
+    duel.arms[1].output_varies = Some(true);
+    check(&duel, Improved);
+    duel.arms[1].output_varies = None;
+    check(&duel, WrongOutput);
+    // Who does not tell does not agree, unless it may differ or has not worked yet.
     outputs(&mut duel, [Some("x"), Some("x"), None]);
+    let outcome = check(&duel, WrongOutput);
+    assert!(only(&outcome).0.sentence.contains("this side does not"), "{}", only(&outcome).0.sentence);
+    duel.arms[2].other_output = true;
+    check(&duel, Improved);
+    duel.arms[2].other_output = false;
+    let mut ended = duel.clone();
+    ended.samples.retain(|sample| sample.arm.as_deref() != Some("B"));
+    check(&ended, Unresolved);
     duel.arms[2].output_varies = Some(true);
     check(&duel, WrongOutput);
     duel.arms[0].output_varies = Some(true);
@@ -188,7 +216,7 @@ fn the_same_program_is_never_better_or_worse() {
     let build = |hash: &str| Some(Build { binary_blake3: Some(hash.to_owned()), ..Build::default() });
     for arm in &mut duel.arms {
         arm.subject.build = build("same");
-        arm.subject.command = vec![format!("{}/program", arm.name), "--fast".to_owned()];
+        arm.subject.command = vec!["bin/program".to_owned(), "--fast".to_owned()];
     }
     let outcome = check(&duel, Unstable);
     assert!(only(&outcome).0.sentence.starts_with("Both sides are the same program"));
@@ -198,16 +226,22 @@ fn the_same_program_is_never_better_or_worse() {
     let mut leaning = changed(Mode::STANDARD, 1.02, 0.01);
     leaning.arms = duel.arms.clone();
     check(&leaning, Unresolved);
-    // Another setting, another workload or another program is no placebo.
-    for other in 0..3 {
+    let mut screened = changed(Mode::QUICK, 1.5, 0.003);
+    screened.arms.iter_mut().for_each(|arm| arm.subject = duel.arms[0].subject.clone());
+    check(&screened, Unresolved);
+    // Another setting, workload, program, name or place is no placebo.
+    for other in 0..5 {
         let mut other_duel = duel.clone();
         let arm = &mut other_duel.arms[2];
         match other {
             0 => arm.subject.command[1] = "--slow".to_owned(),
             1 => arm.workload.parameters = [("kv".to_owned(), "off".to_owned())].into(),
-            _ => arm.subject.build = build("other"),
+            2 => arm.subject.build = build("other"),
+            3 => arm.subject.name = "cat".to_owned(),
+            _ => arm.subject.command[0] = "new/program".to_owned(),
         }
-        check(&other_duel, Regressed);
+        let outcome = check(&other_duel, Regressed);
+        assert_eq!(only(&outcome).0.sentence.starts_with("Both files have the same bytes"), other > 2);
     }
 }
 
@@ -273,6 +307,59 @@ fn gates_share_the_chance_and_the_rest_decides_nothing() {
     assert!(judgements[3].sentence.contains("hint") && !judgements[3].gate);
     let together = judgements[0].change.unwrap();
     assert!(together.low < alone.low && together.high > alone.high, "two gates are less certain than one");
+}
+
+#[test]
+fn gates_that_are_exact_in_name_only_share_the_chance() {
+    let width = |values: sitting::Values| {
+        let mut duel = changed(Mode::STANDARD, 1.0, 0.01);
+        sitting::gate(&mut duel, "allocs", 0.0);
+        sitting::define(&mut duel, "allocs", Better::Lower, true);
+        sitting::add(&mut duel, "allocs", values);
+        let change = last_look(&duel).findings[0].judgements[0].change.unwrap();
+        change.high - change.low
+    };
+    let exact = width(&mut |_, _, _| 5.0);
+    let varying = width(&mut |_, _, round| 5.0 + round as f64);
+    assert!(varying > exact, "{varying} {exact}");
+}
+
+#[test]
+fn what_is_zero_is_said_to_be() {
+    let faults = |before: f64, after: f64| {
+        let mut duel = changed(Mode::STANDARD, 1.0, 0.01);
+        duel.design.gates.clear();
+        sitting::gate(&mut duel, "faults", 0.03);
+        sitting::add(&mut duel, "faults", &mut |arm, _, round| {
+            if arm == "B" { after * (1 + round % 2) as f64 } else { before }
+        });
+        duel
+    };
+    let outcome = check(&faults(0.0, 0.0), Same);
+    assert_eq!((only(&outcome).1.launches, only(&outcome).1.rounds), (6, 48));
+    let outcome = check(&faults(0.0, 4.0), Unresolved);
+    let said = &only(&outcome).1.sentence;
+    assert!(said.contains("always 0 before and is 6 after"), "{said}");
+    let outcome = check(&faults(4.0, 0.0), Unresolved);
+    assert!(only(&outcome).1.sentence.contains("always 0 after"), "{}", only(&outcome).1.sentence);
+    let mut once = faults(0.0, 0.0);
+    once.samples.retain(|sample| sample.launch == 0);
+    check(&once, Unresolved);
+}
+
+#[test]
+fn sameness_is_told_by_what_matters() {
+    // The base alone scatters, so that the floor lies above what matters, and the change well within it.
+    let mut chance = Chance::of(7);
+    let mut values = |arm: &str| (if arm == "B" { 0.001 } else { 0.04 } * chance.normal()).exp();
+    let mut duel = sitting::duel(Mode::STANDARD, &mut |arm, _, _| values(arm));
+    sitting::gate(&mut duel, "wall_s", 0.02);
+    sitting::add(&mut duel, "wall_s", &mut |arm, _, _| values(arm));
+    duel.design.gates.iter_mut().for_each(|gate| gate.threshold = 0.03);
+    let outcome = check(&duel, Same);
+    let (finding, judgement) = only(&outcome);
+    assert!(judgement.threshold > 0.03, "{judgement:?}");
+    assert!(finding.sentence.starts_with("Shown to be the same, within 3 % at most"), "{}", finding.sentence);
 }
 
 #[test]

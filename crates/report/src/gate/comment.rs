@@ -215,7 +215,7 @@ fn sentences(gate: &Gate) -> String {
     if gate.accepted.len() > MOST_SENTENCES {
         text.push_str(&format!("- {} more are in `verdict.json`\n", gate.accepted.len() - MOST_SENTENCES));
     }
-    if let Some(drift) = &gate.drift {
+    for drift in gate.drift.iter().chain(&gate.other_drifts) {
         let alike = format!("{} of {} cells moved alike", drift.moved, drift.cells);
         text.push_str(&format!(
             "- {}: {alike}; what they have in common is not the change's doing\n",
