@@ -14,6 +14,7 @@ mod profile;
 mod quantize;
 mod report;
 mod run;
+mod selftest;
 mod store;
 mod told;
 mod worker;
@@ -37,6 +38,7 @@ pub use profile::{Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;
 pub use run::Run;
+pub use selftest::{SelfTest, SelfTestWorker, TriedMode};
 pub use store::StoreOptions;
 pub use told::{Completions, Man};
 pub use worker::Worker;
@@ -72,6 +74,10 @@ pub enum Command {
     Quantize(Quantize),
     /// Measure any program.
     Run(Box<Run>),
+    /// Try the verdicts of this program.
+    SelfTest(SelfTest),
+    /// Do the work of that.
+    SelfTestWorker(SelfTestWorker),
     /// Be one side of a duel.
     Worker(Worker),
     /// Print what a shell completes by.
@@ -144,6 +150,10 @@ enum Sub {
     Export(Export),
     Gate(Box<Gate>),
     Doctor(Doctor),
+    #[command(name = "selftest")]
+    SelfTest(SelfTest),
+    #[command(name = "selftest-worker")]
+    SelfTestWorker(SelfTestWorker),
     Completions(Completions),
     Man(Man),
     #[command(hide = true)]
@@ -168,6 +178,8 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Models(models)), .. }) => models.check().map(|()| Command::Models(models)),
         Ok(Line { command: Some(Sub::Quantize(quantize)), .. }) => Ok(Command::Quantize(quantize)),
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
+        Ok(Line { command: Some(Sub::SelfTest(selftest)), .. }) => Ok(Command::SelfTest(selftest)),
+        Ok(Line { command: Some(Sub::SelfTestWorker(worker)), .. }) => Ok(Command::SelfTestWorker(worker)),
         Ok(Line { command: Some(Sub::Worker(worker)), .. }) => Ok(Command::Worker(worker)),
         Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),
         Ok(Line { command: Some(Sub::Man(man)), .. }) => Ok(Command::Man(man)),
@@ -239,6 +251,12 @@ fn complaint(error: &clap::Error, arguments: &[String]) -> String {
         ErrorKind::ArgumentConflict if is_option(option) && is_option(context(ContextKind::PriorArg)) => {
             let other = context(ContextKind::PriorArg).split([' ', '=']).next().unwrap_or_default();
             format!("`{option}` and `{other}` do not go together")
+        }
+        ErrorKind::ArgumentConflict if arguments.first().is_some_and(|first| !first.starts_with('-')) => {
+            let (one, other) = (option, context(ContextKind::PriorArg));
+            let (named, words) = if is_option(one) { (one, other) } else { (other, one) };
+            let named = named.split([' ', '=']).next().unwrap_or_default();
+            format!("`{named}` and {} do not go together", words.trim_matches(['[', ']', '<', '>', '.']))
         }
         ErrorKind::ArgumentConflict => {
             // Which one it was is not told; options of `hotloop` alone stand before the command.

@@ -54,6 +54,11 @@ fn main() -> ExitCode {
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Run(options)) => run(&options),
+        Ok(Command::SelfTest(options)) => selftest(&options),
+        Ok(Command::SelfTestWorker(options)) => match commands::selftest::work(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
         Ok(Command::Worker(options)) => match commands::worker::run(&options) {
             Ok(()) => ExitCode::SUCCESS,
             Err(refusal) => refuse(&refusal.error, refusal.hint),
@@ -182,11 +187,25 @@ fn import(options: &args::Import) -> ExitCode {
     match commands::import::run(options) {
         Ok(outcome) => {
             let written = write(&outcome.text);
-            let refused = outcome.complaints.iter().map(|refusal| refuse(&refusal.error, refusal.hint)).last();
+            let refused = outcome.complaints.iter().fold(None, |_, refusal| Some(refuse(&refusal.error, refusal.hint)));
             let kept = outcome.not_kept.map(|error| failed(&error));
             kept.or(refused).unwrap_or(written)
         }
         Err(refusal) => refuse(&refusal.error, refusal.hint),
+    }
+}
+
+/// Whatever it finds out about itself, it has done what it was asked.
+fn selftest(options: &args::SelfTest) -> ExitCode {
+    match commands::selftest::run(options) {
+        Ok(tried) => {
+            let written = write(&tried.text);
+            if tried.interrupted { ExitCode::from(commands::interrupt::EXIT_CODE) } else { written }
+        }
+        Err(refusal) => {
+            complain(&format!("{}\n\nhint: {}", refusal.error, refusal.hint));
+            ExitCode::from(NOT_WRITTEN)
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 //! `hotloop compare` as it is used.
+#![allow(clippy::print_stdout, reason = "tests may print: it is shown only when they fail")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -69,7 +70,7 @@ fn runs_that_were_just_measured() {
     let folder = Folder::new("measured");
     let (base, _) = (folder.measured(), folder.measured());
     let same = folder.compared(&["@previous", "@latest"], 0, "unresolved");
-    assert!(same.contains("the same program with the same settings"), "{same}");
+    assert!(same.contains("same program with the same settings"), "{same}");
     let found = folder.document(&["@previous", "@latest"]);
     assert!(found.same_subject && found.same_output == Some(true) && found.differences.is_empty());
     assert!(found.scopes.iter().all(|scope| scope.presence == Presence::Kept), "both did the same");
@@ -94,7 +95,9 @@ fn runs_that_were_just_measured() {
     let mut wrong = base;
     wrong.subject.build.as_mut().expect("it has one").binary_blake3 = Some("1".repeat(64));
     wrong.correctness.as_mut().expect("it has some").tokens_blake3 = Some("2".repeat(64));
-    wrong.samples.iter_mut().for_each(|sample| drop(sample.values.insert("wall_s".to_owned(), 1e-9)));
+    for sample in &mut wrong.samples {
+        sample.values.insert("wall_s".to_owned(), 1e-9);
+    }
     let file = folder.written("wrong.json", &wrong);
     let markdown = folder.compared(&["@latest", &file, "--format", "markdown"], 14, "wrong-output");
     assert!(markdown.starts_with("# Hotloop comparison: @latest before, "), "{markdown}");

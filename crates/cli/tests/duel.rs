@@ -162,7 +162,7 @@ fn revisions_are_built_and_compared() {
     commit(10, "old");
     commit(12, "new");
     let duel = |arguments: &[&str]| {
-        let mut command = hotloop(&[arguments, SHORT, &["--metric", "steps"]].concat());
+        let mut command = hotloop(&[SHORT, &["--metric", "steps"], arguments].concat());
         command.current_dir(&folder).env("HOTLOOP_CACHE", folder.join("cache")).output().expect("it starts")
     };
     ends(&duel(&["rev:old", "rev:new", "--", "{}", "ignored"]), 10, "VERDICT regressed steps +20.0%");

@@ -199,6 +199,20 @@ fn what_cannot_be_told_fails_only_where_that_is_asked_for() {
 }
 
 #[test]
+fn settings_of_the_engine_are_compared() {
+    let folder = Folder::new("settings");
+    let cell = |metrics: &str, b: &str| {
+        let sides = format!("synthetic = \"small\"\na = {{ threads = 1, tokens = 4 }}\nb = {b}");
+        format!("{SHORT}[[cell]]\nname = \"engine\"\n{sides}\nmetrics = {{ {metrics} }}\n")
+    };
+    // What is allocated is exact, and the same without noise; how fast it is does not matter here.
+    let gate = folder.ends_with(&cell("allocs = 1", "{ threads = 1, tokens = 4 }"), 0);
+    assert!(gate.cells[0].failure.is_none() && gate.cells[0].base.contains("threads=1"), "{:?}", gate.cells[0]);
+    let gate = folder.ends_with(&cell("allocs = 1", "{ thread = 2 }"), 1);
+    assert!(gate.reasons[0].sentence.contains("there is no setting `thread`"), "{:?}", gate.reasons);
+}
+
+#[test]
 fn a_program_that_fails_is_a_fault_and_the_rest_is_measured() {
     let folder = Folder::new("fault");
     let fails = "sh -c 'echo it is broken >&2; exit 3'";

@@ -1,5 +1,7 @@
 //! Google Benchmark's JSON. Repetitions are samples; the means and medians beside them follow from those.
 
+use std::collections::HashMap;
+
 use record::{Better, Cache, CacheKind, Row, Unread};
 use serde_json::Value;
 
@@ -28,11 +30,12 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     // Where there are repetitions, what was made of them is of no use; where there is nothing else, it has to do.
     let has_raw = benchmarks.iter().any(|(kind, _)| kind != "aggregate");
     draft.summarised = !has_raw;
+    let mut repeats: HashMap<String, u64> = HashMap::new();
     for (kind, benchmark) in benchmarks {
-        read_benchmark(&mut draft, benchmark, (kind == "aggregate", has_raw), &mut unread);
+        let kind = Kind { is_made: kind == "aggregate", has_raw };
+        read_benchmark(&mut draft, benchmark, kind, &mut repeats, &mut unread);
     }
-    let repeats = |row: &Row| draft.run.samples.iter().filter(|sample| sample.row == row.name).count();
-    draft.single_shot = has_raw && draft.run.rows.iter().all(|row| repeats(row) == 1);
+    draft.single_shot = has_raw && repeats.values().all(|count| *count == 1);
     document.finish(&mut unread);
     Ok(Found { drafts: vec![draft], unread })
 }
@@ -78,7 +81,19 @@ fn read_cache(mut cache: Object) -> Option<Cache> {
     Some(Cache { level, kind, bytes: cache.count("size")?, shared_by, instances: None, line_bytes: None })
 }
 
-fn read_benchmark(draft: &mut Draft, mut found: Object, (is_made, has_raw): (bool, bool), unread: &mut Vec<Unread>) {
+/// Whether a result was made of others, and whether any was not.
+struct Kind {
+    is_made: bool,
+    has_raw: bool,
+}
+
+fn read_benchmark(
+    draft: &mut Draft,
+    mut found: Object,
+    kind: Kind,
+    repeats: &mut HashMap<String, u64>,
+    unread: &mut Vec<Unread>,
+) {
     let whole_name = found.text("name").unwrap_or_default();
     let name = found.text("run_name").unwrap_or_else(|| whole_name.clone());
     let place = format!("{} ({whole_name})", found.place());
@@ -89,12 +104,13 @@ fn read_benchmark(draft: &mut Draft, mut found: Object, (is_made, has_raw): (boo
         return refuse(unread, place, "the benchmark failed or was skipped");
     }
     let made = found.text("aggregate_name");
-    if is_made && (has_raw || made.as_deref() != Some("median")) {
+    if kind.is_made && (kind.has_raw || made.as_deref() != Some("median")) {
         return refuse(unread, place, "it was made of repetitions, and follows from those");
     }
     let unit = found.text("time_unit").unwrap_or_else(|| "ns".to_owned());
-    let Some(scale) = scale(&unit) else { return refuse(unread, place, "its unit of time is not known here") };
-    let Some(real) = found.amount("real_time") else { return refuse(unread, place, "it has no time") };
+    let (Some(scale), Some(real)) = (scale(&unit), found.amount("real_time")) else {
+        return refuse(unread, place, "it has no time, or one in a unit that is not known here");
+    };
     let mut values = vec![value("wall_s", real * scale)];
     values.push(("cpu_s".to_owned(), found.amount("cpu_time").map(|time| time * scale)));
     let round = found.count("repetition_index").unwrap_or(0);
@@ -116,7 +132,9 @@ fn read_benchmark(draft: &mut Draft, mut found: Object, (is_made, has_raw): (boo
         values.push((counter, Some(number)));
     }
     found.finish(unread);
-    if draft.run.rows.iter().all(|row| row.name != name) {
+    let count = repeats.entry(name.clone()).or_default();
+    *count += 1;
+    if *count == 1 {
         draft.row(Row { name: name.clone(), what: label, calls: 1, threads, ..Row::default() });
     }
     draft.sample(&name, round, values);

@@ -1,5 +1,7 @@
 //! hyperfine's JSON, of version 1 (a list of times for each command) and 2 (a list of measurements). Each command is a run.
 
+use std::collections::BTreeMap;
+
 use record::{Row, Unread};
 use serde_json::Value;
 
@@ -81,10 +83,10 @@ fn program(command: &str) -> String {
 /// Version 1.
 fn times(draft: &mut Draft, result: &mut Object, unread: &mut Vec<Unread>) {
     let times = result.amounts("times", unread);
-    let memory = result.amounts("memory_usage_byte", unread);
+    let memory: BTreeMap<usize, f64> = result.amounts("memory_usage_byte", unread).into_iter().collect();
     let codes = result.list("exit_codes").unwrap_or_default();
     for (at, time) in &times {
-        let peak = memory.iter().find(|(place, _)| place == at).map(|(_, bytes)| *bytes);
+        let peak = memory.get(at).copied();
         draft.sample(ROW, *at as u64, [value("wall_s", *time), ("peak_rss_bytes".to_owned(), peak)]);
     }
     if times.is_empty()

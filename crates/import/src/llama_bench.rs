@@ -1,5 +1,7 @@
 //! llama-bench: JSON, JSONL and the Markdown table. A run for each model and setting, with a row for each test of it.
 
+use std::collections::HashMap;
+
 use record::{Better, Git, Model, Row, Unread};
 use serde_json::Value;
 
@@ -13,6 +15,9 @@ use crate::{Error, Result, Source};
 /// What decides neither the work nor how it is done, or follows from the rest.
 const IGNORED: &[&str] =
     &["avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "samples_ts", "build_number", "model_filename"];
+
+/// Tests that are read: which of them belong together is looked for among all pairs.
+const MOST_TESTS: usize = 5_000;
 
 /// A test: some tokens read at once, some generated one by one, after so many that stand in the cache already.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,6 +53,11 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         }
         Some('{') => read_lines(text, &mut entries, &mut unread)?,
         _ => read_table(text, &mut entries, &mut unread)?,
+    }
+    if entries.len() > MOST_TESTS {
+        let more = entries.len() - MOST_TESTS;
+        refuse(&mut unread, format!("{more} more tests"), "they are more than anybody measures");
+        entries.truncate(MOST_TESTS);
     }
     Ok(Found { drafts: drafts(entries), unread })
 }
@@ -246,14 +256,15 @@ fn draft(group: &[Entry], part: Option<String>) -> Option<Draft> {
     if first.model.layers == 0 {
         draft.note("Of the model no more is told than its kind, its size and the number of its parameters.");
     }
+    let mut counts: HashMap<String, u64> = HashMap::new();
     for entry in group {
-        add_test(&mut draft, group, entry);
+        add_test(&mut draft, group, entry, &mut counts);
     }
     Some(draft)
 }
 
 /// A row, called as ours are where there is one of its kind.
-fn add_test(draft: &mut Draft, group: &[Entry], entry: &Entry) {
+fn add_test(draft: &mut Draft, group: &[Entry], entry: &Entry, counts: &mut HashMap<String, u64>) {
     let Test { prompt, generated, .. } = entry.test;
     let kind = |test: Test| (test.prompt > 0, test.generated > 0);
     let others = group.iter().filter(|other| kind(other.test) == kind(entry.test) && other.test != entry.test).count();
@@ -273,8 +284,8 @@ fn add_test(draft: &mut Draft, group: &[Entry], entry: &Entry) {
     if others == 0 && word == "decode" {
         draft.parameter("tokens", generated.to_string());
     }
-    let before = draft.run.samples.iter().filter(|sample| sample.row == name).count() as u64;
-    if draft.run.rows.iter().all(|row| row.name != name) {
+    let before = counts.get(&name).copied();
+    if before.is_none() {
         let (calls, tokens) = if prompt == 0 { (generated, 1) } else { (1, entry.test.tokens()) };
         draft.row(Row {
             name: name.clone(),
@@ -287,6 +298,7 @@ fn add_test(draft: &mut Draft, group: &[Entry], entry: &Entry) {
     }
     draft.metric("wall_s", "time of the sample by the clock, as llama-bench tells it", "s", Better::Lower);
     for (round, time) in entry.times.iter().enumerate() {
-        draft.sample(&name, before + round as u64, [value("wall_s", *time)]);
+        draft.sample(&name, before.unwrap_or(0) + round as u64, [value("wall_s", *time)]);
     }
+    *counts.entry(name).or_default() += entry.times.len() as u64;
 }

@@ -78,6 +78,7 @@ fn read_report(lines: &mut Lines<'_>, draft: &mut Draft, range: std::ops::Range<
             Ok(method) if methods.iter().any(|known| known.name == method.name) => {
                 lines.refuse(at, "a scope of that name stands above");
             }
+            Ok(_) if methods.len() == tree::MOST_METHODS => lines.refuse(at, tree::TOO_MANY),
             Ok(method) => {
                 own += 1;
                 methods.push(method);

@@ -34,6 +34,10 @@ pub(crate) struct Tree {
     pub(crate) notes: Vec<String>,
 }
 
+/// Methods that a flat report may list: the originals print 30 at most, and who calls whom is looked for among all pairs.
+pub(crate) const MOST_METHODS: usize = 2_000;
+/// Why a row beyond them is not read.
+pub(crate) const TOO_MANY: &str = "it lists more methods than any report has";
 /// Copies of one method in the tree, one below each caller. More than a report of the originals can have.
 const MOST_COPIES: usize = 64;
 /// A callee may come out longer than its caller by what rounding and reading the clock twice explain.

@@ -14,6 +14,7 @@ mod limits;
 pub mod machine;
 mod meter;
 mod run;
+pub mod selftest;
 pub mod sequences;
 mod workload;
 

@@ -17,6 +17,7 @@ mod models;
 mod noise;
 mod quantisation;
 mod run;
+mod selftest;
 mod verdict;
 
 pub use comparison::{
@@ -55,7 +56,7 @@ pub use run::{
     Memory, MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile, ProfileClock, Quality, RUN_SCHEMA,
     RUN_VERSION, Row, Run, RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Unread, Workload,
 };
-
+pub use selftest::{SELF_TEST_SCHEMA, SELF_TEST_VERSION, SelfTest, Trial, WordCount};
 pub use verdict::{Change, Judgement, Verdict};
 
 /// The fields that every document begins with.

@@ -1,6 +1,6 @@
 //! Documents of every version that was ever written can be read.
 
-use record::Doctor;
+use record::{Doctor, Gate};
 
 #[test]
 fn version_1_of_the_doctor() {
@@ -8,6 +8,16 @@ fn version_1_of_the_doctor() {
     let doctor = Doctor::from_json(text).expect("it can be read");
     assert_eq!(doctor.version, 1);
     assert_eq!(doctor.to_json(), text, "nothing is lost or changed");
+}
+
+#[test]
+fn version_1_of_the_gate() {
+    let text = include_str!("fixtures/gate-1.json");
+    let gate = Gate::from_json(text).expect("it can be read");
+    assert_eq!(gate.version, 1);
+    assert_eq!(gate.to_json(), text, "nothing is lost or changed");
+    let newer = text.replacen("\"version\": 1", "\"version\": 2", 1);
+    assert!(Gate::from_json(&newer).is_err_and(|error| error.contains("newer than 1")));
 }
 
 #[test]

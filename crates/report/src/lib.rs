@@ -12,6 +12,7 @@ mod layout;
 mod models;
 mod quantisation;
 mod run;
+mod selftest;
 mod units;
 
 pub use comparison::{
@@ -35,3 +36,4 @@ pub use quantisation::text as quantisation_text;
 pub use run::{
     RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, text as run_text,
 };
+pub use selftest::text as selftest_text;

@@ -16,6 +16,7 @@ pub mod profile;
 pub mod quantize;
 pub mod report;
 pub mod run;
+pub mod selftest;
 pub mod shown;
 pub mod told;
 pub mod worker;

@@ -171,14 +171,13 @@ fn doubts(base: &Run, candidate: &Run, same_output: Option<bool>) -> Vec<String>
 
 /// What stands in a file of another program and could not be read.
 fn unread(run: &Run, which: &str) -> Option<String> {
-    let unread = &run.imported.as_ref()?.unread;
-    let first = unread.first()?;
-    Some(format!(
-        "{which}, {} lines of `{}` were not read, first: {}",
-        unread.len(),
-        run.imported.as_ref()?.source,
-        first.text
-    ))
+    let imported = run.imported.as_ref()?;
+    let first = imported.unread.first()?;
+    let more = match imported.unread.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Some(format!("{which}, not read of `{}`: {}{more}", imported.source, first.text))
 }
 
 /// All of it in one word and a sentence.

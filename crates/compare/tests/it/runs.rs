@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use compare::{RunsSettings, Stored, runs};
 use record::{
-    Better, Build, Comparison, Correctness, Judgement, Metric, Phase, Presence, ProcessUse, Row, Run, Sample, Verdict,
+    Better, Build, Comparison, Correctness, Imported, Judgement, Metric, Phase, Presence, ProcessUse, Row, Run, Sample,
+    Unread, Verdict,
 };
 
 use crate::comparable::told;
@@ -277,4 +278,24 @@ fn what_would_settle_it_is_a_duel() {
     let found = compared(&command("./old"), &command("./new"));
     assert_eq!(found.settle, ["hotloop", "duel", "./old 'a b'", "./new 'a b'"]);
     assert!(compared(&command("./old"), &command("./old")).settle.is_empty(), "which file was meant is not known");
+}
+
+#[test]
+fn what_another_program_told_once_or_in_the_mean_says_nothing() {
+    for (imported, said) in [
+        (Imported { single_shot: true, ..Imported::default() }, "1 sample; nothing can be concluded"),
+        (Imported { summarised: true, ..Imported::default() }, "one side tells no samples"),
+    ] {
+        let mut base = measured(&STEADY, 3.0);
+        let unread = |text: &str| Unread { text: text.to_owned(), ..Unread::default() };
+        let unread = vec![unread("a row"), unread("another")];
+        base.imported = Some(Imported { source: "report.md".to_owned(), unread, ..imported });
+        let found = compared(&base, &changed(measured(&times(2.0), 3.0)));
+        assert_eq!(found.verdict, Verdict::Unresolved);
+        assert!(found.sentence.starts_with(said), "{}", found.sentence);
+        let wall = judgement(&found, "decode", "wall_s");
+        assert!(wall.change.is_none() && wall.sentence.starts_with(said), "{}", wall.sentence);
+        let note = "before, not read of `report.md`: a row, and 1 more";
+        assert!(found.notes.iter().any(|found| found == note), "{:?}", found.notes);
+    }
 }

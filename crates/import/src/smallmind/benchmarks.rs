@@ -1,6 +1,8 @@
 //! JSON of SmallMind's two better benchmarks: ProfilerBenchmarks (median of 20 repeats, the extremes) and the SIMD benchmarks
 //! (mean of all iterations). Both say where they ran and how they were built.
 
+use std::collections::HashSet;
+
 use record::{Better, Build, Git, Row, Unread};
 use serde_json::Value;
 
@@ -21,9 +23,10 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         read_system(&mut draft, system, &mut unread);
     }
     let results = document.list("results").ok_or_else(|| Error::new("it has no list `results`"))?;
+    let mut seen = HashSet::new();
     for (at, result) in results.into_iter().enumerate() {
         match Object::new(result, format!("results[{at}]")) {
-            Some(result) => read_result(&mut draft, result, &mut unread),
+            Some(result) => read_result(&mut draft, result, &mut seen, &mut unread),
             None => refuse(&mut unread, format!("results[{at}]"), "it is no object"),
         }
     }
@@ -106,8 +109,8 @@ fn read_build(draft: &mut Draft, mut build: Object, unread: &mut Vec<Unread>) {
     build.finish(unread);
 }
 
-/// Names of times, what they are, and whether there are raw ones behind them.
-fn read_result(draft: &mut Draft, mut result: Object, unread: &mut Vec<Unread>) {
+/// A benchmark, as a row and a sample.
+fn read_result(draft: &mut Draft, mut result: Object, seen: &mut HashSet<String>, unread: &mut Vec<Unread>) {
     let Some(name) = result.text("name") else {
         return refuse(unread, result.place().to_owned(), "it has no name");
     };
@@ -149,7 +152,7 @@ fn read_result(draft: &mut Draft, mut result: Object, unread: &mut Vec<Unread>) 
     metrics.finish(unread);
     result.ignore(&["timestamp"]);
     result.finish(unread);
-    if draft.run.rows.iter().any(|row| row.name == name) {
+    if !seen.insert(name.clone()) {
         return refuse(unread, name, "a result of that name stands above");
     }
     draft.row(Row { name: name.clone(), what, calls, flops, bytes, ..Row::default() });

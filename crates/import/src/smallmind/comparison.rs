@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::format::Found;
 use crate::lines::{Lines, name};
 use crate::numbers::{decimal, mib_as_bytes, moment, ms_as_ns, whole, with_unit};
-use crate::tree::{Callers, Method};
+use crate::tree::{Callers, MOST_METHODS, Method, TOO_MANY};
 use crate::{Result, Source};
 
 pub(crate) const HEADING: &str = "# Profile Comparison Report";
@@ -150,6 +150,10 @@ fn add(lines: &mut Lines<'_>, sides: &mut [Side; 2], at: usize, (name, cells, to
     let [Some(previous), Some(current)] = cells.map(read) else {
         return lines.refuse(at, "a time or an allocation is no number");
     };
+    let is_known = sides[0].methods.iter().any(|known| known.name == name);
+    if is_known || sides[0].methods.len() == MOST_METHODS {
+        return lines.refuse(at, if is_known { "a method of that name stands above" } else { TOO_MANY });
+    }
     let [before, after] = sides;
     before.methods.push(previous);
     after.methods.push(current);

@@ -8,7 +8,7 @@ use crate::draft::Draft;
 use crate::format::Found;
 use crate::lines::{Lines, TableRow, name};
 use crate::numbers::{decimal, mib_as_bytes, moment, ms_as_ns, whole, with_unit};
-use crate::tree::{Callers, Method};
+use crate::tree::{Callers, MOST_METHODS, Method, TOO_MANY};
 use crate::{Result, Source};
 
 pub(crate) const HEADING: &str = "# Enhanced Performance Profile Report";
@@ -53,6 +53,7 @@ fn hot_paths(lines: &mut Lines<'_>) -> Vec<Method> {
     for row in lines.table(&["Rank", "Method", "Time (ms)", "Calls", "Avg (ms)", "Alloc (MB)"]) {
         match method(&row) {
             Err(why) => lines.refuse(row.at, why),
+            Ok(_) if found.len() == MOST_METHODS => lines.refuse(row.at, TOO_MANY),
             Ok(method) if found.iter().any(|other| other.name == method.name) => {
                 lines.refuse(row.at, "a method of that name stands above");
             }

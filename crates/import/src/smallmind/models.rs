@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::format::Found;
 use crate::lines::{Lines, name};
 use crate::numbers::{decimal, mib_as_bytes, moment, ms_as_ns, whole, with_unit};
-use crate::tree::{Callers, Method};
+use crate::tree::{Callers, MOST_METHODS, Method};
 use crate::{Result, Source};
 
 pub(crate) const HEADING: &str = "# Model Size Performance Comparison";
@@ -94,7 +94,9 @@ fn forwards(lines: &mut Lines<'_>) -> Vec<Method> {
         match (time, whole(row.cells[2])) {
             (Some(total_ns), Some(calls)) => {
                 let name = format!("Model_{}_Forward", name(row.cells[0]));
-                if found.iter().all(|known| known.name != name) {
+                if found.iter().any(|known| known.name == name) || found.len() == MOST_METHODS {
+                    lines.refuse(row.at, "a model of that name stands above, or too many do");
+                } else {
                     found.push(Method { name, calls, total_ns, ..Method::default() });
                 }
             }

@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::format::Found;
 use crate::lines::{Lines, name};
 use crate::numbers::{decimal, mib_as_bytes, moment, ms_as_ns, whole, with_unit};
-use crate::tree::{Callers, Method};
+use crate::tree::{Callers, MOST_METHODS, Method, TOO_MANY};
 use crate::{Result, Source};
 
 pub(crate) const HEADING: &str = "# Performance Profile Report";
@@ -103,8 +103,9 @@ fn hot_paths(lines: &mut Lines<'_>) -> (Vec<Method>, Vec<String>) {
             continue;
         };
         let name = name(name_cell).to_owned();
-        if found.iter().any(|method| method.name == name) {
-            lines.refuse(row.at, "a method of that name stands above");
+        let is_known = found.iter().any(|method| method.name == name);
+        if is_known || found.len() == MOST_METHODS {
+            lines.refuse(row.at, if is_known { "a method of that name stands above" } else { TOO_MANY });
             continue;
         }
         let extremes_ns = time(min).zip(time(max)).map(|(min, max)| (min.min(max), min.max(max)));
@@ -130,6 +131,7 @@ fn most_called(lines: &mut Lines<'_>, found: &mut Vec<Method>) {
                 continue;
             }
             match (decimal(total).and_then(ms_as_ns), whole(calls)) {
+                _ if found.len() == MOST_METHODS => lines.refuse(row.at, TOO_MANY),
                 (Some(total_ns), Some(calls)) => found.push(Method { name, calls, total_ns, ..Method::default() }),
                 _ => lines.refuse(row.at, "the time or the number of calls is no number"),
             }

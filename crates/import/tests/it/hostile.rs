@@ -109,6 +109,13 @@ fn depth_and_length() {
     let found = try_read("long.md", &text).expect("it can be read");
     assert_eq!(found.runs[0].rows.len(), 1);
     assert_eq!(found.unread.len(), 19_999);
+    // Names that all differ: as many as are read, and the rest is named.
+    let rows: String = (0..20_000).map(|at| format!("| 1 | `a_{at}` | 1.00 | 1 | 1.000 | 0.00 |\n")).collect();
+    let text = format!(
+        "# Enhanced Performance Profile Report\n| Rank | Method | Time (ms) | Calls | Avg (ms) | Alloc (MB) |\n{rows}"
+    );
+    let found = try_read("long.md", &text).expect("it can be read");
+    assert_eq!(found.runs[0].rows.len() + found.unread.len(), 20_000);
 }
 
 #[test]

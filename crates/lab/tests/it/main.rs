@@ -7,6 +7,9 @@ mod independent;
 mod programs;
 #[cfg(all(unix, not(miri)))]
 mod revisions;
+mod rivals;
+#[cfg(all(unix, not(miri)))]
+mod selftest;
 mod side_by_side;
 #[cfg(all(unix, not(miri)))]
 mod workers;

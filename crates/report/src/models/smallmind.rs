@@ -6,6 +6,7 @@ use record::{MeasuredModel, Models};
 
 use super::Names;
 use super::sentences::signed_digits;
+use crate::run::document::not_measured;
 use crate::units::count;
 
 const MIB: f64 = 1_048_576.0;
@@ -15,46 +16,39 @@ const MIB: f64 = 1_048_576.0;
 /// work there is, how much longer it takes, and the slope over all sizes where there are three.
 #[must_use]
 pub fn text(models: &Models) -> String {
-    let names = Names::of(models).all();
+    let names: Vec<String> = Names::of(models).all().iter().map(|name| name.replace('|', "\\|")).collect();
     let mut text = "# Model Size Performance Comparison\n\n".to_owned();
     let when: String = models.created.replacen('T', " ", 1).chars().take(19).collect();
-    let _ = writeln!(text, "**Generated:** {}\n", if when.is_empty() { "not known".to_owned() } else { when });
-    let _ = writeln!(text, "## Model Specifications\n");
+    let _ = writeln!(text, "**Generated:** {}", if when.is_empty() { "not known".to_owned() } else { when });
+    let how = if models.one_sitting { "yes" } else { "no: times of other sittings may differ for other reasons" };
+    let _ = writeln!(text, "**Measured in turns:** {how}\n\n## Model Specifications\n");
     specifications(&mut text, models, &names);
     let _ = writeln!(text, "\n## Performance Metrics\n");
     metrics(&mut text, models, &names);
-    let _ = writeln!(text, "\n## Scaling Efficiency\n");
+    let _ = writeln!(text, "\n## Scaling Efficiency Analysis\n");
     scaling(&mut text, models, &names);
     let _ = writeln!(text, "\n## Forward Pass Analysis\n");
     forward(&mut text, models, &names);
     text
 }
 
-fn row(text: &mut String, name: &str, cells: impl Iterator<Item = String>) {
-    let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
-    let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
+fn row(text: &mut String, name: &str, cells: impl IntoIterator<Item = String>) {
+    let cells: Vec<String> = cells.into_iter().collect();
+    let _ = writeln!(text, "| **{name}** | {} |", cells.join(" | "));
 }
 
-fn heading(text: &mut String, first: &str, names: &[String], more: &[&str]) {
-    let all = names.iter().cloned().chain(more.iter().map(|word| (*word).to_owned()));
-    row(text, first, all);
-    let _ = writeln!(text, "|{}", "---|".repeat(1 + names.len() + more.len()));
+fn heading(text: &mut String, cells: &[String]) {
+    let _ = writeln!(text, "| {} |\n|{}", cells.join(" | "), "---|".repeat(cells.len()));
 }
 
 fn specifications(text: &mut String, models: &Models, names: &[String]) {
-    heading(text, "Specification", names, &[]);
-    let rows: [(&str, fn(&MeasuredModel) -> u64); 6] = [
-        ("Dimensions", |model| model.model.width),
-        ("Layers", |model| model.model.layers),
-        ("Heads", |model| model.model.heads),
-        ("Vocabulary", |model| model.model.vocab),
-        ("Context", |model| model.model.context),
-        ("Parameters", |model| model.model.parameters),
-    ];
-    for (name, of) in rows {
-        row(text, name, models.models.iter().map(|model| count(of(model))));
+    let headings = ["Model", "Dimensions", "Layers", "Heads", "Parameters", "Context", "Format"];
+    heading(text, &headings.map(str::to_owned));
+    for (name, measured) in names.iter().zip(&models.models) {
+        let model = &measured.model;
+        let sizes = [model.width, model.layers, model.heads, model.parameters, model.context];
+        row(text, name, sizes.into_iter().map(count).chain([model.format.clone()]));
     }
-    row(text, "Format", models.models.iter().map(|model| model.model.format.clone()));
 }
 
 /// Seconds of a whole inference: to the first token, and all others.
@@ -67,66 +61,75 @@ fn token_ms(model: &MeasuredModel) -> Option<f64> {
     Some(1e3 / model.decode.as_ref()?.tokens_per_s.value)
 }
 
+/// A figure of a model, with its unit.
+type Metric = (&'static str, &'static str, fn(&MeasuredModel) -> Option<f64>);
+
+/// Theirs, and below them what theirs had not: a speed says little without them.
+const METRICS: [Metric; 8] = [
+    ("Total Inference Time", "ms", |model| inference_s(model).map(|seconds| 1e3 * seconds)),
+    ("Avg Time per Token", "ms", token_ms),
+    ("Tokens per Second", "", |model| Some(model.decode.as_ref()?.tokens_per_s.value)),
+    ("Memory Allocated", "MB", |model| Some(model.memory.alloc_bytes_per_token? * model.tokens? as f64 / MIB)),
+    ("Memory per Token", "MB", |model| Some(model.memory.alloc_bytes_per_token? / MIB)),
+    ("Memory Held", "MB", |model| Some(model.memory.bytes? as f64 / MIB)),
+    ("Perplexity", "", |model| Some(model.quality.as_ref()?.perplexity)),
+    ("Bits per Byte of Text", "", |model| Some(model.quality.as_ref()?.bits_per_byte)),
+];
+
 fn metrics(text: &mut String, models: &Models, names: &[String]) {
-    heading(text, "Metric", names, &["Ratio (last/first)"]);
-    let rows: [(&str, &str, &dyn Fn(&MeasuredModel) -> Option<f64>); 5] = [
-        ("Total Inference Time", "ms", &|model| inference_s(model).map(|seconds| 1e3 * seconds)),
-        ("Avg Time per Token", "ms", &token_ms),
-        ("Tokens per Second", "tok/s", &|model| Some(model.decode.as_ref()?.tokens_per_s.value)),
-        ("Memory Allocated", "MB", &|model| Some(model.memory.bytes? as f64 / MIB)),
-        ("Memory per Token", "MB", &|model| Some(model.memory.alloc_bytes_per_token? / MIB)),
-    ];
-    for (name, unit, of) in rows {
-        let values: Vec<Option<f64>> = models.models.iter().map(of).collect();
-        let told =
-            |value: &Option<f64>| value.map_or_else(|| "not measured".to_owned(), |value| format!("{value:.3} {unit}"));
-        let ends = values.first().copied().flatten().zip(values.last().copied().flatten());
-        let ratio = ends.map(|(first, last)| last / first).filter(|ratio| ratio.is_finite());
-        let ratio = ratio.map_or_else(|| "not measured".to_owned(), |ratio| format!("{ratio:.2}x"));
-        row(text, name, values.iter().map(told).chain([ratio]));
+    let ends = names.first().zip(names.last());
+    let ratio = ends.map_or_else(String::new, |(first, last)| format!("Ratio ({last}/{first})"));
+    let all = names.iter().map(|name| format!("{name} Model"));
+    heading(text, &std::iter::once("Metric".to_owned()).chain(all).chain([ratio]).collect::<Vec<_>>());
+    for (name, unit, of) in METRICS {
+        let told = |model: &MeasuredModel| {
+            of(model).map_or_else(not_measured, |value| format!("{value:.3} {unit}").trim_end().to_owned())
+        };
+        row(text, name, models.models.iter().map(told).chain([ratio_of(models, of)]));
     }
 }
 
+/// The last of the first.
+fn ratio_of(models: &Models, of: fn(&MeasuredModel) -> Option<f64>) -> String {
+    let ends = models.models.last().and_then(of).zip(models.models.first().and_then(of));
+    let ratio = ends.map(|(last, first)| last / first).filter(|ratio| ratio.is_finite());
+    ratio.map_or_else(not_measured, |ratio| format!("{ratio:.2}x"))
+}
+
 fn scaling(text: &mut String, models: &Models, names: &[String]) {
-    if let [first, .., last] = &models.models[..] {
-        let ratio =
-            |of: &dyn Fn(&MeasuredModel) -> Option<f64>| of(last).zip(of(first)).map(|(last, first)| last / first);
-        let parameters = ratio(&|model| Some(model.model.active_parameters as f64));
-        let (first_name, last_name) = (&names[0], &names[names.len() - 1]);
-        let told = |ratio: Option<f64>| {
-            ratio
-                .filter(|ratio| ratio.is_finite())
-                .map_or_else(|| "not measured".to_owned(), |ratio| format!("{ratio:.2}x"))
-        };
-        let _ = writeln!(text, "- **Parameters, {last_name} of {first_name}:** {}", told(parameters));
-        let _ = writeln!(text, "- **Time per token:** {}", told(ratio(&token_ms)));
+    if let [first, .., last] = names {
+        let rows: [Metric; 3] = [
+            ("Parameter Scaling", "parameters", |model| Some(model.model.active_parameters as f64)),
+            ("Time Scaling", "time per token", token_ms),
+            ("Memory Scaling", "memory", |model| Some(model.memory.bytes? as f64)),
+        ];
+        for (name, what, of) in rows {
+            let _ = writeln!(text, "- **{name}:** {last} has **{}** the {what} of {first}", ratio_of(models, of));
+        }
     }
     for scaling in models.scaling.iter().filter(|scaling| scaling.over == "parameters") {
-        let found = match (&scaling.slope, scaling.ideal_slope) {
-            (Some(slope), ideal) => format!(
-                "{} ({} to {}), ideal {}",
+        let digits = |value: Option<f64>| value.map_or_else(not_measured, signed_digits);
+        let found = match &scaling.slope {
+            Some(slope) => format!(
+                "**{}** ({} to {}), ideal by the limits of the machine {}",
                 signed_digits(slope.value),
-                slope.low.map_or_else(String::new, signed_digits),
-                slope.high.map_or_else(String::new, signed_digits),
-                ideal.map_or_else(|| "not measured".to_owned(), signed_digits)
+                digits(slope.low),
+                digits(slope.high),
+                digits(scaling.ideal_slope)
             ),
-            (None, _) => format!("not measured: {}", scaling.missing.as_deref().unwrap_or("too few sizes")),
+            None => format!("not measured: {}", scaling.missing.as_deref().unwrap_or("too few sizes")),
         };
-        let _ = writeln!(text, "- **Slope of time over parameters:** {found}");
+        let _ = writeln!(text, "- **Slope of log time over log parameters:** {found}");
     }
 }
 
 fn forward(text: &mut String, models: &Models, names: &[String]) {
-    let _ = writeln!(text, "| Model | Avg Forward Time | Calls | Total Forward Time |\n|---|---|---|---|");
+    heading(text, &["Model", "Avg Forward Time", "Calls", "Total Forward Time"].map(str::to_owned));
     for (name, model) in names.iter().zip(&models.models) {
         let calls = model.tokens.map(|tokens| tokens.saturating_sub(1));
         let time = token_ms(model);
-        let cells = [
-            time.map_or_else(|| "not measured".to_owned(), |time| format!("{time:.3} ms")),
-            calls.map_or_else(|| "not measured".to_owned(), count),
-            time.zip(calls)
-                .map_or_else(|| "not measured".to_owned(), |(time, calls)| format!("{:.2} ms", time * calls as f64)),
-        ];
-        row(text, name, cells.into_iter());
+        let total = time.zip(calls).map(|(time, calls)| time * calls as f64);
+        let told = |time: Option<f64>| time.map_or_else(not_measured, |time| format!("{time:.3} ms"));
+        row(text, name, [told(time), calls.map_or_else(not_measured, count), told(total)]);
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn work(models: &Models) -> String {
         .filter_map(|(number, word)| number.map(|number| (number, word)))
         .map(|(number, word)| match (number, word.split_once(' ')) {
             (1, _) => format!("1 {word}"),
-            (_, Some((first, rest))) if first == "token" => format!("{} tokens {rest}", count(number)),
+            (_, Some(("token", rest))) => format!("{} tokens {rest}", count(number)),
             _ => format!("{} {word}s", count(number)),
         })
         .collect();

@@ -9,4 +9,5 @@ mod models;
 mod originals;
 mod properties;
 mod runs;
+mod selftest;
 mod snapshots;

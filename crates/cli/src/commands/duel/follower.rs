@@ -8,16 +8,24 @@ use super::super::{interrupt, progress};
 /// Shows a duel.
 pub struct Follower {
     bar: ProgressBar,
+    /// Which one of several; empty where there is one.
+    which: String,
 }
 
 impl Follower {
     pub fn new() -> Self {
-        Self { bar: progress("{pos:>3} of {len} rounds", "") }
+        Self { bar: progress("{pos:>3} of {len} rounds", ""), which: String::new() }
+    }
+
+    /// The next one of several.
+    pub fn next(&mut self, name: &str, number: u64, of: usize) {
+        self.which = format!("{name} ({number} of {of}): ");
+        self.bar.set_position(0);
     }
 
     /// Something before the first round.
     pub fn say(&self, what: &str) {
-        self.bar.set_message(what.to_owned());
+        self.bar.set_message(format!("{}{what}", self.which));
     }
 
     pub fn finish(&self) {
@@ -41,7 +49,7 @@ impl Watch for Follower {
         });
         self.bar.set_length(progress.launches * progress.rounds);
         self.bar.set_position(progress.launch.saturating_sub(1) * progress.rounds + progress.round);
-        self.bar.set_message(format!("{doing}, {launch}{again}{so_far}"));
+        self.say(&format!("{doing}, {launch}{again}{so_far}"));
     }
 
     fn is_stopped(&self) -> bool {

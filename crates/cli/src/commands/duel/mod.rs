@@ -2,7 +2,7 @@
 
 mod commands;
 pub mod engine;
-mod follower;
+pub mod follower;
 mod revisions;
 
 use std::path::Path;

@@ -8,7 +8,7 @@ use lab::gate::{BIN, Build, Cell, Sides};
 
 use super::super::cache;
 use super::super::duel::engine::{self, Output, Terms};
-use super::follower::Follower;
+use super::super::duel::follower::Follower;
 use super::revisions::Revisions;
 use crate::args::Named;
 

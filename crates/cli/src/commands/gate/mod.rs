@@ -1,12 +1,10 @@
 //! `hotloop gate`: measures the cells of a file and says whether a change may pass.
 
 mod contestants;
-mod follower;
 mod outputs;
 mod plan;
 mod revisions;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,11 +14,11 @@ use lab::gate::{Cell, Config, EXAMPLE, Sides};
 use lab::machine::Chosen;
 use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdict};
 
+use super::duel::follower::Follower;
 use super::{Refusal, interrupt, tool};
 use crate::args;
 use crate::args::OnUnresolved;
 use contestants::Workshop;
-use follower::Follower;
 use outputs::Folder;
 use revisions::Revisions;
 
@@ -52,7 +50,7 @@ pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
         return Ok(Outcome { text: plan::text(&config, &cells, revisions.as_ref()), ..Outcome::default() });
     }
     let folder = options.out.as_deref().map(Folder::open).transpose()?;
-    let gate = measure(&config, &cells, (options, revisions), folder.as_ref())?;
+    let (gate, lost) = measure(&config, &cells, (options, revisions), folder.as_ref())?;
     let today = gate.created.get(..10).unwrap_or_default().to_owned();
     let gate = compare::gate(gate, &today);
     let written = folder.map_or(Ok(()), |folder| folder.finish(&gate)).and_then(|()| outputs::tell_workflow(&gate));
@@ -61,7 +59,7 @@ pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
     } else {
         (report::gate_text(&gate), String::new())
     };
-    Ok(Outcome { text, said, code: gate.exit_code, not_written: written.err() })
+    Ok(Outcome { text, said, code: gate.exit_code, not_written: lost.or(written.err()) })
 }
 
 /// The revisions, where cells compare them; for acceptances they are looked at where they can be found.
@@ -126,13 +124,13 @@ fn chosen<'a>(config: &'a Config, names: &[String]) -> Result<Vec<&'a Cell>, Ref
     Ok(config.cells.iter().filter(|cell| names.is_empty() || names.contains(&cell.name)).collect())
 }
 
-/// What each cell took, not yet decided.
+/// What each cell took, not yet decided; and why the samples of one could not be kept.
 fn measure(
     config: &Config,
     cells: &[&Cell],
     (options, revisions): (&args::Gate, Option<Revisions>),
     folder: Option<&Folder>,
-) -> Result<Gate, Refusal> {
+) -> Result<(Gate, Option<String>), Refusal> {
     let hint = "leave the variable out to use the best that this CPU has";
     let kernels = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
     let is_chosen = |name: &str| cells.iter().any(|cell| cell.name == name);
@@ -152,6 +150,7 @@ fn measure(
     };
     let mut follower = Follower::new();
     let mut workshop = Workshop::new(&config.build, revisions);
+    let mut lost = None;
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
     for (number, cell) in (1_u64..).zip(cells) {
         if interrupt::asked() {
@@ -159,22 +158,17 @@ fn measure(
             gate.not_measured.push(format!("the cell `{}`", cell.name));
             continue;
         }
-        follower.cell(&cell.name, number as usize, cells.len());
+        follower.next(&cell.name, number, cells.len());
         let bout = Bout { cell, seed: config.seed.wrapping_add(number), kernels };
         let (measured, duel) = bout.fight(&mut workshop, &mut follower);
         gate.interrupted |= interrupt::asked();
-        gate.cells.push(measured);
-        if let (Some(folder), Some(duel)) = (folder, duel) {
-            let kept = folder.keep(&cell.name, &duel);
-            let file =
-                kept.map_err(|error| Refusal { error, hint: "look at the space that is left, and at the rights" })?;
-            if let Some(measured) = gate.cells.last_mut() {
-                measured.file = Some(file);
-            }
-        }
+        let kept = folder.zip(duel).map(|(folder, duel)| folder.keep(&cell.name, &duel));
+        let (file, error) = kept.map_or((None, None), |kept| (kept.clone().ok(), kept.err()));
+        lost = lost.or(error);
+        gate.cells.push(GateCell { file, ..measured });
     }
     follower.finish();
-    Ok(gate)
+    Ok((gate, lost))
 }
 
 /// What the file has and nobody measures now.
@@ -196,11 +190,9 @@ impl Bout<'_> {
     /// Measures it; why it could not be measured stands in what is given.
     fn fight(&self, workshop: &mut Workshop, follower: &mut Follower) -> (GateCell, Option<Duel>) {
         let began = Instant::now();
-        let measured = workshop.contestants(self.cell, follower).and_then(|mut sides| {
-            let settings = self.settings(&sides);
-            let fought = self.duel(&settings, &mut sides, follower);
-            fought.map(|fought| (settings.gates, fought))
-        });
+        let measured = workshop
+            .contestants(self.cell, follower)
+            .and_then(|mut sides| self.duel(&self.settings(), &mut sides, follower));
         let (base, candidate) = plan::sides(&self.cell.sides);
         let advisory = self.cell.gates.iter().filter(|gate| gate.advisory);
         let mut cell = GateCell {
@@ -219,8 +211,8 @@ impl Bout<'_> {
                 cell.failure = Some(error);
                 (cell, None)
             }
-            Ok((gates, fought)) => {
-                cell.gates = gates;
+            Ok(fought) => {
+                cell.gates = fought.design.gates.clone();
                 cell.metrics = fought.metrics.clone();
                 cell.findings = fought.findings.clone();
                 let arm = cell.findings.first().map_or("", |finding| finding.arm.as_str());
@@ -245,19 +237,19 @@ impl Bout<'_> {
         if would_fail && needs_confirmation(&first) { confirm(first, settings, sides, follower) } else { Ok(first) }
     }
 
-    fn settings(&self, sides: &[Box<dyn Contestant>]) -> Settings {
+    fn settings(&self) -> Settings {
         let effort = self.cell.effort;
-        let known: BTreeMap<String, record::Metric> = sides.first().map(|side| side.metrics()).unwrap_or_default();
-        let gate = |gate: &lab::gate::Gate| {
-            let metric = known.get(&gate.metric).cloned().unwrap_or_default();
-            let usual = || compare::rules::threshold(&gate.metric, &metric);
-            GateMetric { metric: gate.metric.clone(), threshold: gate.threshold.unwrap_or_else(usual) }
+        let gate = |gate: &lab::gate::Gate| GateMetric {
+            metric: gate.metric.clone(),
+            threshold: gate.threshold.unwrap_or_default(),
         };
+        let usual = self.cell.gates.iter().filter(|gate| gate.threshold.is_none());
         let gates = self.cell.gates.iter().map(gate).collect();
         let mut settings = Settings::new(effort.mode, gates, self.kernels, tool());
         settings.launches = effort.launches.unwrap_or(settings.launches);
         settings.rounds = effort.rounds.unwrap_or(settings.rounds);
         settings.round = effort.round_s.map_or(settings.round, Duration::from_secs_f64);
+        settings.usual_gates = usual.map(|gate| gate.metric.clone()).collect();
         settings.seed = self.seed;
         settings.name = Some(self.cell.name.clone());
         settings

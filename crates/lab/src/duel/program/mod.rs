@@ -23,6 +23,8 @@ use scratch::Scratch;
 
 const PEAK: &str = "peak_rss_bytes";
 const INSTRUCTIONS: &str = "instructions";
+const NO_PEAK: &str =
+    "peak memory is not measured where it is below that of hotloop itself, which a new process begins with";
 
 /// What is measured of every program: name, unit, definition.
 const METRICS: &[(&str, &str, &str)] = &[
@@ -186,7 +188,9 @@ impl Launched for Processes {
         for _ in 0..calls {
             let (ended, instructions) = self.call(profiled)?;
             sum.add(&ended.usage, instructions);
-            self.learned.borrow_mut().notes.extend(ended.notes.into_iter().filter(|_| !profiled));
+            if ended.usage.peak_rss_bytes.is_none() {
+                self.learned.borrow_mut().notes.insert(NO_PEAK.to_owned());
+            }
             let printed = printed::read(BufReader::new(self.scratch.output()?), self.check_output)?;
             self.learned.borrow_mut().metrics.extend(printed.metrics.clone());
             sum.print(printed, self.rounds);

@@ -1,0 +1,113 @@
+//! How often verdicts are false and how often a real change is found, beside the rules of others on the same samples.
+//!
+//! `cargo bench -p lab --bench verdicts` prints a table; `-- --quick` fights fewer duels, `--same N` and `--slowed N` so many. This program is its
+//! own worker: it starts itself to do simulated work, and once more to keep one core busy meanwhile (`--idle` leaves that out).
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
+
+mod load;
+mod rivals;
+mod table;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use compare::rules::{self, Mode};
+use lab::duel::{self, Contestant};
+use lab::selftest::Simulated;
+use record::{Duel, GateMetric, Metric, Tool};
+
+use table::Table;
+
+/// What the slowed side does more.
+const MORE: f64 = 0.05;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |option: &str| arguments.iter().any(|argument| argument == option);
+    let number = |option: &str| -> Option<f64> {
+        let at = arguments.iter().position(|argument| argument == option)?;
+        arguments.get(at + 1)?.parse().ok()
+    };
+    if let Some(more) = number("--worker") {
+        return lab::selftest::serve(more).expect("whoever started this speaks its language");
+    }
+    if has("--load") {
+        return load::burn();
+    }
+    // Without `--bench` this was built as a test, which asks only whether it works.
+    let quick = has("--quick") || !has("--bench") || std::env::var_os("HOTLOOP_BENCH_QUICK").is_some();
+    let (same, slowed) = if quick { (4, 2) } else { (120, 120) };
+    let plan = Plan {
+        same: number("--same").map_or(same, |same| same as u64),
+        slowed: number("--slowed").map_or(slowed, |slowed| slowed as u64),
+        round: Duration::from_secs_f64(number("--round-ms").unwrap_or(8.0) / 1e3),
+        seed: number("--seed").map_or(1, |seed| seed as u64),
+    };
+    let load = (!has("--idle")).then(load::Load::start);
+    let began = Instant::now();
+    let table = fight(&plan);
+    drop(load);
+    print!("{table}");
+    println!("\nIn {:.0} s, rounds of {:.0} ms.", began.elapsed().as_secs_f64(), plan.round.as_secs_f64() * 1e3);
+}
+
+/// How much is fought.
+struct Plan {
+    same: u64,
+    slowed: u64,
+    round: Duration,
+    seed: u64,
+}
+
+fn fight(plan: &Plan) -> Table {
+    let gates = ["cpu_s", "wall_s"].map(|metric| GateMetric {
+        metric: metric.to_owned(),
+        threshold: rules::threshold(metric, &Metric::default()),
+    });
+    let mut table = Table::new(&gates);
+    for turn in 0..plan.same.max(plan.slowed) {
+        // In turns, because the machine is another one in ten minutes.
+        if turn < plan.same {
+            table.add_same(&measure(plan, Mode::STANDARD, 0.0, turn, &gates));
+        }
+        if turn < plan.slowed {
+            table.add_slowed(&measure(plan, Mode::THOROUGH, MORE, turn, &gates));
+        }
+        eprint!("\r{} of {} ", turn + 1, plan.same.max(plan.slowed));
+    }
+    eprintln!();
+    table
+}
+
+/// Measures a duel to its end.
+fn measure(plan: &Plan, mode: Mode, more: f64, turn: u64, gates: &[GateMetric]) -> Duel {
+    let chosen = lab::machine::Chosen::from_environment().expect("the variable names what there is");
+    let settings = duel::Settings {
+        round: plan.round,
+        profiled_rounds: 0,
+        seed: plan.seed.wrapping_mul(1_000_003).wrapping_add(turn),
+        // Never certain, so that no look ends it.
+        alpha: f64::MIN_POSITIVE,
+        ..duel::Settings::new(mode, gates.to_vec(), chosen, Tool::default())
+    };
+    let mut contestants: Vec<Box<dyn Contestant>> =
+        [0.0, more].map(|more| Box::new(Simulated::new(more, worker)) as Box<dyn Contestant>).into();
+    duel::duel(&settings, &mut contestants, &mut Nobody).expect("the work cannot fail")
+}
+
+fn worker(more: f64) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("it runs"));
+    command.arg("--worker").arg(more.to_string());
+    command
+}
+
+/// Nobody looks on.
+struct Nobody;
+
+impl duel::Watch for Nobody {
+    fn tell(&mut self, _: &duel::Progress<'_>) {}
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
