@@ -41,7 +41,10 @@ use super::{DuelEngine, Format, OnUnresolved, whole_number};
 )]
 pub struct Duel {
     /// What is measured.
-    #[arg(value_name = "SIDE", help = "a command in quotes, a program, or rev:REVISION; the first one is the base")]
+    #[arg(
+        value_name = "SIDE",
+        help = "a command in quotes, a program, rev:REVISION, or a model: a file, small, medium, sizes; the first one is the base"
+    )]
     pub sides: Vec<String>,
     #[command(flatten)]
     pub engine: DuelEngine,
