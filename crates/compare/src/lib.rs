@@ -3,6 +3,7 @@
 mod budget;
 mod cells;
 mod comparable;
+mod confirm;
 mod drift;
 mod gate;
 mod judge;
@@ -16,8 +17,9 @@ mod tails;
 mod waterfall;
 
 pub use budget::budget;
-pub use cells::{confirm, geomean};
+pub use cells::geomean;
 pub use comparable::{Side, comparable, same_subject};
+pub use confirm::{confirm, confirm_duel, unconfirmed};
 pub use drift::common_mode;
 pub use gate::{exit_code, gate};
 pub use judge::{Outcome, judge, overall};

@@ -51,7 +51,18 @@ pub(super) fn judged((name, metric): (&str, &Metric), values: [&[f64]; 2], quest
     }
     found.estimate = estimate;
     if let (true, Some([before, after])) = (metric.exact, each_same(values)) {
-        (found.verdict, found.sentence) = exact(before, after, metric.better);
+        (found.verdict, found.sentence) = exact([before, after], metric.better);
+        // What differs is a fact; that it is the program's doing needs more.
+        let why_not = match () {
+            () if question.no_samples.is_some() => question.no_samples,
+            () if rounds < 2 => Some("1 sample; nothing can be concluded"),
+            () if question.same_subject => Some("the program is the same"),
+            () => None,
+        };
+        if let Some(why_not) = why_not {
+            found.verdict = Verdict::Unresolved;
+            found.sentence = format!("{}; {why_not}", found.sentence);
+        }
         return found;
     }
     found.change = change(values).filter(|_| question.no_samples.is_none());
@@ -74,19 +85,14 @@ fn each_same(values: [&[f64]; 2]) -> Option<[f64; 2]> {
     Some([same(values[0])?, same(values[1])?])
 }
 
-fn exact(before: f64, after: f64, better: Better) -> (Verdict, String) {
-    let is_more = after > before;
-    let verdict = match better {
-        _ if before == after => Verdict::Same,
-        Better::Lower if is_more => Verdict::Regressed,
-        Better::Higher if !is_more => Verdict::Regressed,
-        _ => Verdict::Improved,
-    };
-    let sentence = match verdict {
-        Verdict::Same => "exactly the same".to_owned(),
-        _ => format!("exactly {before} before and {after} after"),
-    };
-    (verdict, sentence)
+/// What was not measured in turns leans at most, though it be exact.
+fn exact([before, after]: [f64; 2], better: Better) -> (Verdict, String) {
+    if before == after {
+        return (Verdict::Unresolved, "exactly the same".to_owned());
+    }
+    let is_worse = (after > before) == (better == Better::Lower);
+    let verdict = if is_worse { Verdict::LeaningWorse } else { Verdict::LeaningBetter };
+    (verdict, format!("exactly {before} before and {after} after"))
 }
 
 /// Where the change of the medians lies, by the intervals of both.

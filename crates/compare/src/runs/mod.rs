@@ -19,6 +19,7 @@ use record::{
     Tool, Verdict,
 };
 
+use crate::comparable::same_binary;
 use crate::{Side, comparable, same_subject};
 use judge::{CONFIDENCE, Question};
 use rows::View;
@@ -162,6 +163,10 @@ fn doubts(base: &Run, candidate: &Run, same_output: Option<bool>) -> Vec<String>
             doubts.push(said);
         }
     }
+    let called = |run: &Run| (run.subject.name.clone(), run.subject.command.clone());
+    if same_binary(&base.subject, &candidate.subject) && called(base) != called(candidate) {
+        doubts.push("both are files with the same bytes, which were called differently".to_owned());
+    }
     let alone = |run: &Run| run.profile.is_some();
     if alone(base) != alone(candidate) {
         doubts.push("only one of the runs has a call tree".to_owned());
@@ -200,6 +205,10 @@ fn verdict(rows: &[RowChange], differences: &[Difference], question: &Question) 
         .filter(|(_, judgement)| judgement.gate)
         .collect();
     let count = |verdict: Verdict| gates.iter().filter(|(_, judgement)| judgement.verdict == verdict).count();
+    if let (Some((row, first)), true) = (gates.first(), count(Verdict::Incomparable) == gates.len()) {
+        let sentence = format!("no row can be compared with what it was; {}: {}", row.name, first.sentence);
+        return (Verdict::Incomparable, sentence);
+    }
     let (worse, better) = (count(Verdict::LeaningWorse), count(Verdict::LeaningBetter));
     let verdict = match (worse, better) {
         (0, 0) => Verdict::Unresolved,
@@ -207,7 +216,11 @@ fn verdict(rows: &[RowChange], differences: &[Difference], question: &Question) 
         (0, _) => Verdict::LeaningBetter,
         _ => Verdict::Mixed,
     };
-    (verdict, sentence(&gates, [worse, better], question) + &exact_changes(rows))
+    let refused = match count(Verdict::Incomparable) {
+        0 => String::new(),
+        count => format!("; of {count} the work or the metric is another"),
+    };
+    (verdict, sentence(&gates, [worse, better], question) + &refused + &exact_changes(rows))
 }
 
 fn named(difference: &Difference) -> String {
@@ -250,9 +263,10 @@ fn sentence(gates: &[(&RowChange, &Judgement)], [worse, better]: [usize; 2], que
 
 /// What is exact can be said of stored runs too.
 fn exact_changes(rows: &[RowChange]) -> String {
-    let all = || rows.iter().flat_map(|row| &row.judgements);
+    // What leans by chance has bounds.
+    let all = || rows.iter().flat_map(|row| &row.judgements).filter(|judgement| judgement.change.is_none());
     let count = |verdict: Verdict| all().filter(|judgement| judgement.verdict == verdict).count();
-    match (count(Verdict::Regressed), count(Verdict::Improved)) {
+    match (count(Verdict::LeaningWorse), count(Verdict::LeaningBetter)) {
         (0, 0) => String::new(),
         (more, 0) => format!("; of what is exact, {more} got worse"),
         (0, less) => format!("; of what is exact, {less} got better"),

@@ -1,7 +1,7 @@
 //! Several comparisons side by side.
 
-use compare::{confirm, geomean};
-use record::{Change, Finding, Judgement, Verdict};
+use compare::{confirm, confirm_duel, geomean, unconfirmed};
+use record::{Arm, Change, Duel, Finding, Judgement, Verdict};
 
 fn finding(estimate: f64, half: f64, verdict: Verdict) -> Finding {
     let change = Change { estimate, low: estimate - half, high: estimate + half };
@@ -26,6 +26,64 @@ fn what_does_not_come_again_is_not_known() {
     assert!(gone.sentence.contains("did not come again"), "{}", gone.sentence);
     let same = finding(0.0, 0.01, Verdict::Same);
     assert_eq!(confirm(&same, &first), same, "only what regressed is measured again");
+}
+
+#[test]
+fn what_the_second_measurement_forbids_is_forbidden() {
+    let first = finding(0.1, 0.01, Verdict::Regressed);
+    for verdict in [Verdict::WrongOutput, Verdict::Incomparable] {
+        let second = Finding { sentence: "It is so.".to_owned(), ..finding(0.1, 0.01, verdict) };
+        let found = confirm(&first, &second);
+        assert_eq!((found.verdict, found.judgements[0].verdict), (verdict, verdict));
+        assert_eq!(found.sentence, "Measured a second time: It is so.");
+    }
+    let moved = confirm(&first, &finding(0.1, 0.01, Verdict::Unstable));
+    assert_eq!((moved.verdict, moved.confirmed), (Verdict::Unstable, Some(false)));
+    assert!(moved.sentence.contains("the machine moved"), "{}", moved.sentence);
+}
+
+#[test]
+fn only_gates_that_came_again_are_named() {
+    let gate =
+        |metric: &str, verdict| Judgement { metric: metric.to_owned(), gate: true, verdict, ..Judgement::default() };
+    let three = |cpu| {
+        let judgements =
+            vec![gate("wall_s", Verdict::Regressed), gate("cpu_s", cpu), gate("ttft_s", Verdict::Improved)];
+        let sentence = "Better in time to first token, worse in time, CPU time.".to_owned();
+        Finding { verdict: Verdict::Mixed, sentence, judgements, ..Finding::default() }
+    };
+    let found = confirm(&three(Verdict::Regressed), &three(Verdict::Same));
+    assert_eq!(found.verdict, Verdict::Mixed);
+    assert_eq!(found.sentence, "Better in time to first token, worse in time.");
+}
+
+/// A duel in which B regressed, with what A and B put out.
+fn put_out(base: &str, candidate: &str) -> Duel {
+    let arm =
+        |name: &str, output: &str| Arm { name: name.to_owned(), output: Some(output.to_owned()), ..Arm::default() };
+    Duel {
+        arms: vec![arm("A", base), arm("B", candidate)],
+        findings: vec![finding(0.1, 0.01, Verdict::Regressed)],
+        verdict: Verdict::Regressed,
+        ..Duel::default()
+    }
+}
+
+#[test]
+fn both_measurements_have_to_put_out_the_same() {
+    for (second, verdict) in [
+        (put_out("x", "x"), Verdict::Regressed),
+        (put_out("x", "y"), Verdict::WrongOutput),
+        // The base does not agree with itself either.
+        (put_out("y", "y"), Verdict::Regressed),
+    ] {
+        let both = confirm_duel(put_out("x", "x"), second);
+        assert_eq!((both.verdict, both.findings[0].verdict), (verdict, verdict));
+        assert!(both.confirmation.is_some());
+    }
+    let kept = unconfirmed(put_out("x", "x"), "it fell over");
+    assert_eq!((kept.verdict, kept.findings[0].confirmed), (Verdict::Unresolved, None));
+    assert!(kept.failures[0].contains("it fell over") && kept.findings[0].judgements[0].change.is_some());
 }
 
 #[test]

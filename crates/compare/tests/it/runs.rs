@@ -119,7 +119,8 @@ fn few_samples_say_nothing() {
 
 #[test]
 fn what_is_exact_is_said_exactly() {
-    for (allocs, expected) in [(3.0, Verdict::Same), (4.0, Verdict::Regressed), (0.0, Verdict::Improved)] {
+    for (allocs, expected) in [(3.0, Verdict::Unresolved), (4.0, Verdict::LeaningWorse), (0.0, Verdict::LeaningBetter)]
+    {
         let found = compared(&measured(&STEADY, 3.0), &changed(measured(&STEADY, allocs)));
         let judgement = judgement(&found, "decode", "allocs");
         assert_eq!((judgement.verdict, judgement.candidate, judgement.gate), (expected, Some(allocs), false));
@@ -127,6 +128,32 @@ fn what_is_exact_is_said_exactly() {
         assert_eq!(found.verdict, Verdict::Unresolved);
         assert_eq!(found.sentence.contains("of what is exact"), allocs != 3.0, "{}", found.sentence);
     }
+}
+
+#[test]
+fn what_is_exact_needs_two_samples_and_two_programs() {
+    let told = |base: &Run, candidate: &Run, why: &str| {
+        let found = compared(base, candidate);
+        let allocs = judgement(&found, "decode", "allocs");
+        assert_eq!(allocs.verdict, Verdict::Unresolved);
+        assert!(allocs.sentence.starts_with("exactly 3 before and 4 after; "), "{}", allocs.sentence);
+        assert!(allocs.sentence.contains(why), "{}", allocs.sentence);
+    };
+    let base = measured(&STEADY, 3.0);
+    told(&base, &changed(measured(&STEADY[..1], 4.0)), "1 sample");
+    told(&base, &measured(&STEADY, 4.0), "the program is the same");
+    let mut mean = measured(&STEADY, 3.0);
+    mean.imported = Some(Imported { summarised: true, ..Imported::default() });
+    told(&mean, &changed(measured(&STEADY, 4.0)), "tells no samples");
+}
+
+#[test]
+fn where_no_row_can_be_compared_nothing_can() {
+    let mut more = changed(measured(&times(2.0), 3.0));
+    more.rows[0].tokens = Some(20.0);
+    let found = compared(&measured(&STEADY, 3.0), &more);
+    assert_eq!(found.verdict, Verdict::Incomparable);
+    assert!(found.sentence.contains("10 tokens before, 20 after"), "{}", found.sentence);
 }
 
 #[test]
@@ -179,6 +206,11 @@ fn the_same_program_did_not_change() {
     assert_eq!((found.verdict, found.same_subject), (Verdict::Unresolved, true));
     assert!(found.sentence.contains("the machine or chance"), "{}", found.sentence);
     assert_eq!(judgement(&found, "decode", "wall_s").verdict, Verdict::Unresolved);
+    let mut moved = measured(&times(1.5), 3.0);
+    moved.subject.command = vec!["new/run.sh".to_owned()];
+    let found = compared(&measured(&STEADY, 3.0), &moved);
+    assert_eq!((found.verdict, found.same_subject), (Verdict::LeaningWorse, false));
+    assert!(found.notes.iter().any(|note| note.contains("the same bytes")), "{:?}", found.notes);
 }
 
 #[test]

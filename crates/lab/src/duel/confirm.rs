@@ -15,10 +15,11 @@ pub fn needs_confirmation(duel: &Duel) -> bool {
 }
 
 /// Measures once more what regressed, with fresh processes and in other orders, and gives the first duel with what the second
-/// one says of it. What did not regress in both is unresolved.
+/// one says of it. What did not regress in both is unresolved, and so is what could not be measured again: why stands in the
+/// failures, and the first measurement is kept.
 ///
 /// # Errors
-/// Why it could not be measured.
+/// There are no two sides.
 pub fn confirm(
     first: Duel,
     settings: &Settings,
@@ -29,7 +30,7 @@ pub fn confirm(
 }
 
 pub(super) fn confirm_by(
-    mut first: Duel,
+    first: Duel,
     (settings, contestants): (&Settings, &mut [Box<dyn Contestant>]),
     watch: &mut dyn Watch,
     judge: Judge,
@@ -45,15 +46,13 @@ pub(super) fn confirm_by(
         profiled_rounds: 0,
         ..settings.clone()
     };
-    let second = Sitting::new(&settings, sides, watch, judge).confirming().fight()?;
-    for finding in first.findings.iter_mut().filter(|finding| has_regressed(finding)) {
-        let again = second.findings.iter().find(|other| other.arm == finding.arm);
-        *finding = compare::confirm(finding, again.unwrap_or(&Finding::default()));
+    match Sitting::new(&settings, sides, &mut *watch, judge).confirming().fight() {
+        Ok(second) => Ok(compare::confirm_duel(first, second)),
+        Err(why) => {
+            let kept = compare::unconfirmed(first, &why);
+            Ok(Duel { interrupted: kept.interrupted || watch.is_stopped(), ..kept })
+        }
     }
-    first.verdict = compare::overall(first.findings.iter().map(|finding| finding.verdict));
-    first.interrupted |= second.interrupted;
-    first.confirmation = Some(Box::new(second));
-    Ok(first)
 }
 
 /// Whether a gate regressed.

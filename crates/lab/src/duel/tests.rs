@@ -364,6 +364,20 @@ fn only_what_regresses_twice_is_believed() {
 }
 
 #[test]
+fn a_second_measurement_that_fails_does_not_take_the_first_away() {
+    let events = Events::default();
+    let settings = settings(Mode::STANDARD);
+    let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
+    let judge: Judge = |duel, _| outcome(duel, Verdict::Regressed);
+    let first = fought(&settings, fakes.clone(), &mut looker(), judge).expect("a duel");
+    let crashing = vec![fakes[0].clone(), Fake { fails_at: 3, ..fakes[1].clone() }];
+    let kept = confirm_by(first.clone(), (&settings, &mut boxed(crashing)), &mut looker(), judge).expect("the first");
+    assert_eq!((kept.verdict, kept.samples.len()), (Verdict::Unresolved, first.samples.len()));
+    assert!(kept.failures[0].contains("it fell over"), "{:?}", kept.failures);
+    assert!(kept.findings[0].sentence.contains("could not be measured a second time"), "{:?}", kept.findings[0]);
+}
+
+#[test]
 fn a_confirmation_measures_only_what_regressed() {
     let only_c: Judge = |duel, _| {
         let mut said = outcome(duel, Verdict::Regressed);

@@ -215,6 +215,8 @@ impl Bout<'_> {
                 cell.gates = fought.design.gates.clone();
                 cell.metrics = fought.metrics.clone();
                 cell.findings = fought.findings.clone();
+                // A second measurement that failed leaves nothing that may pass.
+                cell.failure = fought.failures.first().cloned();
                 let arm = cell.findings.first().map_or("", |finding| finding.arm.as_str());
                 cell.budgets = self.cell.budgets.iter().map(|asked| compare::budget(&fought, arm, asked)).collect();
                 (cell, Some(fought))
