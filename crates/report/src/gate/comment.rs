@@ -227,18 +227,21 @@ fn sentences(gate: &Gate) -> String {
 
 /// A name as code; nothing in it ends it.
 fn code(name: &str) -> String {
-    format!("`{}`", printable(&cut(name, LONGEST)).replace('`', "'"))
+    let (short, more) = cut(name);
+    format!("`{}{more}`", printable(short).replace('`', "'"))
 }
 
 /// Cut where it would be several lines. What is cut behind it was escaped could end within code or behind a backslash.
 fn one_line(text: &str) -> String {
-    escaped(&cut(text, LONGEST))
+    let (short, more) = cut(text);
+    escaped(short) + more
 }
 
-/// The first line of a text, and no more of it than so many characters.
-fn cut(text: &str, longest: usize) -> String {
+/// The first line of a text, at most so much of it as is one line here, and the mark that there is more.
+fn cut(text: &str) -> (&str, &'static str) {
     let text = text.trim();
     let line = text.lines().next().unwrap_or_default();
-    let short: String = line.chars().take(longest).collect();
-    if short.len() == text.len() { short } else { format!("{}…", short.trim_end()) }
+    let end = line.char_indices().nth(LONGEST).map_or(line.len(), |(end, _)| end);
+    let short = line[..end].trim_end();
+    (short, if short.len() < text.len() { "…" } else { "" })
 }
