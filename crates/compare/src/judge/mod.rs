@@ -13,7 +13,7 @@ mod word;
 
 use std::collections::BTreeSet;
 
-use record::{Arm, Better, Duel, ENVIRONMENT_METRICS, Finding, Judgement, Metric, Phase, Verdict};
+use record::{Arm, Better, Difference, Duel, ENVIRONMENT_METRICS, Finding, Judgement, Metric, Phase, Verdict};
 
 use crate::rules::{self, Mode};
 use crate::stats::{benjamini_hochberg, bonferroni, holm};
@@ -87,7 +87,8 @@ impl<'a> Sides<'a> {
 
     fn find(&self, candidate: &Arm) -> Finding {
         let before = self.duel.findings.iter().find(|finding| finding.arm == candidate.name);
-        let differences = before.map(|finding| finding.differences.clone()).unwrap_or_default();
+        let mut differences = before.map(|finding| finding.differences.clone()).unwrap_or_default();
+        differences.extend(self.unsteady_output(candidate).filter(|found| !differences.contains(found)));
         let withheld = match self.is_wrong(candidate) {
             _ if !differences.is_empty() => Some(Verdict::Incomparable),
             true => Some(Verdict::WrongOutput),
@@ -192,6 +193,22 @@ impl<'a> Sides<'a> {
             None => self.is_silent(candidate),
         };
         self.placebo.is_none_or(agrees) && (differs && !candidate.other_output || varies(candidate))
+    }
+
+    /// A base that puts out something else each time: nobody can tell whether a candidate computes the same.
+    fn unsteady_output(&self, candidate: &Arm) -> Option<Difference> {
+        let varies = |arm: &Arm| arm.output_varies == Some(true);
+        let output = |arm: Option<&Arm>| arm.and_then(|arm| arm.output.clone());
+        let disagree = output(self.base).zip(output(self.placebo)).is_some_and(|(one, other)| one != other);
+        let is_unsteady = disagree || self.base.is_some_and(varies) || self.placebo.is_some_and(varies);
+        (is_unsteady && !candidate.other_output).then(|| Difference {
+            field: "output".to_owned(),
+            base: Some("another one each time".to_owned()),
+            candidate: candidate
+                .output
+                .clone()
+                .or_else(|| varies(candidate).then(|| "another one each time".to_owned())),
+        })
     }
 
     /// Whether a candidate has worked and does not tell what it put out, though the base does: nobody knows that it computed the same.

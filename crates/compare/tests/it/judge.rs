@@ -176,10 +176,14 @@ fn another_output_outweighs_every_speed() {
     }
     // Who does not agree with himself cannot tell that another is wrong.
     outputs(&mut duel, [Some("x"), Some("z"), Some("y")]);
-    check(&duel, Improved);
+    check(&duel, Incomparable);
     outputs(&mut duel, [Some("x"), None, Some("y")]);
     duel.arms[1].output_varies = Some(true);
+    let outcome = check(&duel, Incomparable);
+    assert_eq!(only(&outcome).0.differences[0].field, "output");
+    duel.arms[2].other_output = true;
     check(&duel, Improved);
+    duel.arms[2].other_output = false;
     duel.arms[1].output_varies = None;
     check(&duel, WrongOutput);
     // Who does not tell does not agree, unless it may differ or has not worked yet.
@@ -195,7 +199,7 @@ fn another_output_outweighs_every_speed() {
     duel.arms[2].output_varies = Some(true);
     check(&duel, WrongOutput);
     duel.arms[0].output_varies = Some(true);
-    check(&duel, Improved);
+    check(&duel, Incomparable);
 }
 
 #[test]

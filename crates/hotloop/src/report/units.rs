@@ -86,7 +86,8 @@ fn digits(value: f64) -> String {
 
 /// A name without what would break the line.
 pub(super) fn printable(name: &str) -> String {
-    let breaks = |c: char| c.is_control() || ('\u{200e}'..='\u{202e}').contains(&c);
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let breaks = |c: char| c.is_control() || turns(c);
     if name.is_empty() { "(no name)".to_owned() } else { name.replace(breaks, "?") }
 }
 

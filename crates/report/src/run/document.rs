@@ -125,8 +125,8 @@ impl Table {
 
 /// A text without what would break a line or speak to the terminal.
 pub(crate) fn printable(text: &str) -> String {
-    let breaks =
-        |c: char| c.is_control() || ('\u{200e}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c);
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let breaks = |c: char| c.is_control() || turns(c);
     text.replace(breaks, "?")
 }
 
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn nothing_speaks_to_the_terminal() {
-        assert_eq!(printable("a\x1b[31m\nb\u{202e}"), "a?[31m?b?");
+        assert_eq!(printable("a\x1b[31m\nb\u{202e} – “…”"), "a?[31m?b? – “…”");
         assert_eq!(quoted("a`b"), "`a'b`");
     }
 
