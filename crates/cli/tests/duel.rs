@@ -230,7 +230,8 @@ fn programs_that_have_profiles_show_where_a_change_comes_from() {
     assert!(duel.findings[0].why.is_some() && duel.verdict != Verdict::Regressed, "{:?}", duel.findings);
     let unwritten = short(&["true", "true", "--out", "/no/such/folder/duel.json"]);
     assert_eq!(unwritten.status.code(), Some(1));
-    assert!(text(&unwritten.stdout).contains("HOTLOOP DUEL"), "it is shown all the same: {unwritten:?}");
+    let said = text(&unwritten.stderr);
+    assert!(said.contains("cannot write /no/such/folder/duel.json") && unwritten.stdout.is_empty(), "{unwritten:?}");
     let _ = fs::remove_dir_all(&folder);
 }
 

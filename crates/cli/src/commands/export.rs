@@ -84,6 +84,17 @@ fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
     replace(target, bytes).map_err(failed)
 }
 
+/// Whether a file could be put in this place; nothing is changed.
+pub(super) fn try_place(target: &Path) -> io::Result<()> {
+    if target.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let probe = folder.join(format!(".hotloop-{}.try", std::process::id()));
+    std::fs::write(&probe, b"")?;
+    std::fs::remove_file(&probe)
+}
+
 /// Writes a file so that it is there whole or as it was before.
 pub(super) fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays one: what it leads to is replaced.

@@ -8,6 +8,9 @@ use crate::run::document::{Block, Section, Table};
 /// One line for programs: the word, the metric it comes from, its change with bounds in percent, and the floor.
 #[must_use]
 pub fn verdict_line(duel: &Duel) -> String {
+    if duel.interrupted {
+        return "VERDICT interrupted".to_owned();
+    }
     let verdict = crate::gate::word(duel.verdict);
     let Some(finding) = deciding(duel) else { return format!("VERDICT {verdict}") };
     let about = match finding.verdict {

@@ -19,8 +19,8 @@ pub(super) fn section(duel: &Duel, finding: &Finding) -> Option<Section> {
     for judgement in &finding.judgements {
         table.row(cells(duel, judgement));
     }
-    let explanation = "medians of a round; change: the middle of all rounds, each against the base in the same round; floor: what the base differs by from itself; visible from: the smallest change that would \
-                       have been seen. Gates decide; what else was measured is a hint.";
+    let explanation = "medians of a round; change: the middle of all rounds, each against the base in the same round; floor: what the base differs by from itself; visible from: \
+        changes from here on would have had a verdict. Gates decide; what else was measured is a hint.";
     let title = "METRICS";
     Some(Section::new(title, explanation).with(Block::Table(table)))
 }

@@ -62,7 +62,8 @@ fn the_last_line_of_a_duel_is_for_programs() {
     let line = "VERDICT regressed wall_s +7.1% [5.2,9.0] floor 1.1%";
     assert_eq!(duel_line(&duels::regressed()), line);
     assert_eq!(duel_text(&duels::regressed(), &RunOptions::default()).lines().last(), Some(line));
-    let lines: Vec<String> = duels::all().iter().skip(1).map(|(_, duel)| duel_line(duel)).collect();
+    let ended = |duel: &record::Duel| duel_line(&record::Duel { interrupted: false, ..duel.clone() });
+    let lines: Vec<String> = duels::all().iter().skip(1).map(|(_, duel)| ended(duel)).collect();
     let expected = [
         "VERDICT unresolved wall_s +7.1% [5.2,9.0] floor 1.1% (did not reproduce)",
         "VERDICT same wall_s +0.2% [-0.4,0.9] floor 1.1% arm B",
@@ -71,4 +72,5 @@ fn the_last_line_of_a_duel_is_for_programs() {
         "VERDICT unresolved",
     ];
     assert_eq!(lines, expected);
+    assert_eq!(duel_line(&record::Duel { interrupted: true, ..duels::regressed() }), "VERDICT interrupted");
 }

@@ -55,6 +55,13 @@ impl From<Refusal> for Failure {
 pub fn run(options: &args::Duel) -> Result<Outcome, Failure> {
     let hint = "leave the variable out to use the best that this CPU has";
     let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    if let Some(out) = &options.output.out {
+        // What cannot be written in the end is said before minutes of measuring.
+        export::try_place(out).map_err(|error| Failure {
+            refusal: Refusal { error: format!("cannot write {}: {error}", out.display()), hint: "name another place" },
+            code: Some(NOT_MEASURED),
+        })?;
+    }
     let settings = settings(options, chosen);
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
     let mut follower = Follower::new();
