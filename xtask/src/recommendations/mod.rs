@@ -48,7 +48,7 @@ impl Program {
             return Err(format!("`cargo {BUILD}` ended with {}", output.status));
         }
         let messages = output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
-        let built = messages.filter_map(|message: Value| message["executable"].as_str().map(PathBuf::from)).last();
+        let built = messages.filter_map(|message: Value| message["executable"].as_str().map(PathBuf::from)).next_back();
         let built = built.ok_or("cargo did not tell where it built the program")?;
         let copy = std::env::temp_dir().join(format!("hotloop-recommendations-{}", std::process::id()));
         std::fs::copy(&built, &copy).map_err(|error| format!("cannot copy {}: {error}", built.display()))?;
