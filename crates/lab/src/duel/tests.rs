@@ -76,7 +76,6 @@ impl Launched for Started {
             series: BTreeMap::from([("odd".to_owned(), vec![1.0, f64::INFINITY])]),
             output: (self.fake.output)(self.rounds),
             profile: (profiled && self.fake.profiles).then_some(profile),
-            ..Reading::default()
         })
     }
 }
