@@ -88,9 +88,9 @@ pub const QUESTIONS: &[Question] = &[
     },
     Question {
         title: "R2: keep keys and values",
-        asks: "50 tokens behind 10, every token computing all before it again, and with keys and values kept. Where weights are in \
-               bytes, activations are rounded to bytes too, and one row is multiplied in another order than many: of stories15M other \
-               tokens follow sooner or later, which is allowed here.",
+        asks: "50 tokens behind 10, every token computing all before it again, and with keys and values kept. Of \
+               stories15M in q8_0 the two put out other tokens after some time, in f32 they do not; why is not known, and a fault is \
+               not excluded. By itself that is `wrong-output`, and no speed is judged; here it is allowed, so read that row with care.",
         duels: &[
             Fight {
                 arguments: "--synthetic medium --a kv=off --b kv=on",
