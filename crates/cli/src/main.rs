@@ -99,36 +99,28 @@ fn measured(printed: Result<commands::profile::Printed, commands::Refusal>) -> E
     }
 }
 
-/// Ends with the code of the verdict; what was measured is shown even where it cannot be written to a file.
 fn duel(options: &args::Duel) -> ExitCode {
-    let outcome = match commands::duel::run(options) {
-        Ok(outcome) => outcome,
+    match commands::duel::run(options) {
+        Ok(outcome) => judged(&outcome),
         Err(failure) => {
             let refused = refuse(&failure.refusal.error, failure.refusal.hint);
-            return failure.code.map_or(refused, ExitCode::from);
+            failure.code.map_or(refused, ExitCode::from)
         }
-    };
-    let written = write(&outcome.text);
-    // The same is in the text and in the exit code.
-    let _ = std::io::stderr().lock().write_all(outcome.said.as_bytes());
-    if let Some(error) = &outcome.not_written {
-        complain(error);
-    }
-    match outcome.code {
-        0 if outcome.not_written.is_some() => ExitCode::from(NOT_WRITTEN),
-        0 => written,
-        code => ExitCode::from(code),
     }
 }
 
-/// Ends with the code of the verdict; what could not be written is a fault where nothing else is.
 fn gate(options: &args::Gate) -> ExitCode {
-    let outcome = match commands::gate::run(options) {
-        Ok(outcome) => outcome,
-        Err(refusal) => return refuse(&refusal.error, refusal.hint),
-    };
+    match commands::gate::run(options) {
+        Ok(outcome) => judged(&outcome),
+        Err(refusal) => refuse(&refusal.error, refusal.hint),
+    }
+}
+
+/// Ends with the code of the verdict. What was measured is shown even where it cannot be written to a file, which is a fault where
+/// nothing else is.
+fn judged(outcome: &commands::Outcome) -> ExitCode {
     let written = write(&outcome.text);
-    // What is said beside the verdict is in the outputs too.
+    // The same is in the text and in the exit code.
     let _ = std::io::stderr().lock().write_all(outcome.said.as_bytes());
     if let Some(error) = &outcome.not_written {
         complain(error);

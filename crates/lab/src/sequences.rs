@@ -144,8 +144,8 @@ impl Stopwatch {
         let (all, prompts) = (calls * (sequences * tokens) as f64, calls * (sequences * prompt) as f64);
         let rate = |count: f64, seconds: f64| (count > 0.0 && seconds > 0.0).then(|| count / seconds);
         let values = [
-            ("ttft_s", median(&self.first_s)),
-            ("token_s", median(&self.token_s)),
+            ("ttft_s", compare::median(&self.first_s)),
+            ("token_s", compare::median(&self.token_s)),
             (RATES[0].0, rate(all, wall_s)),
             (RATES[1].0, rate(prompts, self.prefill_s)),
             (RATES[2].0, rate(self.decoded as f64, self.decode_s)),
@@ -263,10 +263,6 @@ fn output_of(calls: &[blake3::Hash]) -> Option<String> {
     }
     let agree = calls.iter().all(|call| call == first);
     Some(if agree { *first } else { all.finalize() }.to_hex().to_string())
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    compare::quantile(&compare::sorted(values), 0.5)
 }
 
 /// What the values of rounds mean.

@@ -89,18 +89,15 @@ pub(super) fn try_place(target: &Path) -> io::Result<()> {
     if target.is_dir() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let probe = folder.join(format!(".hotloop-{}.try", std::process::id()));
-    std::fs::write(&probe, b"")?;
-    std::fs::remove_file(&probe)
+    Temporary::make(target).map(drop)
 }
 
 /// Writes a file so that it is there whole or as it was before.
 pub(super) fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays one: what it leads to is replaced.
     let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
-    let temporary = Temporary(beside(&target));
-    fs::File::create_new(&temporary.0).and_then(|mut file| file.write_all(bytes))?;
+    let (temporary, mut file) = Temporary::make(&target)?;
+    file.write_all(bytes)?;
     fs::rename(&temporary.0, &target)
 }
 
@@ -113,6 +110,15 @@ fn beside(target: &Path) -> PathBuf {
 
 /// Removed unless it got its name.
 struct Temporary(PathBuf);
+
+impl Temporary {
+    /// A file beside its target, empty.
+    fn make(target: &Path) -> io::Result<(Self, fs::File)> {
+        let temporary = Temporary(beside(target));
+        let file = fs::File::create_new(&temporary.0)?;
+        Ok((temporary, file))
+    }
+}
 
 impl Drop for Temporary {
     fn drop(&mut self) {

@@ -23,6 +23,18 @@ pub mod worker;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+/// What a command that judges prints, and with which code it ends.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// For standard output.
+    pub text: String,
+    /// For standard error.
+    pub said: String,
+    pub code: u8,
+    /// What could not be written.
+    pub not_written: Option<String>,
+}
+
 /// What cannot be done, and what could be instead.
 #[derive(Debug)]
 pub struct Refusal {

@@ -12,7 +12,7 @@ use lab::duel::{Contestant, Settings, confirm, duel, needs_confirmation};
 use lab::machine::Chosen;
 use record::{Duel, GateMetric, Metric, Verdict};
 
-use super::{Refusal, export, interrupt, shown, tool};
+use super::{Outcome, Refusal, export, interrupt, shown, tool};
 use crate::args;
 use crate::args::{Format, OnUnresolved};
 use follower::Follower;
@@ -25,18 +25,6 @@ const WALL: &str = lab::duel::WALL;
 const NOT_MEASURED: u8 = 1;
 /// How long a request to end may be on its way.
 const REQUEST: Duration = Duration::from_millis(100);
-
-/// What to print, and with which code to end.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// For standard output.
-    pub text: String,
-    /// For standard error.
-    pub said: String,
-    pub code: u8,
-    /// What could not be written.
-    pub not_written: Option<String>,
-}
 
 /// What could not be done, and with which code to end, if not that of bad input.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use lab::machine::Chosen;
 use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdict};
 
 use super::duel::follower::Follower;
-use super::{Refusal, interrupt, tool};
+use super::{Outcome, Refusal, interrupt, tool};
 use crate::args;
 use crate::args::OnUnresolved;
 use contestants::Workshop;
@@ -24,18 +24,6 @@ use revisions::Revisions;
 
 /// Longer files are none.
 const MOST_BYTES: u64 = 1 << 20;
-
-/// What to print, and with which code to end.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// For standard output.
-    pub text: String,
-    /// For standard error.
-    pub said: String,
-    pub code: u8,
-    /// What could not be written.
-    pub not_written: Option<String>,
-}
 
 /// Decides about a change, or does what else was asked.
 pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
