@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["hotloop-macros", "kernels", "record"],
     &["hotloop", "import"],
     &["engine"],
-    &["compare"],
+    &["compare", "training"],
     &["store"],
     &["report"],
     &["lab"],
@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// Pairs that must not know each other, so that the lab can measure any engine.
-const STRANGERS: &[[&str; 2]] = &[["engine", "lab"]];
+const STRANGERS: &[[&str; 2]] = &[["engine", "lab"], ["training", "lab"]];
 
 /// Beside the layers: the crate, and all it may use of ours. Nobody uses it.
 const FACES: &[(&str, &[&str])] = &[("hotloop-capi", &["hotloop"])];

@@ -18,6 +18,7 @@ mod noise;
 mod quantisation;
 mod run;
 mod selftest;
+mod training;
 mod verdict;
 
 pub use comparison::{
@@ -57,6 +58,10 @@ pub use run::{
     RUN_VERSION, Row, Run, RunHead, Sample, Scope, Subject, Thread, Timeline, Unknown, Unread, Workload,
 };
 pub use selftest::{SELF_TEST_SCHEMA, SELF_TEST_VERSION, SelfTest, Trial, WordCount};
+pub use training::{
+    TRAINING_SCHEMA, TRAINING_VERSION, Training, TrainingCheckpoint, TrainingEnd, TrainingEpoch, TrainingEvent,
+    TrainingPhases, TrainingSample, TrainingStart, TrainingStep, TrainingValidation,
+};
 pub use verdict::{Change, Judgement, Verdict};
 
 /// The fields that every document begins with.

@@ -1,0 +1,7 @@
+//! Trains models: from a config and a corpus to checkpoints and a model file.
+//!
+//! `engine::train` computes a step; here is what surrounds it.
+
+mod error;
+
+pub use error::{Error, Result};
