@@ -32,3 +32,7 @@ pub const FINAL_NORM: &str = "final_norm";
 pub const HEAD: &str = "head";
 /// Choosing a token.
 pub const SAMPLING: &str = "sampling";
+/// The norm of the gradients, and what they are multiplied with for it.
+pub const CLIP: &str = "clip";
+/// The step of the optimiser.
+pub const OPTIMIZER: &str = "optimizer";

@@ -5,8 +5,10 @@
 
 mod layout;
 mod network;
+mod optimiser;
 mod parameters;
 
 pub use layout::{Entry, Layout};
 pub use network::{Examples, Loss, Mode, Network, NetworkOptions, Place, StepWork};
+pub use optimiser::{Optimiser, OptimiserKind, StepSize, clip_scale, gradient_norm};
 pub use parameters::{Parameters, ParametersSource};
