@@ -2,6 +2,9 @@
 //!
 //! `engine::train` computes a step; here is what surrounds it.
 
+pub mod data;
 mod error;
+pub mod vocabulary;
+mod written;
 
 pub use error::{Error, Result};
