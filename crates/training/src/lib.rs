@@ -2,8 +2,11 @@
 //!
 //! `engine::train` computes a step; here is what surrounds it.
 
+pub mod data;
 mod error;
 mod schedule;
+pub mod vocabulary;
+mod written;
 
 pub use error::{Error, Result};
 pub use schedule::{LearningRate, Schedule, ScheduleState, Span};
