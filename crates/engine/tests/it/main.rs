@@ -25,3 +25,4 @@ mod refusals;
 mod safetensors;
 mod sample;
 mod tokenizer;
+mod train;
