@@ -25,6 +25,7 @@ pub mod steps;
 mod synthetic;
 mod tensor;
 mod tokenizer;
+pub mod train;
 
 pub use batch::{Batch, BatchSettings, Chosen, End, MOST_SEQUENCES, Request};
 pub use chat::{ChatTemplate, Message, Prompt};
