@@ -2,7 +2,7 @@
 
     python3 beside.py --ours PROGRAM [--hotloop PROGRAM] --peers ~/peers [--rounds 9] [--turn 1.0] [--threads 1,2] [SHAPE…]
 
-`PROGRAM` of ours is the benchmark `training`, built by `cargo bench -p engine --bench training --no-run`; `hotloop` is the command itself. See
+`PROGRAM` of ours is the benchmark `training_turns`, built by `cargo bench -p engine --bench training_turns --no-run`; `hotloop` is the command itself. See
 ../../README.md for how the peers are built. A peer that is not there is named and left out.
 """
 
@@ -104,7 +104,7 @@ def contenders(options, name, threads):
     python = [str(peers / "venv/bin/python3"), str(HERE / "pytorch.py"), *sizes, "--threads", str(threads)]
     if not tied:
         python.append("--untied")
-    ours = [options.ours, "--bench", "--turns", *sizes, "--threads", str(threads)] + ([] if tied else ["--untied"])
+    ours = [options.ours, *sizes, "--threads", str(threads)] + ([] if tied else ["--untied"])
     wanted = [
         ("ours", Turns, (ours, environment, tokens)),
         ("PyTorch", Turns, (python, environment, tokens)),
@@ -145,7 +145,7 @@ def launches(options, threads, environment):
 
 def peak(options, threads):
     """Multiply-adds of f32 in registers, measured by our program."""
-    answer = subprocess.run([options.ours, "--bench", "--peak", "--threads", str(threads)], capture_output=True, text=True, check=True)
+    answer = subprocess.run([options.ours, "--peak", "--threads", str(threads)], capture_output=True, text=True, check=True)
     return json.loads(answer.stdout)["flops"]
 
 
@@ -203,7 +203,7 @@ def table(rows):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shapes", nargs="*", metavar="SHAPE", help=f"of {', '.join(SHAPES)}; all without one")
-    parser.add_argument("--ours", required=True, help="the built benchmark `training`")
+    parser.add_argument("--ours", required=True, help="the built benchmark `training_turns`")
     parser.add_argument("--hotloop", help="the built command, for LoopOS's config and corpus")
     parser.add_argument("--hotloop-speed", default=r"loss (?P<loss>[\d.]+).*?(?P<speed>[\d,.]+) tokens/s", help="where its output tells the speed")
     parser.add_argument("--peers", default=os.environ.get("HOTLOOP_PEERS", "").split(":")[0], help="their folder; else HOTLOOP_PEERS")
