@@ -40,3 +40,7 @@ pub const LOSS: &str = "loss";
 pub const HEAD_GRADIENT: &str = "head_gradient";
 /// What was not kept of a layer, computed again on the way back.
 pub const RECOMPUTE: &str = "recompute";
+/// The norm of the gradients, and what they are multiplied with for it.
+pub const CLIP: &str = "clip";
+/// The step of the optimiser.
+pub const OPTIMIZER: &str = "optimizer";

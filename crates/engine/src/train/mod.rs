@@ -8,11 +8,13 @@ mod finite;
 mod layers;
 mod layout;
 mod network;
+mod optimiser;
 mod parameters;
 mod plan;
 mod step;
 
 pub use layout::{Entry, Layout};
 pub use network::Network;
+pub use optimiser::{Optimiser, OptimiserKind, StepSize, clip_scale, gradient_norm};
 pub use parameters::{Parameters, ParametersSource};
 pub use step::{Examples, Loss, Mode, NetworkOptions, Place, StepWork};

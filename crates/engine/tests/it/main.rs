@@ -19,6 +19,7 @@ mod golden;
 mod llama2c;
 mod models;
 mod open;
+mod optimiser;
 mod perplexity;
 mod quantise;
 mod refusals;
