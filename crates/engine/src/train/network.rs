@@ -6,7 +6,7 @@ use super::arena::{Parts, Sizes};
 use super::finite;
 use super::layers::Pass;
 use super::layers::attention::scratch_of_one;
-use super::layers::dropout::Dropout;
+use super::layers::dropout::{Dropout, MOST_VALUES};
 use super::plan::Plan;
 use super::{Examples, Layout, Loss, Mode, NetworkOptions, Parameters, Place, StepWork};
 use crate::{Compute, Config, Error, Result, memory, steps};
@@ -126,7 +126,7 @@ impl Network {
         examples: Examples<'a>,
     ) -> (&'a Plan, Pass<'a>, Parts<'a>) {
         let dropout = match self.last.mode {
-            Mode::Learn { key, .. } if self.options.dropout > 0.0 => Some(Dropout { share: self.options.dropout, key }),
+            Mode::Learn { key, .. } if self.options.dropout > 0.0 => Some(Dropout { rate: self.options.dropout, key }),
             _ => None,
         };
         let pass = Pass {
@@ -227,6 +227,9 @@ fn check(config: &Config, options: &NetworkOptions) -> Result<()> {
     }
     if !(0.0..1.0).contains(&dropout) {
         return Err(Error::refused(format!("a dropout of {dropout}: it has to be from 0 to, but not, 1")));
+    }
+    if dropout > 0.0 && batch.saturating_mul(length).saturating_mul(config.width) > MOST_VALUES {
+        return Err(Error::refused(format!("dropout in a batch of {batch} sequences: choose smaller batches")));
     }
     Ok(())
 }

@@ -26,3 +26,4 @@ mod refusals;
 mod safetensors;
 mod sample;
 mod tokenizer;
+mod train;

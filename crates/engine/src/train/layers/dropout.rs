@@ -10,7 +10,7 @@ use crate::layers::by_rows;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Dropout {
     /// The share of values that becomes zero; below one.
-    pub share: f32,
+    pub rate: f32,
     /// Of the step.
     pub key: u64,
 }
@@ -35,17 +35,16 @@ impl Site {
     }
 }
 
+/// The most values that can be told apart by their places.
+pub(crate) const MOST_VALUES: usize = 1 << 32;
+
 /// Drops values of rows of the residual stream's width, in place; the same ones of a gradient.
 pub(crate) fn apply(pass: &Pass<'_>, site: Site, rows: &mut [f32]) {
-    let Some(dropout) = pass.dropout else { return };
-    let (key, width) = (mix(dropout.key ^ mix(site.number())), pass.config.width);
-    let (limit, scale) = ((f64::from(dropout.share) * 4_294_967_296.0) as u64, 1.0 / (1.0 - dropout.share));
+    let Some(Dropout { rate, key }) = pass.dropout else { return };
+    // Steps count their keys up, as sites do their numbers: no two of them may meet.
+    let (key, width) = (mix(key).wrapping_add(site.number()), pass.config.width);
     by_rows(pass.pool(), rows, width, |range, rows| {
-        for (index, value) in rows.iter_mut().enumerate() {
-            let place = (range.start * width + index) as u64;
-            let kept = mix(key.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15))) >> 32 >= limit;
-            *value = if kept { *value * scale } else { 0.0 };
-        }
+        pass.kernels().dropout(rows, kernels::Dropout { key, rate, first: range.start * width });
     });
 }
 
