@@ -154,6 +154,8 @@ fn keys_may_have_two_names_and_one_decides() {
         (training.learning_rate, training.schedule.kind, training.schedule.factor),
         (0.25, ScheduleKind::Step, 0.9)
     );
+    let told = parse("a.json", text, &[]).expect("it is a config").unknown;
+    assert!(told.len() == 1 && told[0].why == "training.adaptive_lr.initial_lr decides", "{told:?}");
     let off = text.replace("\"initial_lr\"", "\"enabled\": false, \"initial_lr\"");
     assert_eq!(settings(&off).training.learning_rate, 0.5);
     let set = parse("a.json", text, &["training.learning_rate=0.75"]).expect("it is a config");
@@ -232,6 +234,7 @@ fn what_is_set_is_checked() {
     assert_eq!(ok("training.batch_size = 16 ").training.batch_size, 16);
     assert_eq!(ok("training.batch_size=null").training.batch_size, Settings::default().training.batch_size);
     assert_eq!(ok("sample.prompt=12").sample.prompt, "12");
+    assert_eq!(ok("sample.prompt= a ").sample.prompt, " a ");
     assert_eq!(ok("sample.prompt=\"a = b\"").sample.prompt, "a = b");
     assert_eq!(ok("training.optimizer=sgd").training.optimizer, OptimizerKind::Sgd);
     assert_eq!(ok("model.vocab_size=100").tokenizer.vocab_size, Some(100));

@@ -96,8 +96,13 @@ fn ended_at_many_bytes_of_the_file_it_leaves_the_one_before() {
     for limit in LIMITS {
         let folder = begin_again(folder.root());
         let before = all_are_whole(folder.root());
-        let script = format!("ulimit -c 0; ulimit -f {limit}; exec \"$@\"");
+        // Who started this program may have told the system to ignore that signal.
+        let script = format!("ulimit -c 0; ulimit -f {limit}; exec env --default-signal=XFSZ \"$@\"");
         let output = child::below_shell(&script, folder.root(), "resume").output().expect("it starts");
+        if output.status.code() == Some(125) {
+            println!("skipped: this system's env gives no signal its default back");
+            return;
+        }
         died += u32::from(!output.status.success());
         let (_, saved) = told(&output.stdout);
         let last = all_are_whole(folder.root());

@@ -45,7 +45,7 @@ pub fn settings_in(folder: &Path, sets: &[&str]) -> Settings {
         "model.num_heads=4",
         "model.num_layers=2",
         "tokenizer.kind=characters",
-        "training.max_length=24",
+        "training.max_length=64",
         "training.batch_size=4",
         "training.learning_rate=0.003",
         "training.num_epochs=2",
