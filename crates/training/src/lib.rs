@@ -3,5 +3,7 @@
 //! `engine::train` computes a step; here is what surrounds it.
 
 mod error;
+mod schedule;
 
 pub use error::{Error, Result};
+pub use schedule::{LearningRate, Schedule, ScheduleState, Span};
