@@ -43,4 +43,4 @@ pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
 pub use sample::{Sampler, Sampling, Shown, StopSequences};
 pub use synthetic::{Synthetic, SyntheticSource};
 pub use tensor::{KeptBytes, PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
-pub use tokenizer::{Encode, Stream, Tokenizer};
+pub use tokenizer::{Encode, Encoder, Stream, Tokenizer, byte_character, gpt2_words, plain_words, word_end};

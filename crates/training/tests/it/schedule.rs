@@ -45,7 +45,11 @@ fn waves_begin_again_and_become_longer() {
     // Waves of 2, 4 and 8 epochs: epochs 0–1, 2–5, 6–13.
     let waves = Schedule::CosineWarmRestarts { first: 2, growth: 2.0, min_lr: 0.0 };
     let quarter = 0.4 * (1.0 + (std::f64::consts::PI / 4.0).cos());
-    check(waves, 0, &[(0, 0.8), (9, 0.8), (10, 0.4), (19, 0.4), (20, 0.8), (30, quarter), (40, 0.4), (60, 0.8), (100, 0.4)]);
+    check(
+        waves,
+        0,
+        &[(0, 0.8), (9, 0.8), (10, 0.4), (19, 0.4), (20, 0.8), (30, quarter), (40, 0.4), (60, 0.8), (100, 0.4)],
+    );
     // 3 · 1.5 is cut off to 4, 4 · 1.5 = 6.
     let waves = Schedule::CosineWarmRestarts { first: 3, growth: 1.5, min_lr: 0.0 };
     check(waves, 0, &[(29, 0.8 * 0.25), (30, 0.8), (50, 0.4), (70, 0.8), (100, 0.4)]);
