@@ -24,6 +24,13 @@ impl Error {
         Self { is_output: true, ..Self::new(message, hint) }
     }
 
+    /// The same, of something that was being written.
+    #[must_use]
+    pub(crate) fn while_writing(mut self) -> Self {
+        self.is_output = true;
+        self
+    }
+
     /// Whether something could not be written, and nothing is wrong with what was given.
     #[must_use]
     pub fn is_output(&self) -> bool {
