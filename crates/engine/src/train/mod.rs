@@ -3,10 +3,18 @@
 //! All parameters lie in one list of f32, and so do gradients and what an optimiser remembers: [`Layout`] says where each tensor is.
 //! What is computed does not depend on the number of threads, bit for bit, and nothing is allocated once all is warm.
 
+mod arena;
+mod finite;
+mod layers;
 mod layout;
 mod network;
+mod optimiser;
 mod parameters;
+mod plan;
+mod step;
 
 pub use layout::{Entry, Layout};
-pub use network::{Examples, Loss, Mode, Network, NetworkOptions, Place, StepWork};
+pub use network::Network;
+pub use optimiser::{Optimiser, OptimiserKind, StepSize, clip_scale, gradient_norm};
 pub use parameters::{Parameters, ParametersSource};
+pub use step::{Examples, Loss, Mode, NetworkOptions, Place, StepWork};
