@@ -2,6 +2,7 @@
 //!
 //! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what one generation writes.
 
+mod atomic;
 mod batch;
 mod catalogue;
 mod chat;
@@ -25,7 +26,9 @@ pub mod steps;
 mod synthetic;
 mod tensor;
 mod tokenizer;
+pub mod train;
 
+pub use atomic::AtomicFile;
 pub use batch::{Batch, BatchSettings, Chosen, End, MOST_SEQUENCES, Request};
 pub use chat::{ChatTemplate, Message, Prompt};
 pub use compute::Compute;
@@ -40,4 +43,4 @@ pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
 pub use sample::{Sampler, Sampling, Shown, StopSequences};
 pub use synthetic::{Synthetic, SyntheticSource};
 pub use tensor::{KeptBytes, PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
-pub use tokenizer::{Encode, Stream, Tokenizer};
+pub use tokenizer::{Encode, Encoder, Stream, Tokenizer, byte_character, gpt2_words, plain_words, word_end};

@@ -32,3 +32,15 @@ pub const FINAL_NORM: &str = "final_norm";
 pub const HEAD: &str = "head";
 /// Choosing a token.
 pub const SAMPLING: &str = "sampling";
+/// The way back through the same steps, by the same names: the gradients of all parameters.
+pub const BACKWARD: &str = "backward";
+/// The loss of logits and, while learning, its gradient.
+pub const LOSS: &str = "loss";
+/// The gradients of the head; where logits are computed in parts, in the forward pass.
+pub const HEAD_GRADIENT: &str = "head_gradient";
+/// What was not kept of a layer, computed again on the way back.
+pub const RECOMPUTE: &str = "recompute";
+/// The norm of the gradients, and what they are multiplied with for it.
+pub const CLIP: &str = "clip";
+/// The step of the optimiser.
+pub const OPTIMIZER: &str = "optimizer";

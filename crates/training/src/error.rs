@@ -18,6 +18,18 @@ impl Error {
         Self { message: message.into(), hint }
     }
 
+    /// Somebody wanted to end.
+    pub(crate) fn interrupted() -> Self {
+        Self::new("interrupted before the first step", "begin again; nothing is lost")
+    }
+
+    /// The same, about this part.
+    #[must_use]
+    pub(crate) fn about(mut self, what: &str) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
     /// What could be done.
     #[must_use]
     pub fn hint(&self) -> &'static str {

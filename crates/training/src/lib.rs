@@ -2,6 +2,15 @@
 //!
 //! `engine::train` computes a step; here is what surrounds it.
 
+pub mod checkpoint;
+pub mod config;
+pub mod data;
 mod error;
+mod export;
+mod schedule;
+pub mod vocabulary;
+mod written;
 
 pub use error::{Error, Result};
+pub use export::{export_checkpoint, export_gguf};
+pub use schedule::{LearningRate, Schedule, ScheduleState, Span};

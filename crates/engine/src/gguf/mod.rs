@@ -4,7 +4,6 @@
 //! type and offset; then, from the next multiple of the alignment, the data. Nothing a file claims is believed before it was
 //! compared with the bytes that are there, and no more is allocated than a small multiple of those.
 
-mod atomic;
 mod read;
 mod shards;
 mod write;

@@ -26,6 +26,7 @@ use names::Meaning;
 
 pub(crate) use files::is_model_folder;
 pub(crate) use header::is_one;
+pub use tokens::tokens;
 
 /// A model, mapped: one file or all its shards.
 #[derive(Debug)]

@@ -18,28 +18,69 @@ const LLAMA3_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L
 const QWEN2_WORDS: &str =
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
+/// The tokens of a `tokenizer.json` without a model, in the words of GGUF; beside it may be a `tokenizer_config.json`.
+///
+/// # Errors
+/// Where it is no byte-level BPE that GGUF has a name for.
+pub fn tokens(tokenizer: &[u8], config: Option<&[u8]>) -> Result<Metadata> {
+    let tokenizer = json("tokenizer.json", tokenizer)?;
+    let settings = config.map_or(Ok(Json::Null), |bytes| json("tokenizer_config.json", bytes))?;
+    let mut metadata = Metadata::default();
+    set(&tokenizer, &settings, Vocabulary { count: count(&tokenizer), bos: None, eos: None }, &mut metadata)?;
+    if metadata.get("tokenizer.ggml.model").is_none() {
+        return Err(Error::unsupported(
+            "a byte-level BPE that is split as for GPT-2, LLaMA 3, Qwen2 or SmolLM is read",
+        ));
+    }
+    Ok(metadata)
+}
+
+/// How many tokens there are: not more than the file names, whatever their numbers.
+fn count(tokenizer: &Json) -> usize {
+    let listed =
+        tokenizer.get("model").and_then(|model| model.get("vocab")?.as_object()).map_or(0, serde_json::Map::len);
+    let added = tokenizer.get("added_tokens").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+    let numbers = added.iter().filter_map(|token| usize::try_from(token.get("id")?.as_u64()?).ok());
+    let beyond = numbers.filter(|id| *id < listed + added.len()).max().map_or(0, |last| last + 1);
+    listed.max(beyond)
+}
+
+fn json(name: &str, bytes: &[u8]) -> Result<Json> {
+    serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("{name} is no JSON: {error}")))
+}
+
 /// Adds the tokens in the words of GGUF, one for each row of the embedding, where they are of a known kind.
 pub(super) fn add(beside: &Beside, config: &Config, vocabulary: Option<usize>, metadata: &mut Metadata) -> Result<()> {
-    let (Some(bytes), Some(vocabulary)) = (&beside.tokenizer, vocabulary) else { return Ok(()) };
-    let json = |name: &str, bytes: &[u8]| -> Result<Json> {
-        serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("{name} beside it is no JSON: {error}")))
-    };
-    let tokenizer = json("tokenizer.json", bytes)?;
+    let (Some(bytes), Some(count)) = (&beside.tokenizer, vocabulary) else { return Ok(()) };
+    let tokenizer = json("tokenizer.json beside it", bytes)?;
     let settings = match &beside.tokenizer_config {
-        Some(bytes) => json("tokenizer_config.json", bytes)?,
+        Some(bytes) => json("tokenizer_config.json beside it", bytes)?,
         None => Json::Null,
     };
-    let Some(words) = words(&tokenizer) else { return Ok(()) };
-    let Some(merges) = merges(&tokenizer) else { return Ok(()) };
-    let tokens = Tokens::read(&tokenizer, vocabulary).map_err(|error| error.about("tokenizer.json beside it"))?;
+    let known = Vocabulary { count, bos: config.bos, eos: config.eos };
+    set(&tokenizer, &settings, known, metadata).map_err(|error| error.about("tokenizer.json beside it"))
+}
+
+/// What is known without the file.
+struct Vocabulary {
+    count: usize,
+    bos: Option<u64>,
+    eos: Option<u64>,
+}
+
+fn set(tokenizer: &Json, settings: &Json, known: Vocabulary, metadata: &mut Metadata) -> Result<()> {
+    let Some(words) = words(tokenizer) else { return Ok(()) };
+    let Some(merges) = merges(tokenizer) else { return Ok(()) };
+    let vocabulary = known.count;
+    let tokens = Tokens::read(tokenizer, vocabulary)?;
     let special = |field: &str| {
         let named = settings.get(field)?;
         let text = named.as_str().or_else(|| named.get("content")?.as_str())?;
         tokens.texts.iter().position(|token| token == text).map(|id| id as u64)
     };
     for (name, id) in [
-        ("bos", special("bos_token").or(config.bos)),
-        ("eos", special("eos_token").or(config.eos)),
+        ("bos", special("bos_token").or(known.bos)),
+        ("eos", special("eos_token").or(known.eos)),
         ("unknown", special("unk_token")),
         ("padding", special("pad_token")),
     ] {
@@ -48,7 +89,7 @@ pub(super) fn add(beside: &Beside, config: &Config, vocabulary: Option<usize>, m
         }
     }
     let begins =
-        settings.get("add_bos_token").and_then(Json::as_bool).unwrap_or_else(|| begins_with_special(&tokenizer));
+        settings.get("add_bos_token").and_then(Json::as_bool).unwrap_or_else(|| begins_with_special(tokenizer));
     metadata.set("tokenizer.ggml.add_bos_token", Value::Bool(begins));
     if let Some(template) = settings.get("chat_template").and_then(Json::as_str) {
         metadata.set("tokenizer.chat_template", Value::Text(template.to_owned()));

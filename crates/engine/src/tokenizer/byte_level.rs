@@ -131,6 +131,17 @@ pub(super) fn push_bytes(token: &str, bytes: &mut Vec<u8>) {
     }
 }
 
+/// The character that files write for a byte.
+pub fn byte_character(byte: u8) -> char {
+    let others = match byte {
+        0x00..=0x20 => u32::from(byte),
+        0x7F..=0xA0 => u32::from(byte) - 0x7F + 0x21,
+        0xAD => 0x43,
+        _ => return char::from(byte),
+    };
+    char::from_u32(0x100 + others).unwrap_or_default()
+}
+
 /// The byte that a character stands for.
 fn byte_of(character: char) -> Option<u8> {
     match u32::from(character) {
@@ -154,6 +165,7 @@ mod tests {
         bytes.sort_unstable();
         bytes.dedup();
         assert_eq!(bytes.len(), 256);
+        assert!((0..=255).all(|byte| byte_of(byte_character(byte)) == Some(byte)));
         assert_eq!(byte_of('Ġ'), Some(b' '));
         assert_eq!(byte_of('Ċ'), Some(b'\n'));
     }

@@ -6,8 +6,11 @@
 
 mod byte_level;
 mod bytes;
+mod characters;
+mod encoder;
 mod hash;
 mod merge;
+mod plain_words;
 mod read;
 mod sentence_piece;
 mod special;
@@ -17,8 +20,14 @@ mod vocabulary;
 mod words;
 
 use byte_level::ByteLevel;
-use sentence_piece::SentencePiece;
+pub use byte_level::byte_character;
+use characters::Characters;
+pub use encoder::{Encoder, word_end};
+use plain_words::PlainWords;
+pub use plain_words::plain_words;
+use sentence_piece::{SentencePiece, Text};
 use special::{Part, Special};
+pub use split::gpt2_words;
 pub use stream::Stream;
 use stream::{Decoder, shown};
 use vocabulary::{Kind, Vocabulary};
@@ -37,6 +46,7 @@ pub struct Tokenizer {
     special: Special,
     bos: Option<u32>,
     eos: Option<u32>,
+    unknown: Option<u32>,
     before: Option<u32>,
     after: Option<u32>,
     /// In rising order.
@@ -48,6 +58,8 @@ pub struct Tokenizer {
 enum Model {
     SentencePiece(SentencePiece),
     ByteLevel(ByteLevel),
+    Characters(Characters),
+    PlainWords(PlainWords),
     Bytes,
 }
 
@@ -77,6 +89,7 @@ impl Tokenizer {
             model: Model::Bytes,
             bos: None,
             eos: None,
+            unknown: None,
             before: None,
             after: None,
             ends: Vec::new(),
@@ -97,14 +110,36 @@ impl Tokenizer {
         let special = if options.parse_special { &self.special } else { &self.always };
         special.parts(&self.vocabulary, text, |part| match part {
             Part::Token(id) => ids.push(id),
-            Part::Text(text) => match &self.model {
-                Model::SentencePiece(pieces) => pieces.encode(&self.vocabulary, text, &mut words, &mut ids),
-                Model::ByteLevel(merges) => merges.encode(&self.vocabulary, text, &mut words, &mut ids),
-                Model::Bytes => bytes::encode(self.vocabulary.len(), text, &mut ids),
-            },
+            Part::Text(text) => self.encode_part(Text { text, goes_on: false }, &mut words, &mut ids),
         });
         ids.extend(self.after.filter(|_| options.add_special));
         ids
+    }
+
+    /// Adds the tokens of a plain text, or of one that goes on.
+    fn encode_plain(&self, text: &str, mut goes_on: bool, words: &mut Words, ids: &mut Vec<u32>) {
+        self.always.parts(&self.vocabulary, text, |part| match part {
+            Part::Token(id) => ids.push(id),
+            Part::Text(text) => self.encode_part(Text { text, goes_on: std::mem::take(&mut goes_on) }, words, ids),
+        });
+    }
+
+    /// Adds the tokens of a text without special ones.
+    fn encode_part(&self, text: Text<'_>, words: &mut Words, ids: &mut Vec<u32>) {
+        let vocabulary = &self.vocabulary;
+        match &self.model {
+            Model::SentencePiece(pieces) => pieces.encode(vocabulary, text, words, ids),
+            Model::ByteLevel(merges) => merges.encode(vocabulary, text.text, words, ids),
+            Model::Characters(characters) => characters.encode(vocabulary, text.text, ids),
+            Model::PlainWords(plain) => plain.encode(vocabulary, text.text, ids),
+            Model::Bytes => bytes::encode(vocabulary.len(), text.text, ids),
+        }
+    }
+
+    /// Tokens as the text comes, piece by piece: together those of [`Tokenizer::encode`] with nothing added. For texts larger than memory,
+    /// and for many short ones, because words that come again are known.
+    pub fn encoder(&self) -> Encoder<'_> {
+        Encoder::new(self)
     }
 
     /// The text of tokens: what [`Tokenizer::encode`] made them from, without those that steer the model.
@@ -113,16 +148,28 @@ impl Tokenizer {
     pub fn decode(&self, ids: &[u32]) -> String {
         let mut text = String::with_capacity(ids.len() * 4);
         let mut decoder = Decoder::default();
-        let added_space = matches!(&self.model, Model::SentencePiece(pieces) if pieces.space_before());
+        let added_space = match &self.model {
+            Model::SentencePiece(pieces) => pieces.space_before(),
+            Model::PlainWords(_) => true,
+            Model::ByteLevel(_) | Model::Characters(_) | Model::Bytes => false,
+        };
         let mut at_start = true;
         for id in ids {
             let bytes = shown(self, *id);
             let skip = added_space && at_start && bytes.first() == Some(&b' ');
             decoder.push(&bytes[usize::from(skip)..], &mut text);
-            at_start = matches!(self.vocabulary.kind(*id), Some(Kind::Control | Kind::UserDefined | Kind::Unknown));
+            at_start = self.begins_text_behind(*id);
         }
         decoder.finish(&mut text);
         text
+    }
+
+    /// Whether the encoder puts a space before what follows this token.
+    fn begins_text_behind(&self, id: u32) -> bool {
+        match (&self.model, self.vocabulary.kind(id)) {
+            (Model::PlainWords(_), kind) => kind == Some(Kind::Control),
+            (_, kind) => matches!(kind, Some(Kind::Control | Kind::UserDefined | Kind::Unknown)),
+        }
     }
 
     /// Text as its tokens come, of a text that goes on: with the space before its first word.
@@ -148,6 +195,11 @@ impl Tokenizer {
     /// The token at the end of texts.
     pub fn eos(&self) -> Option<u32> {
         self.eos
+    }
+
+    /// The token that stands for what has none.
+    pub fn unknown(&self) -> Option<u32> {
+        self.unknown
     }
 
     /// Whether nothing should be generated after this token: the end of the text, of a turn or of a message.

@@ -1,6 +1,8 @@
 //! From a file's metadata to a tokenizer. What contradicts itself is refused, with the key and the place.
 
 use super::byte_level::{self, ByteLevel, Rules};
+use super::characters::{CHARACTER, Characters, UNIT_KEY};
+use super::plain_words::{self, PlainWords};
 use super::sentence_piece::{SPACE, SentencePiece};
 use super::special::Special;
 use super::split::Split;
@@ -25,10 +27,12 @@ pub(super) fn tokenizer(metadata: &Metadata) -> Result<Tokenizer> {
     let name = name.ok_or_else(|| missing("tokenizer.ggml.model", "the file has no tokenizer"))?;
     let kind = match name {
         "llama" => Family::SentencePiece,
+        "gpt2" if is_of_characters(metadata)? => Family::Characters,
         "gpt2" => Family::ByteLevel(pre(metadata)?),
+        "hotloop-words" => Family::PlainWords,
         other => {
             return Err(Error::unsupported(format!(
-                "key tokenizer.ggml.model: tokenizers of the kind {other:?} are not known here; llama and gpt2 are"
+                "key tokenizer.ggml.model: tokenizers of the kind {other:?} are not known here; llama, gpt2 and hotloop-words are"
             )));
         }
     };
@@ -49,6 +53,8 @@ pub(super) fn tokenizer(metadata: &Metadata) -> Result<Tokenizer> {
             let rules = Rules { split, whole_words };
             (Model::ByteLevel(ByteLevel::new(&vocabulary, merges, rules)?), add_bos)
         }
+        Family::Characters => (Model::Characters(Characters::new(&vocabulary, unknown)), false),
+        Family::PlainWords => (Model::PlainWords(PlainWords { unknown }), false),
     };
     Ok(Tokenizer {
         always: Special::new(&vocabulary, &[Kind::UserDefined]),
@@ -59,6 +65,7 @@ pub(super) fn tokenizer(metadata: &Metadata) -> Result<Tokenizer> {
         chat_template: metadata.text("tokenizer.chat_template")?.map(str::to_owned),
         bos,
         eos,
+        unknown,
         vocabulary,
         model,
     })
@@ -67,6 +74,17 @@ pub(super) fn tokenizer(metadata: &Metadata) -> Result<Tokenizer> {
 enum Family {
     SentencePiece,
     ByteLevel(Pre),
+    Characters,
+    PlainWords,
+}
+
+/// Whether every character is a token.
+fn is_of_characters(metadata: &Metadata) -> Result<bool> {
+    match metadata.text(UNIT_KEY)? {
+        None => Ok(false),
+        Some(CHARACTER) => Ok(true),
+        Some(other) => Err(Error::unsupported(format!("key {UNIT_KEY}: {other:?} is not known here; {CHARACTER} is"))),
+    }
 }
 
 /// What the name of a pre-tokenizer means.
@@ -129,8 +147,8 @@ fn vocabulary(metadata: &Metadata, family: &Family) -> Result<Vocabulary> {
         vocabulary.push(&bytes, kind);
     }
     let parts: &[Kind] = match family {
-        Family::SentencePiece => &[Kind::Normal, Kind::UserDefined],
-        Family::ByteLevel(_) => &[Kind::Normal, Kind::Byte, Kind::UserDefined, Kind::Unused],
+        Family::SentencePiece | Family::PlainWords => &[Kind::Normal, Kind::UserDefined],
+        Family::ByteLevel(_) | Family::Characters => &[Kind::Normal, Kind::Byte, Kind::UserDefined, Kind::Unused],
     };
     for kind in parts {
         let ids: Vec<u32> = vocabulary.of_kind(*kind).collect();
@@ -142,7 +160,8 @@ fn vocabulary(metadata: &Metadata, family: &Family) -> Result<Vocabulary> {
 /// Adds the bytes that a token stands for.
 fn push_token(token: &str, kind: Kind, family: &Family, bytes: &mut Vec<u8>) -> std::result::Result<(), &'static str> {
     match (family, kind) {
-        (_, Kind::Control | Kind::Unknown) | (Family::ByteLevel(_), Kind::UserDefined) => {
+        (_, Kind::Control | Kind::Unknown)
+        | (Family::ByteLevel(_) | Family::Characters | Family::PlainWords, Kind::UserDefined) => {
             bytes.extend_from_slice(token.as_bytes());
         }
         (Family::SentencePiece, Kind::Byte) => {
@@ -160,7 +179,8 @@ fn push_token(token: &str, kind: Kind, family: &Family, bytes: &mut Vec<u8>) -> 
                 bytes.extend_from_slice(part.as_bytes());
             }
         }
-        (Family::ByteLevel(_), _) => byte_level::push_bytes(token, bytes),
+        (Family::ByteLevel(_) | Family::Characters, _) => byte_level::push_bytes(token, bytes),
+        (Family::PlainWords, _) => plain_words::push_token(token, bytes),
     }
     Ok(())
 }

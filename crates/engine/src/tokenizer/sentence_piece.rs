@@ -26,6 +26,14 @@ pub(super) struct SentencePiece {
     words: bool,
 }
 
+/// A text to encode.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Text<'t> {
+    pub(super) text: &'t str,
+    /// Something was before it, so that it gets no space.
+    pub(super) goes_on: bool,
+}
+
 impl SentencePiece {
     /// Takes the scores, one for each token.
     pub(super) fn new(
@@ -57,10 +65,16 @@ impl SentencePiece {
         self.space_before
     }
 
-    /// The tokens of a text without special ones.
-    pub(super) fn encode(&self, vocabulary: &Vocabulary, text: &str, words: &mut Words, ids: &mut Vec<u32>) {
+    /// Whether no token crosses the beginning of a word.
+    pub(super) fn knows_words(&self) -> bool {
+        self.words
+    }
+
+    /// The tokens of a text without special ones, or of a text that goes on.
+    pub(super) fn encode(&self, vocabulary: &Vocabulary, text: Text<'_>, words: &mut Words, ids: &mut Vec<u32>) {
+        let Text { text, goes_on } = text;
         let mut spaced = String::with_capacity(text.len() + 1);
-        if self.space_before {
+        if self.space_before && !goes_on {
             spaced.push(' ');
         }
         // The character that stands for the space cannot be told from it, in the models' own tokenizers neither.

@@ -33,6 +33,11 @@ impl Special {
         Self { ids, begins }
     }
 
+    /// The tokens.
+    pub(super) fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
     /// Cuts a text at the special ones in it.
     pub(super) fn parts<'t>(&self, vocabulary: &Vocabulary, text: &'t str, mut part: impl FnMut(Part<'t>)) {
         let (mut start, mut at) = (0, 0);

@@ -74,6 +74,16 @@ impl Class {
     }
 }
 
+/// A letter or a digit, to all rules.
+pub(super) fn is_word_character(character: char) -> bool {
+    matches!(Class::of(character), Class::Letter | Class::Number)
+}
+
+/// Hands every word of a text to `word`, cut as GPT-2 cuts it: what files call `gpt-2`.
+pub fn gpt2_words<'t>(text: &'t str, word: impl FnMut(&'t str)) {
+    Split::Gpt2.words(text, word);
+}
+
 /// `[\p{P}\$\+<=>\^~\|]`
 fn is_mark(character: char) -> bool {
     matches!(character, '$' | '+' | '<' | '=' | '>' | '^' | '~' | '|')

@@ -1,7 +1,7 @@
 //! Text as its tokens come: whole characters only.
 
-use super::Tokenizer;
 use super::vocabulary::Kind;
+use super::{Model, Tokenizer, plain_words};
 
 /// What stands for bytes that are no text, and for ids that are no tokens.
 const REPLACEMENT: &str = "\u{FFFD}";
@@ -75,6 +75,7 @@ pub(super) fn shown(tokenizer: &Tokenizer, id: u32) -> &[u8] {
     match tokenizer.vocabulary.kind(id) {
         None => REPLACEMENT.as_bytes(),
         Some(Kind::Control) => &[],
+        Some(Kind::Unknown) if matches!(tokenizer.model, Model::PlainWords(_)) => plain_words::UNKNOWN,
         Some(_) => tokenizer.vocabulary.get(id).unwrap_or_default(),
     }
 }

@@ -18,6 +18,15 @@ const MAX_WORDS: usize = 1 << 16;
 pub(super) struct Words {
     merger: Merger,
     symbols: Vec<Symbol>,
+    /// Where texts come in pieces, many of them short.
+    remembered: Option<Remembered>,
+}
+
+/// The words of all texts so far, with their ids.
+#[derive(Debug, Default)]
+struct Remembered {
+    places: HashMap<Box<[u8]>, Range<usize>, Seeded>,
+    ids: Vec<u32>,
 }
 
 /// The words of one text so far.
@@ -28,9 +37,15 @@ pub(super) struct Known<'w, 't> {
 }
 
 impl Words {
+    /// Words that are remembered from text to text.
+    pub(super) fn remembering() -> Self {
+        Self { remembered: Some(Remembered::default()), ..Self::default() }
+    }
+
     /// Nothing known yet of a text of that length.
     pub(super) fn known<'t>(&mut self, length: usize) -> Known<'_, 't> {
-        Known { words: self, places: (length >= MIN_TEXT).then(HashMap::default) }
+        let places = (length >= MIN_TEXT && self.remembered.is_none()).then(HashMap::default);
+        Known { words: self, places }
     }
 }
 
@@ -42,6 +57,11 @@ impl<'t> Known<'_, 't> {
         ids: &mut Vec<u32>,
         encode: impl FnOnce(&mut Merger, &mut Vec<Symbol>, &mut Vec<u32>),
     ) {
+        let remembered = self.words.remembered.as_ref().and_then(|remembered| remembered.get(word));
+        if let Some(found) = remembered {
+            ids.extend_from_slice(found);
+            return;
+        }
         let places = self.places.as_mut().filter(|_| word.len() <= MAX_WORD);
         if let Some(range) = places.as_ref().and_then(|places| places.get(word)) {
             ids.extend_from_within(range.clone());
@@ -56,6 +76,23 @@ impl<'t> Known<'_, 't> {
         encode(&mut self.words.merger, &mut self.words.symbols, ids);
         if let Some(places) = places.filter(|places| places.len() < MAX_WORDS) {
             places.insert(word, start..ids.len());
+        }
+        if let Some(remembered) = &mut self.words.remembered {
+            remembered.add(word, &ids[start..]);
+        }
+    }
+}
+
+impl Remembered {
+    fn get(&self, word: &[u8]) -> Option<&[u32]> {
+        self.places.get(word).map(|range| &self.ids[range.clone()])
+    }
+
+    fn add(&mut self, word: &[u8], ids: &[u32]) {
+        if word.len() <= MAX_WORD && self.places.len() < MAX_WORDS {
+            let start = self.ids.len();
+            self.ids.extend_from_slice(ids);
+            self.places.insert(word.into(), start..self.ids.len());
         }
     }
 }

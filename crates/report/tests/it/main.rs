@@ -11,3 +11,4 @@ mod properties;
 mod runs;
 mod selftest;
 mod snapshots;
+mod training;

@@ -1,1 +1,3 @@
 //! Tests through the public interface, one file for each room.
+
+mod schedule;
