@@ -21,6 +21,7 @@ pub(crate) mod tree;
 mod trust;
 mod variants;
 mod view;
+mod written;
 
 use record::Run;
 
@@ -69,6 +70,7 @@ fn document(run: &Run, options: &RunOptions) -> Document {
     sections.extend(first);
     sections.push(head::section(run, options.id.as_deref()));
     sections.extend(short::section(&view));
+    sections.extend(written::section(run));
     sections.extend(figures::sections(&view));
     sections.extend(training::sections(&view));
     sections.push(insights::section(&view));

@@ -300,6 +300,7 @@ pub fn standard() -> Run {
         tokens_blake3: Some("feedfacecafebeef00".into()),
         tokens: Some(150),
         repeats_agree: Some(true),
+        ..Correctness::default()
     });
     run
 }
