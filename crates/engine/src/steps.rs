@@ -44,3 +44,19 @@ pub const RECOMPUTE: &str = "recompute";
 pub const CLIP: &str = "clip";
 /// The step of the optimiser.
 pub const OPTIMIZER: &str = "optimizer";
+/// The corpus once, by its number.
+pub const TRAIN_EPOCH: &str = "train_epoch";
+/// One step of learning: its batches forward and backward, and the step of the optimiser.
+pub const BATCH: &str = "batch";
+/// Waiting for the next batch.
+pub const DATA_WAIT: &str = "data_wait";
+/// Setting the gradients to zero.
+pub const ZERO_GRADIENTS: &str = "zero_gradients";
+/// The loss on what was kept back.
+pub const VALIDATION: &str = "validation";
+/// Writing a checkpoint or the model.
+pub const CHECKPOINT: &str = "checkpoint";
+/// Text that the model writes on the way.
+pub const SAMPLE: &str = "sample";
+/// Telling what happened.
+pub const LOG: &str = "log";
