@@ -32,3 +32,5 @@ pub const FINAL_NORM: &str = "final_norm";
 pub const HEAD: &str = "head";
 /// Choosing a token.
 pub const SAMPLING: &str = "sampling";
+/// Reading the sequences of a batch, on a thread of its own while the batch before is computed.
+pub const MAKE_BATCH: &str = "make_batch";

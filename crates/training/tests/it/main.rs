@@ -1,1 +1,10 @@
 //! Tests through the public interface, one file for each room.
+
+#[global_allocator]
+static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
+
+mod folder;
+mod random;
+
+mod data;
+mod vocabulary;
