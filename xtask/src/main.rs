@@ -10,6 +10,7 @@ use steps::Step;
 mod runner;
 mod steps;
 
+mod default_model;
 mod files;
 mod fuzz;
 mod kernels;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Ok(Request::Test(steps)) => test(&steps),
         Ok(Request::Schema) => write(schema::write),
         Ok(Request::Recommendations) => write(recommendations::write),
+        Ok(Request::Stories) => write(default_model::write_corpus),
         Err(message) => misused(&message),
     }
 }
@@ -48,6 +50,7 @@ enum Request {
     Test(Vec<&'static Step>),
     Schema,
     Recommendations,
+    Stories,
 }
 
 fn parse(words: &[&str]) -> Result<Request, String> {
@@ -60,6 +63,7 @@ fn parse(words: &[&str]) -> Result<Request, String> {
         ["tidy"] => parse(&["test", "tidy"]),
         ["schema"] => Ok(Request::Schema),
         ["recommendations"] => Ok(Request::Recommendations),
+        ["stories"] => Ok(Request::Stories),
         _ => Err(format!("unknown command `{}`; {HINT}", words.join(" "))),
     }
 }
@@ -109,6 +113,7 @@ fn help() -> String {
            tidy           the same as `test tidy`\n  \
            schema         write the JSON Schema of runs to docs/schema\n  \
            recommendations  fight the duels of docs/recommendations.md and write it, in a quarter of an hour\n  \
+           stories        write the corpus of the bundled model to target/default-model\n  \
            help           print this, as do --help and -h\n\n\
          Steps:\n",
     );
@@ -127,7 +132,7 @@ mod tests {
         match parse(&line.split_whitespace().collect::<Vec<_>>())? {
             Request::Help => Ok(None),
             Request::Test(steps) => Ok(Some(steps.iter().map(|step| step.name).collect())),
-            Request::Schema | Request::Recommendations => Ok(Some(vec![])),
+            Request::Schema | Request::Recommendations | Request::Stories => Ok(Some(vec![])),
         }
     }
 
@@ -137,6 +142,7 @@ mod tests {
         assert_eq!(asked("tidy"), Ok(Some(vec!["tidy"])));
         assert_eq!(asked("schema"), Ok(Some(vec![])));
         assert_eq!(asked("recommendations"), Ok(Some(vec![])));
+        assert_eq!(asked("stories"), Ok(Some(vec![])));
         assert_eq!(asked("test schema"), Ok(Some(vec!["schema"])));
         assert_eq!(asked("test"), Ok(Some(steps::STEPS.iter().map(|step| step.name).collect())));
     }

@@ -2,6 +2,7 @@
 //!
 //! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what one generation writes.
 
+mod atomic;
 mod batch;
 mod catalogue;
 mod chat;
@@ -25,7 +26,9 @@ pub mod steps;
 mod synthetic;
 mod tensor;
 mod tokenizer;
+pub mod train;
 
+pub use atomic::AtomicFile;
 pub use batch::{Batch, BatchSettings, Chosen, End, MOST_SEQUENCES, Request};
 pub use chat::{ChatTemplate, Message, Prompt};
 pub use compute::Compute;

@@ -32,5 +32,33 @@ pub const FINAL_NORM: &str = "final_norm";
 pub const HEAD: &str = "head";
 /// Choosing a token.
 pub const SAMPLING: &str = "sampling";
+/// The way back through the same steps, by the same names: the gradients of all parameters.
+pub const BACKWARD: &str = "backward";
+/// The loss of logits and, while learning, its gradient.
+pub const LOSS: &str = "loss";
+/// The gradients of the head; where logits are computed in parts, in the forward pass.
+pub const HEAD_GRADIENT: &str = "head_gradient";
+/// What was not kept of a layer, computed again on the way back.
+pub const RECOMPUTE: &str = "recompute";
+/// The norm of the gradients, and what they are multiplied with for it.
+pub const CLIP: &str = "clip";
+/// The step of the optimiser.
+pub const OPTIMIZER: &str = "optimizer";
+/// The corpus once, by its number.
+pub const TRAIN_EPOCH: &str = "train_epoch";
+/// One step of learning: its batches forward and backward, and the step of the optimiser.
+pub const BATCH: &str = "batch";
+/// Waiting for the next batch.
+pub const DATA_WAIT: &str = "data_wait";
+/// Setting the gradients to zero.
+pub const ZERO_GRADIENTS: &str = "zero_gradients";
+/// The loss on what was kept back.
+pub const VALIDATION: &str = "validation";
+/// Writing a checkpoint or the model.
+pub const CHECKPOINT: &str = "checkpoint";
+/// Text that the model writes on the way.
+pub const SAMPLE: &str = "sample";
+/// Telling what happened.
+pub const LOG: &str = "log";
 /// Reading the sequences of a batch, on a thread of its own while the batch before is computed.
 pub const MAKE_BATCH: &str = "make_batch";

@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 
-use kernels::Kernels;
 use kernels::quant::Format;
+use kernels::{Kernels, RopePairing};
 
-use crate::{Architecture, Array, Error, Metadata, Result, Tensor, TensorInfo, TensorSource, Value};
+use crate::model::{Role, Wanted, tensors};
+use crate::{Architecture, Array, Config, Error, Metadata, Result, Rope, Tensor, TensorInfo, TensorSource, Value};
 
 /// What a synthetic model is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,59 +202,43 @@ enum Kind {
 
 impl Synthetic {
     fn tensors(&self) -> Vec<Recipe> {
-        let Self { width, ffn, .. } = *self;
-        let (gpt2, keys) = (self.architecture.is_gpt2(), width / self.heads * self.kv_heads);
-        let mut all = List { all: Vec::new(), biased: gpt2 };
-        all.add("token_embd.weight", &[width, self.vocab], Kind::Matrix);
-        if gpt2 {
-            all.add("position_embd.weight", &[width, self.context], Kind::Floats);
+        let recipe = |wanted: Wanted| {
+            let kind = match wanted.role {
+                Role::Matrix | Role::Residual => Kind::Matrix,
+                Role::Positions | Role::Bias => Kind::Floats,
+                Role::NormWeight => Kind::Ones,
+                Role::NormBias => Kind::Zeros,
+            };
+            Recipe { name: wanted.name, shape: wanted.shape, kind }
+        };
+        tensors(&self.config(), self.tied).into_iter().map(recipe).collect()
+    }
+
+    fn config(&self) -> Config {
+        let head_dim = self.width / self.heads;
+        let halves = self.architecture == Architecture::Qwen2;
+        let pairing = if halves { RopePairing::Halves } else { RopePairing::Adjacent };
+        let rope = Rope { pairing, dims: head_dim, base: 10_000.0, position_scale: 1.0 };
+        Config {
+            architecture: self.architecture,
+            vocab: self.vocab,
+            context: self.context,
+            width: self.width,
+            layers: self.layers,
+            heads: self.heads,
+            kv_heads: self.kv_heads,
+            head_dim,
+            ffn: self.ffn,
+            norm_eps: 1e-5,
+            rope: (!self.architecture.is_gpt2()).then_some(rope),
+            window: None,
         }
-        for layer in 0..self.layers {
-            let name = |part: &str| format!("blk.{layer}.{part}");
-            all.norm(&name("attn_norm"), width);
-            if gpt2 {
-                all.linear(&name("attn_qkv"), [width, 3 * width], true);
-            } else {
-                let biased = self.architecture == Architecture::Qwen2;
-                all.linear(&name("attn_q"), [width, width], biased);
-                all.linear(&name("attn_k"), [width, keys], biased);
-                all.linear(&name("attn_v"), [width, keys], biased);
-            }
-            all.linear(&name("attn_output"), [width, width], gpt2);
-            all.norm(&name("ffn_norm"), width);
-            if !gpt2 {
-                all.linear(&name("ffn_gate"), [width, ffn], false);
-            }
-            all.linear(&name("ffn_up"), [width, ffn], gpt2);
-            all.linear(&name("ffn_down"), [ffn, width], gpt2);
-        }
-        all.norm("output_norm", width);
-        if !self.tied {
-            all.linear("output", [width, self.vocab], false);
-        }
-        all.all
     }
 
     fn metadata(&self) -> Metadata {
-        let architecture = self.architecture.name();
         let mut all = Metadata::default();
-        let mut set = |key: &str, value: Value| drop(all.set(key.replace('*', architecture), value));
-        let count = |number: usize| Value::Unsigned(number as u64);
-        set("general.architecture", Value::Text(architecture.into()));
-        set("general.name", Value::Text(format!("synthetic, seed {}", self.seed)));
-        set("*.context_length", count(self.context));
-        set("*.embedding_length", count(self.width));
-        set("*.block_count", count(self.layers));
-        set("*.feed_forward_length", count(self.ffn));
-        set("*.attention.head_count", count(self.heads));
-        if self.architecture.is_gpt2() {
-            set("*.attention.layer_norm_epsilon", Value::Float(f64::from(1e-5f32)));
-        } else {
-            set("*.attention.head_count_kv", count(self.kv_heads));
-            set("*.attention.layer_norm_rms_epsilon", Value::Float(f64::from(1e-5f32)));
-            set("*.rope.dimension_count", count(self.width / self.heads));
-            set("*.vocab_size", count(self.vocab));
-        }
+        self.config().write(&mut all);
+        all.set("general.name", Value::Text(format!("synthetic, seed {}", self.seed)));
         tokens(&mut all, self.vocab);
         all
     }
@@ -285,31 +270,6 @@ fn tokens(all: &mut Metadata, vocab: usize) {
     all.set("tokenizer.ggml.token_type", Value::Array(Array::Signed((0..vocab).map(kind).collect())));
     all.set("tokenizer.ggml.bos_token_id", Value::Unsigned(1));
     all.set("tokenizer.ggml.eos_token_id", Value::Unsigned(2));
-}
-
-struct List {
-    all: Vec<Recipe>,
-    biased: bool,
-}
-
-impl List {
-    fn add(&mut self, name: &str, shape: &[usize], kind: Kind) {
-        self.all.push(Recipe { name: name.into(), shape: shape.into(), kind });
-    }
-
-    fn norm(&mut self, name: &str, width: usize) {
-        self.add(&format!("{name}.weight"), &[width], Kind::Ones);
-        if self.biased {
-            self.add(&format!("{name}.bias"), &[width], Kind::Zeros);
-        }
-    }
-
-    fn linear(&mut self, name: &str, shape: [usize; 2], biased: bool) {
-        self.add(&format!("{name}.weight"), &shape, Kind::Matrix);
-        if biased {
-            self.add(&format!("{name}.bias"), &shape[1..], Kind::Floats);
-        }
-    }
 }
 
 /// Makes the tensors of a [`Synthetic`].
@@ -387,7 +347,7 @@ fn fill(values: &mut [f32], kind: Kind, seed: u64) {
 }
 
 /// Nearly normal: the sum of four even numbers of 16 bits, of the deviation 1.
-fn normal(state: &mut u64) -> f32 {
+pub(crate) fn normal(state: &mut u64) -> f32 {
     let bits = next(state);
     let sum: u64 = (0..4).map(|part| bits >> (16 * part) & 0xffff).sum();
     // The variance of one is 65536² / 12.
@@ -396,7 +356,7 @@ fn normal(state: &mut u64) -> f32 {
 }
 
 /// SplitMix64.
-fn next(state: &mut u64) -> u64 {
+pub(crate) fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -404,7 +364,7 @@ fn next(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-fn hash(seed: u64, name: &str, row: u64) -> u64 {
+pub(crate) fn hash(seed: u64, name: &str, row: u64) -> u64 {
     let mut state = seed;
     for byte in name.bytes() {
         state = next(&mut state) ^ u64::from(byte);

@@ -86,6 +86,8 @@ pub(crate) trait Simd: Copy {
     fn mul(self, a: Self::F, b: Self::F) -> Self::F;
     /// a / b
     fn div(self, a: Self::F, b: Self::F) -> Self::F;
+    /// √a, rounded once
+    fn sqrt(self, a: Self::F) -> Self::F;
     /// a · b + c, rounded once
     fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
     /// c − a · b, rounded once
@@ -154,6 +156,27 @@ pub(crate) trait Simd: Copy {
         // SAFETY: the slice is long enough, as was just checked.
         unsafe { self.load_f16_ptr(from.as_ptr()) }
     }
+}
+
+/// Vectors of 32-bit words beside those of f32, lane by lane.
+pub(crate) trait WordSimd: Simd {
+    /// A vector of [`LANES`](Simd::LANES) words.
+    type W: Copy;
+
+    /// The same word in all lanes.
+    fn splat_word(self, word: u32) -> Self::W;
+    /// 0, 1, 2 …
+    fn lane_numbers(self) -> Self::W;
+    /// a + b, without what does not fit
+    fn add_words(self, a: Self::W, b: Self::W) -> Self::W;
+    /// a · b, without what does not fit
+    fn mul_words(self, a: Self::W, b: Self::W) -> Self::W;
+    /// The bits that only one of both has.
+    fn xor_words(self, a: Self::W, b: Self::W) -> Self::W;
+    /// a / 2ᴺ
+    fn shift_words<const N: u32>(self, a: Self::W) -> Self::W;
+    /// a < b, of words below 2³¹.
+    fn lt_words(self, a: Self::W, b: Self::W) -> Self::M;
 }
 
 /// Writes methods that are one instruction each.

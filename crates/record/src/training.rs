@@ -58,6 +58,21 @@ pub struct TrainingStart {
     pub threads: u64,
     /// Floating-point operations of one step, forward and backward.
     pub flops_per_step: u64,
+    /// Epochs in all, where they decide the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<u64>,
+    /// Bytes that one step has to move, forward, backward and the optimiser.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_step: Option<u64>,
+    /// Bytes of memory by purpose: `weights`, `gradients`, `optimiser`, `activations`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub memory: BTreeMap<String, u64>,
+    /// The files that the text comes from, and how they are split into tokens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corpus: Vec<String>,
+    /// What chance follows from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// The step it goes on from; none where it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<u64>,
@@ -211,10 +226,47 @@ pub struct Training {
 }
 
 impl TrainingEvent {
+    /// Reads one line of a log.
+    ///
+    /// # Errors
+    /// What is wrong and where.
+    pub fn from_line(line: &str) -> Result<Self, String> {
+        serde_json::from_str(line).map_err(|error| error.to_string())
+    }
+
+    /// The step behind which it happened; none for what is of no step.
+    #[must_use]
+    pub fn step(&self) -> Option<u64> {
+        match self {
+            TrainingEvent::Step(event) => Some(event.step),
+            TrainingEvent::Validated(event) => Some(event.step),
+            TrainingEvent::Sampled(event) => Some(event.step),
+            TrainingEvent::Saved(event) => Some(event.step),
+            TrainingEvent::Started(_) | TrainingEvent::Epoch(_) | TrainingEvent::Ended(_) => None,
+        }
+    }
+
     /// As one line of JSON, without the end of the line.
     #[must_use]
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("plain data")
+    }
+}
+
+impl TrainingPhases {
+    /// By name, in the order of a step; those beside the steps behind them.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, f64); 8] {
+        [
+            ("data_wait", self.data_wait),
+            ("forward", self.forward),
+            ("backward", self.backward),
+            ("optimizer", self.optimizer),
+            ("validation", self.validation),
+            ("checkpoint", self.checkpoint),
+            ("sample", self.sample),
+            ("overhead", self.overhead),
+        ]
     }
 }
 

@@ -13,6 +13,7 @@ mod models;
 mod quantisation;
 mod run;
 mod selftest;
+mod training;
 mod units;
 
 pub use comparison::{
@@ -37,3 +38,7 @@ pub use run::{
     RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, text as run_text,
 };
 pub use selftest::text as selftest_text;
+pub use training::{
+    Files as TrainingFiles, Progress as TrainingProgress, curve as training_curve, event as training_event_text,
+    head as training_head_text, summary as training_summary_text,
+};

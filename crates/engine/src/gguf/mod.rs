@@ -4,7 +4,6 @@
 //! type and offset; then, from the next multiple of the alignment, the data. Nothing a file claims is believed before it was
 //! compared with the bytes that are there, and no more is allocated than a small multiple of those.
 
-mod atomic;
 mod read;
 mod shards;
 mod write;
@@ -84,8 +83,17 @@ impl File {
 
     /// A file that is in memory already. Shards cannot be found from there.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        Self::in_memory(Mapping::Memory(bytes))
+    }
+
+    /// A file that is part of the program: its tensors are read where they lie, as those of a mapped file.
+    pub fn from_program(bytes: &'static [u8]) -> Result<Self> {
+        Self::in_memory(Mapping::Program(bytes))
+    }
+
+    fn in_memory(bytes: Mapping) -> Result<Self> {
         let header = read::header(&bytes)?;
-        Self::assemble(vec![(Part { path: None, bytes: Arc::new(Mapping::Memory(bytes)) }, header)])
+        Self::assemble(vec![(Part { path: None, bytes: Arc::new(bytes) }, header)])
     }
 
     fn assemble(read: Vec<(Part, Header)>) -> Result<Self> {

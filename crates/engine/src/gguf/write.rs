@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::atomic::AtomicFile;
 use super::{ALIGNMENT_KEY, MAGIC, MAX_KEY, VERSION, alignment, kind};
 use crate::error::Shown;
-use crate::{Array, Error, Metadata, Result, TensorInfo, Value};
+use crate::{Array, AtomicFile, Error, Metadata, Result, TensorInfo, Value};
 
 /// Longer names llama.cpp does not take.
 const MAX_NAME: usize = 63;

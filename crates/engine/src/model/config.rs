@@ -2,7 +2,7 @@
 
 use kernels::RopePairing;
 
-use crate::{Error, Metadata, Result, TensorSource};
+use crate::{Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorSource, Value};
 
 /// What all weights follow from.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,9 +151,57 @@ impl Config {
         self.kv_heads.saturating_mul(self.head_dim)
     }
 
+    /// Sets the keys of GGUF from which [`Config::read`] makes this config again.
+    pub(crate) fn write(&self, all: &mut Metadata) {
+        let architecture = self.architecture.name();
+        let mut set = |key: &str, value: Value| drop(all.set(key.replace('*', architecture), value));
+        let count = |number: usize| Value::Unsigned(number as u64);
+        set("general.architecture", Value::Text(architecture.into()));
+        set("*.context_length", count(self.context));
+        set("*.embedding_length", count(self.width));
+        set("*.block_count", count(self.layers));
+        set("*.feed_forward_length", count(self.ffn));
+        set("*.attention.head_count", count(self.heads));
+        if self.queries() != self.width {
+            set("*.attention.key_length", count(self.head_dim));
+            set("*.attention.value_length", count(self.head_dim));
+        }
+        if let Some(window) = self.window {
+            set("*.attention.sliding_window", count(window));
+        }
+        let eps = Value::Float(f64::from(self.norm_eps));
+        if self.architecture.is_gpt2() {
+            set("*.attention.layer_norm_epsilon", eps);
+        } else {
+            set("*.attention.head_count_kv", count(self.kv_heads));
+            set("*.attention.layer_norm_rms_epsilon", eps);
+            set("*.vocab_size", count(self.vocab));
+        }
+        if let Some(rope) = &self.rope {
+            rope.write(self.architecture, all);
+        }
+    }
+
     /// Heads of queries that share a head of keys.
     pub fn group(&self) -> usize {
         self.heads / self.kv_heads
+    }
+}
+
+impl Rope {
+    fn write(&self, architecture: Architecture, all: &mut Metadata) {
+        let mut set = |key: &str, value: Value| drop(all.set(format!("{}.{key}", architecture.name()), value));
+        set("rope.dimension_count", Value::Unsigned(self.dims as u64));
+        set("rope.freq_base", Value::Float(self.base));
+        if self.position_scale != 1.0 {
+            set("rope.scaling.type", Value::Text("linear".into()));
+            set("rope.scaling.factor", Value::Float(1.0 / self.position_scale));
+        }
+        let usual = if architecture == Architecture::Qwen2 { RopePairing::Halves } else { RopePairing::Adjacent };
+        if self.pairing != usual {
+            let pairing = if self.pairing == RopePairing::Halves { PAIRING_HALVES } else { "adjacent" };
+            all.set(PAIRING_KEY, Value::Text(pairing.into()));
+        }
     }
 }
 

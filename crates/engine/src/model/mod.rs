@@ -3,12 +3,14 @@
 mod config;
 mod forward;
 mod state;
+mod tensors;
 mod weights;
 
 pub use config::{Architecture, Config, Rope};
 pub use forward::Segment;
 pub(crate) use state::{Buffers, attention_shape};
 pub use state::{Memory, State, StateOptions};
+pub(crate) use tensors::{Role, Wanted, tensors};
 pub(crate) use weights::{Embedding, LayerWeights, LinearLayer, Norm};
 pub use weights::{LoadOptions, Weights};
 

@@ -177,6 +177,43 @@ fn exact_products_choose_every_golden_token() {
     }
 }
 
+/// Token by token, in small blocks, as one block, and on every instruction set: where activations are bytes, a last bit of a norm or of
+/// attention turns into another code now and then, and from there on all later codes may differ. Then every way must be as near to the
+/// weights' own answer as the others, and no two farther from each other than two independent roundings of the activations are. With exact
+/// products all ways are the same but for last bits. A fault of one way would show as a larger distance or as another cost of the text.
+#[test]
+fn all_ways_are_equally_near() {
+    for name in ["stories260K-q8_0", "stories15M-q8_0", "stories15M-q4_0"] {
+        let Some((file, golden)) = model_and_golden(name) else { return };
+        let tokens = &tokens(&golden["texts"]["golden_story"]["token_ids"])[..128];
+        let pool = || kernels::Pool::new(2);
+        let sets = kernels::Kernels::available().into_iter().map(|kernels| Compute { kernels, pool: pool() });
+        let ways: Vec<_> = sets.flat_map(|compute| score_ways(&file, compute, tokens)).collect();
+        let options = &mut engine::LoadOptions { exact: true, ..engine::LoadOptions::default() };
+        let exactly = Model::load(&file, &compute(), options).unwrap();
+        let wanted = score(&exactly, &compute(), &exact(128), tokens);
+        let one_by_one = distance(&score(&exactly, &compute(), &exact(1), tokens), &wanted);
+        assert!(one_by_one.rms < 1e-5, "{name}, exact products: {one_by_one}");
+        let cost = mean_nll(&wanted, tokens);
+        let away: Vec<f64> = ways.iter().map(|(_, logits)| distance(logits, &wanted).rms).collect();
+        let typical = away.iter().sum::<f64>() / away.len() as f64;
+        for (index, (way, logits)) in ways.iter().enumerate() {
+            let apart = distance(logits, &ways[0].1).rms;
+            let dearer = mean_nll(logits, tokens) / cost - 1.0;
+            eprintln!("{name}, {way}: {:.2e} away, {apart:.2e} from the first, {dearer:+.1e} of the cost", away[index]);
+            assert!((away[index] / typical - 1.0).abs() < 0.25, "{name}, {way}: {:.2e} of {typical:.2e}", away[index]);
+            assert!(apart < 1.5 * typical, "{name}, {way}: {apart:.2e} from the first, {typical:.2e} away");
+            assert!(dearer.abs() < 0.02, "{name}, {way}: {dearer:+.1e} of the cost");
+        }
+    }
+}
+
+fn score_ways(file: &File, compute: Compute, tokens: &[u32]) -> Vec<(String, Vec<Vec<f32>>)> {
+    let (model, isa) = (load(file, &compute), compute.kernels.isa().name());
+    let way = |block: usize| (format!("{isa}, blocks of {block}"), score(&model, &compute, &exact(block), tokens));
+    [1, 3, 16, 128].map(way).into()
+}
+
 /// With the tokens given, each next one is compared with that of the dequantised weights, where those are sure of it.
 #[test]
 fn bytes_choose_what_their_weights_say() {

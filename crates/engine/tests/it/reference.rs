@@ -96,6 +96,11 @@ impl Reference {
         Self { in_bytes: names.into_iter().map(str::to_owned).collect(), ..Self::new(source) }
     }
 
+    /// The numbers of a tensor, to be changed.
+    pub fn tensor_mut(&mut self, name: &str) -> &mut [f64] {
+        self.tensors.get_mut(name).unwrap()
+    }
+
     /// The logits of every position of a text.
     pub fn logits(&self, tokens: &[u32]) -> Vec<Vec<f64>> {
         self.pass(tokens).logits

@@ -3,7 +3,7 @@
 use core::arch::aarch64::*;
 
 use crate::quant::f16_to_f32;
-use crate::simd::{Simd, instructions};
+use crate::simd::{Simd, WordSimd, instructions};
 
 /// Proof that this CPU has NEON.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +29,7 @@ impl Simd for Neon {
         fn sub(a: float32x4_t, b: float32x4_t) -> float32x4_t = vsubq_f32(a, b);
         fn mul(a: float32x4_t, b: float32x4_t) -> float32x4_t = vmulq_f32(a, b);
         fn div(a: float32x4_t, b: float32x4_t) -> float32x4_t = vdivq_f32(a, b);
+        fn sqrt(a: float32x4_t) -> float32x4_t = vsqrtq_f32(a);
         fn fma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, b);
         fn fnma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, b);
         fn min(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcltq_f32(a, b), a, b);
@@ -201,5 +202,30 @@ impl Simd for Neon {
     fn double(self, a: float32x4_t) -> [float32x4_t; 2] {
         // SAFETY: `self` exists only where the CPU has these instructions.
         unsafe { [vzip1q_f32(a, a), vzip2q_f32(a, a)] }
+    }
+}
+
+impl WordSimd for Neon {
+    type W = uint32x4_t;
+
+    instructions! {
+        fn splat_word(word: u32) -> uint32x4_t = vdupq_n_u32(word);
+        fn add_words(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vaddq_u32(a, b);
+        fn mul_words(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vmulq_u32(a, b);
+        fn xor_words(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = veorq_u32(a, b);
+        fn lt_words(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vcltq_u32(a, b);
+    }
+
+    #[inline(always)]
+    fn lane_numbers(self) -> uint32x4_t {
+        // SAFETY: four words are there; `self` exists only where the CPU has the instruction.
+        unsafe { vld1q_u32([0, 1, 2, 3].as_ptr()) }
+    }
+
+    /// By a register: the immediate of the other form is of another type than N.
+    #[inline(always)]
+    fn shift_words<const N: u32>(self, a: uint32x4_t) -> uint32x4_t {
+        // SAFETY: `self` exists only where the CPU has this instruction.
+        unsafe { vshlq_u32(a, vdupq_n_s32(const { -N.cast_signed() })) }
     }
 }

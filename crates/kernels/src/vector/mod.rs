@@ -3,6 +3,7 @@
 pub(crate) mod activation;
 pub(crate) mod attention;
 pub(crate) mod cache;
+pub(crate) mod dropout;
 pub(crate) mod elementwise;
 pub(crate) mod exp;
 mod fold;
@@ -11,6 +12,7 @@ pub(crate) mod gemv;
 pub(crate) mod loss;
 mod map;
 pub(crate) mod norm;
+pub(crate) mod optimise;
 pub(crate) mod quant;
 pub(crate) mod quant_activations;
 pub(crate) mod quant_blocks;

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use crate::simd::{Simd, instructions};
+use crate::simd::{Simd, WordSimd, instructions};
 
 /// Proof that this CPU has AVX2, FMA and F16C.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,7 @@ impl Simd for Avx2 {
         fn sub(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
         fn mul(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
         fn div(a: __m256, b: __m256) -> __m256 = _mm256_div_ps(a, b);
+        fn sqrt(a: __m256) -> __m256 = _mm256_sqrt_ps(a);
         fn fma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
         fn fnma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fnmadd_ps(a, b, c);
         fn min(a: __m256, b: __m256) -> __m256 = _mm256_min_ps(a, b);
@@ -198,6 +199,25 @@ impl Simd for Avx2 {
             let (even, odd) = (_mm256_unpacklo_ps(a, a), _mm256_unpackhi_ps(a, a));
             [_mm256_permute2f128_ps::<0x20>(even, odd), _mm256_permute2f128_ps::<0x31>(even, odd)]
         }
+    }
+}
+
+impl WordSimd for Avx2 {
+    type W = __m256i;
+
+    instructions! {
+        fn splat_word(word: u32) -> __m256i = _mm256_set1_epi32(word.cast_signed());
+        fn lane_numbers() -> __m256i = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        fn add_words(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
+        fn mul_words(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
+        fn xor_words(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
+        fn lt_words(a: __m256i, b: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a));
+    }
+
+    #[inline(always)]
+    fn shift_words<const N: u32>(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` exists only where the CPU has this instruction.
+        unsafe { _mm256_srl_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() })) }
     }
 }
 

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::avx2::{Avx2, transpose_8};
-use crate::simd::{EXPONENT_SHIFT, Simd, instructions};
+use crate::simd::{EXPONENT_SHIFT, Simd, WordSimd, instructions};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and VNNI, and what [`Avx2`] stands for.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +47,7 @@ impl Simd for Avx512 {
         fn sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
         fn mul(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
         fn div(a: __m512, b: __m512) -> __m512 = _mm512_div_ps(a, b);
+        fn sqrt(a: __m512) -> __m512 = _mm512_sqrt_ps(a);
         fn fma(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
         fn fnma(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fnmadd_ps(a, b, c);
         fn min(a: __m512, b: __m512) -> __m512 = _mm512_min_ps(a, b);
@@ -219,5 +220,24 @@ impl Simd for Avx512 {
             let upper = _mm512_add_epi32(lower, _mm512_set1_epi32(8));
             [_mm512_permutexvar_ps(lower, a), _mm512_permutexvar_ps(upper, a)]
         }
+    }
+}
+
+impl WordSimd for Avx512 {
+    type W = __m512i;
+
+    instructions! {
+        fn splat_word(word: u32) -> __m512i = _mm512_set1_epi32(word.cast_signed());
+        fn lane_numbers() -> __m512i = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        fn add_words(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
+        fn mul_words(a: __m512i, b: __m512i) -> __m512i = _mm512_mullo_epi32(a, b);
+        fn xor_words(a: __m512i, b: __m512i) -> __m512i = _mm512_xor_si512(a, b);
+        fn lt_words(a: __m512i, b: __m512i) -> __mmask16 = _mm512_cmplt_epi32_mask(a, b);
+    }
+
+    #[inline(always)]
+    fn shift_words<const N: u32>(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` exists only where the CPU has this instruction.
+        unsafe { _mm512_srli_epi32::<N>(a) }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn section(run: &Run) -> Section {
     ])
 }
 
-fn cpu(machine: &Machine) -> String {
+pub(crate) fn cpu(machine: &Machine) -> String {
     let name = machine.cpu.model.as_deref().or(machine.cpu.vendor.as_deref()).unwrap_or("a CPU that is not known");
     let mut parts = vec![name.to_owned()];
     parts.extend(machine.cores.map(|cores| plural(u64::from(cores), "core")));
@@ -43,7 +43,7 @@ fn cpu(machine: &Machine) -> String {
     parts.join(", ")
 }
 
-fn instructions(machine: &Machine, isa: &str) -> String {
+pub(crate) fn instructions(machine: &Machine, isa: &str) -> String {
     let forced = if machine.isa.forced { ", as HOTLOOP_ISA asks" } else { "" };
     let arch = if machine.arch.is_empty() { String::new() } else { format!(" of {}", machine.arch) };
     format!("kernels use {isa}{arch}{forced}")
@@ -128,7 +128,7 @@ fn source(run: &Run) -> Option<String> {
 }
 
 /// What is known of it; `None` where that is nothing.
-fn build(build: &Build) -> Option<String> {
+pub(crate) fn build(build: &Build) -> Option<String> {
     let known = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let (compiler, target) = (known(&build.compiler), known(&build.target));
     // Who built for a target and named no CPU built for all of them; of a build that is not known this says nothing.

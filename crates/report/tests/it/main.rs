@@ -11,3 +11,5 @@ mod properties;
 mod runs;
 mod selftest;
 mod snapshots;
+mod training;
+mod training_run;

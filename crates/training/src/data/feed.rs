@@ -70,6 +70,8 @@ pub struct Batch {
     pub tokens: Vec<u32>,
     /// What follows each of them: (sequence, position).
     pub targets: Vec<u32>,
+    /// The numbers of its sequences in the corpus.
+    pub numbers: Vec<u64>,
     /// How many sequences there are; the rest of the last batch of an epoch is filled up.
     pub sequences: usize,
     /// How many tokens are to be predicted.
@@ -137,7 +139,12 @@ impl Feed {
         let next = number(options.start, per_epoch);
         let cells = options.batch.checked_mul(sequences.length());
         let cells = cells.filter(|cells| *cells <= 1 << 32).ok_or_else(|| too_large(&options, sequences))?;
-        let empty = || Batch { tokens: vec![0; cells], targets: vec![0; cells], ..Batch::default() };
+        let empty = || Batch {
+            tokens: vec![0; cells],
+            targets: vec![0; cells],
+            numbers: Vec::with_capacity(options.batch),
+            ..Batch::default()
+        };
         let queue = Queue {
             free: (0..waiting).map(|_| empty()).collect(),
             ready: (0..waiting).map(|_| None).collect(),
@@ -184,6 +191,12 @@ impl Feed {
         self.shared.changed.notify_all();
         self.next += 1;
         Ok(Some(&self.current))
+    }
+
+    /// The batch that was handed out last.
+    #[must_use]
+    pub fn current(&self) -> &Batch {
+        &self.current
     }
 
     /// The position of the batch that [`Feed::next`] gives next: where to go on after a pause.
@@ -280,6 +293,7 @@ impl Shared {
         let order = Permutation::new(all, key);
         let first = batch.position.batch * options.batch as u64;
         (batch.sequences, batch.predicted) = (0, 0);
+        batch.numbers.clear();
         let rows = batch.tokens.chunks_exact_mut(length).zip(batch.targets.chunks_exact_mut(length));
         for (place, (tokens, targets)) in (first..).zip(rows) {
             if place >= all && !self.sequences.are_random() {
@@ -290,6 +304,7 @@ impl Shared {
             let number = if shuffled { order.at(place) } else { place };
             batch.predicted += self.sequences.read(number, key, &mut Row { tokens, targets }, scratch)?;
             batch.sequences += 1;
+            batch.numbers.push(number);
         }
         Ok(())
     }

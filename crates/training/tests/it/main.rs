@@ -7,4 +7,5 @@ mod folder;
 mod random;
 
 mod data;
+mod schedule;
 mod vocabulary;

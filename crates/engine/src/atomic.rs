@@ -10,9 +10,10 @@ use crate::{Error, Result};
 /// Tells the files of one process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Written under another name beside the target, which it takes when it is whole and on the disk. Dropped before, it is removed.
+/// Written under another name beside the target, which it takes when it is whole and on the disk. Dropped before, it is removed; of a
+/// process that dies, a file `.NAME.PROCESS-NUMBER.part` is left.
 #[derive(Debug)]
-pub(super) struct AtomicFile {
+pub struct AtomicFile {
     target: PathBuf,
     temporary: PathBuf,
     /// Nothing once it has its name.
@@ -21,7 +22,11 @@ pub(super) struct AtomicFile {
 }
 
 impl AtomicFile {
-    pub(super) fn create(target: &Path, overwrite: bool) -> Result<Self> {
+    /// Begins a file. Where there is one already, it is refused unless `overwrite` says otherwise.
+    ///
+    /// # Errors
+    /// Where nothing can be written beside it.
+    pub fn create(target: &Path, overwrite: bool) -> Result<Self> {
         // A link stays a link: what it leads to is replaced.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         may_be_written(&target, overwrite)?;
@@ -38,13 +43,20 @@ impl AtomicFile {
         Ok(Self { target, temporary, file: Some(file?), overwrite })
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// Where the system cannot write them.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes));
         written.map_err(|error| Error::io(&self.target, &error))
     }
 
     /// Sees to it that the bytes are on the disk, and gives the file its name.
-    pub(super) fn finish(mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// Where either fails; what was there before is there still.
+    pub fn finish(mut self) -> Result<()> {
         let io = |error: std::io::Error| Error::io(&self.target, &error);
         if let Some(file) = &self.file {
             file.sync_all().map_err(io)?;

@@ -1,0 +1,34 @@
+//! Where the first number is that is none.
+
+use super::arena::Parts;
+use super::{Layout, Place};
+use crate::{Compute, steps};
+
+/// The first tensor with a number that is infinite or none.
+pub(crate) fn tensor(compute: &Compute, layout: &Layout, values: &[f32]) -> Option<String> {
+    let bad = |values: &[f32]| compute.kernels.has_non_finite(values);
+    let entry = layout.entries().iter().find(|entry| bad(&values[entry.range.clone()]))?;
+    Some(entry.info.name.clone())
+}
+
+/// The first step of a forward pass that gave such a number, in sequences of so many tokens.
+pub(crate) fn activation(compute: &Compute, mut parts: Parts<'_>, length: usize) -> Option<Place> {
+    let rows = parts.rows();
+    let look = |layer: Option<usize>, step: &'static str, values: &[f32]| {
+        let width = values.len().checked_div(rows).filter(|width| *width > 0)?;
+        let row = values.chunks(width).position(|row| compute.kernels.has_non_finite(row))?;
+        Some(Place::Activation { layer, step, sequence: row / length, position: row % length })
+    };
+    if let Some(place) = look(None, steps::EMBEDDING, parts.first()) {
+        return Some(place);
+    }
+    let shared = parts.shares_layers();
+    for layer in 0..parts.layers() {
+        let (tape, _) = parts.layer(layer);
+        if let Some(place) = tape.steps(shared).find_map(|(step, values)| look(Some(layer), step, values)) {
+            return Some(place);
+        }
+    }
+    let (tape, _) = parts.head();
+    look(None, steps::FINAL_NORM, tape.normed).or_else(|| look(None, steps::LOSS, tape.losses))
+}

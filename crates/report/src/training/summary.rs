@@ -1,0 +1,144 @@
+//! How a training ended, and what to do with what it left.
+
+use record::{Training, TrainingEnd, TrainingEvent, TrainingStep, TrainingValidation};
+
+use super::{loss, per_second, perplexity, shares, tenths, waiting};
+use crate::layout::labelled;
+use crate::run::{printable, shell};
+use crate::units::{count, digits, plural, tokens_per_s};
+
+const LABELS: usize = 12;
+/// Checkpoints that are named; the last ones.
+const CHECKPOINTS: usize = 2;
+
+/// What was written besides, and how to go on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    /// The log.
+    pub log: Option<String>,
+    /// The curve.
+    pub curve: Option<String>,
+    /// The command that goes on with this training, in words.
+    pub resume: Vec<String>,
+}
+
+/// The whole training in a few lines.
+#[must_use]
+pub fn text(training: &Training, files: &Files) -> String {
+    let events = &training.events;
+    let end =
+        events.iter().rev().find_map(|event| if let TrainingEvent::Ended(end) = event { Some(end) } else { None });
+    let steps: Vec<&TrainingStep> = events
+        .iter()
+        .filter_map(|event| if let TrainingEvent::Step(step) = event { Some(step) } else { None })
+        .collect();
+    let mut text = format!("TRAINING {}\n", headline(end, &steps));
+    let mut line = |label: &str, sentence: Option<String>| {
+        text.extend(sentence.map(|sentence| labelled(label, LABELS, &printable(&sentence))));
+    };
+    line("loss", losses(end, &steps));
+    line("validation", validation(events, end));
+    line("speed", speed(&steps, end));
+    line("time", phases(training));
+    // Paths and commands are copied: they are never broken into lines.
+    let mut label = "files";
+    for file in written(events, end, files) {
+        text.push_str(&format!("  {label:<LABELS$}  {}\n", printable(&file)));
+        label = "";
+    }
+    let generate = end.and_then(|end| end.model.as_deref()).map(|model| generate(events, model));
+    let resume = (!files.resume.is_empty()).then(|| shell::line(&files.resume));
+    for (label, command) in [("generate", generate), ("resume", resume)] {
+        text.extend(command.map(|command| format!("  {label:<LABELS$}  {}\n", printable(&command))));
+    }
+    text
+}
+
+fn headline(end: Option<&TrainingEnd>, steps: &[&TrainingStep]) -> String {
+    match end {
+        Some(end) => {
+            format!("{}: {} in all, {}", end.why, plural(end.steps, "step"), waiting(end.seconds))
+        }
+        None => format!("broken off behind step {}", count(steps.last().map_or(0, |step| step.step))),
+    }
+}
+
+fn losses(end: Option<&TrainingEnd>, steps: &[&TrainingStep]) -> Option<String> {
+    let (first, last) = (steps.first()?, steps.last()?);
+    let mean = end
+        .and_then(|end| end.loss)
+        .map_or_else(String::new, |mean| format!("; last epoch in the mean {}", loss(mean)));
+    Some(format!(
+        "{} at step {}, {} at step {}{mean}",
+        loss(first.loss),
+        count(first.step),
+        loss(last.loss),
+        count(last.step)
+    ))
+}
+
+fn validation(events: &[TrainingEvent], end: Option<&TrainingEnd>) -> Option<String> {
+    let validations =
+        || events.iter().filter_map(|event| if let TrainingEvent::Validated(one) = event { Some(one) } else { None });
+    let told = |one: &TrainingValidation| {
+        format!("loss {}, perplexity {} at step {}", loss(one.loss), perplexity(one.perplexity), count(one.step))
+    };
+    let best = validations().min_by(|a, b| a.loss.total_cmp(&b.loss));
+    let before = end.and_then(|end| end.best_validation);
+    let Some(best) = best else { return before.map(|before| format!("best {}, before the pause", loss(before))) };
+    let last = validations().last().filter(|last| last.step != best.step);
+    // The best of all may be of a process before this one.
+    let earlier =
+        before.filter(|before| *before < best.loss).map(|before| format!("; {} before the pause", loss(before)));
+    Some(format!(
+        "best {}{}{}",
+        told(best),
+        last.map_or_else(String::new, |last| format!("; last {}", told(last))),
+        earlier.unwrap_or_default()
+    ))
+}
+
+/// Over all steps, and by the whole time: validation and checkpoints are in that.
+fn speed(steps: &[&TrainingStep], end: Option<&TrainingEnd>) -> Option<String> {
+    let sum = |of: fn(&TrainingStep) -> f64| steps.iter().map(|step| of(step)).sum::<f64>();
+    let (tokens, sequences, seconds) =
+        (sum(|step| step.tokens as f64), sum(|step| step.sequences as f64), sum(|step| step.seconds));
+    let speed = tokens_per_s(per_second(tokens, seconds)?);
+    let samples =
+        per_second(sequences, seconds).map_or_else(String::new, |rate| format!(", {} samples/s", digits(rate)));
+    let whole = end.and_then(|end| per_second(end.tokens as f64, end.seconds));
+    let whole = whole.map_or_else(String::new, |rate| format!("; {} by the whole time", tokens_per_s(rate)));
+    Some(format!("{speed}{samples} in the steps{whole}"))
+}
+
+fn phases(training: &Training) -> Option<String> {
+    let shares = shares(&training.phases);
+    let known: Vec<String> = shares
+        .iter()
+        .filter(|(_, seconds, _)| *seconds > 0.0)
+        .map(|(name, _, share)| format!("{name} {}", tenths(*share)))
+        .collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+fn written(events: &[TrainingEvent], end: Option<&TrainingEnd>, files: &Files) -> Vec<String> {
+    let model = end.and_then(|end| end.model.as_ref()).map(|path| format!("{path}: the model"));
+    let log = files.log.as_ref().map(|path| format!("{path}: what happened, line by line"));
+    let curve = files.curve.as_ref().map(|path| format!("{path}: the curve of the loss"));
+    let saved: Vec<String> = events
+        .iter()
+        .filter_map(|event| if let TrainingEvent::Saved(saved) = event { Some(saved) } else { None })
+        .map(|saved| format!("{}: checkpoint behind step {}", saved.path, count(saved.step)))
+        .collect();
+    let last = saved.len().saturating_sub(CHECKPOINTS);
+    model.into_iter().chain(saved.into_iter().skip(last)).chain(log).chain(curve).collect()
+}
+
+/// The command that lets the model write, with the prompt of its last sample.
+fn generate(events: &[TrainingEvent], model: &str) -> String {
+    let sampled =
+        events.iter().rev().find_map(|event| if let TrainingEvent::Sampled(one) = event { Some(one) } else { None });
+    let prompt = sampled.map_or("Once upon a time", |sample| &sample.prompt);
+    let words = ["hotloop", "generate", "--model", model, "--prompt", prompt].map(str::to_owned);
+    shell::line(&words)
+}

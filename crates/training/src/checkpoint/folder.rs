@@ -1,0 +1,151 @@
+//! The folder of checkpoints: names, which are kept, which is the latest, and who writes there.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::Checkpoint;
+use crate::{Error, Result};
+
+/// What is before the number of the step.
+const PREFIX: &str = "step-";
+const SUFFIX: &str = ".safetensors";
+/// The one with the best validation.
+const BEST: &str = "best.safetensors";
+const LOCK: &str = ".lock";
+
+/// A folder that one training writes to.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// Holds the lock of the system until it is closed, however the process ends.
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes the folder where there is none, and keeps others from writing there.
+    ///
+    /// # Errors
+    /// Where it cannot be made or written to, or another training writes there.
+    pub fn open(path: &Path) -> Result<Self> {
+        let io = |error: std::io::Error| {
+            let message = format!("{}: checkpoints cannot be written there: {error}", path.display());
+            Error::of_output(message, "choose another data.output_dir or checkpointing.save_path")
+        };
+        fs::create_dir_all(path).map_err(io)?;
+        let lock = File::options().write(true).create(true).truncate(false).open(path.join(LOCK)).map_err(io)?;
+        match lock.try_lock() {
+            Ok(()) | Err(fs::TryLockError::Error(_)) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                let message = format!("{}: another training writes its checkpoints there", path.display());
+                return Err(Error::new(message, "wait for its end, or choose another data.output_dir"));
+            }
+        }
+        let folder = Self { path: path.to_owned(), _lock: lock };
+        folder.remove_leftovers();
+        Ok(folder)
+    }
+
+    /// Where the checkpoint of a step goes.
+    #[must_use]
+    pub fn file(&self, step: u64) -> PathBuf {
+        self.path.join(format!("{PREFIX}{step:08}{SUFFIX}"))
+    }
+
+    /// Where the one with the best validation goes.
+    #[must_use]
+    pub fn best(&self) -> PathBuf {
+        self.path.join(BEST)
+    }
+
+    /// Removes all but the last `keep`, those with the highest steps; 0 removes none. What cannot be removed stays.
+    pub fn keep(&self, keep: usize) {
+        let all = list(&self.path);
+        let most = if keep == 0 { all.len() } else { keep };
+        for (_, path) in &all[..all.len().saturating_sub(most)] {
+            fs::remove_file(path).ok();
+        }
+    }
+
+    /// Moves the checkpoints of an earlier training aside, so that none is lost or taken for one of this. Where to, if there are any.
+    ///
+    /// # Errors
+    /// Where they cannot be moved.
+    pub fn set_aside(&self) -> Result<Option<PathBuf>> {
+        let mut there: Vec<PathBuf> = list(&self.path).into_iter().map(|(_, path)| path).collect();
+        there.extend(Some(self.best()).filter(|path| path.exists()));
+        if there.is_empty() {
+            return Ok(None);
+        }
+        let aside = (1..).map(|number| self.path.join(format!("earlier-{number}"))).find(|path| !path.exists());
+        let aside = aside.unwrap_or_else(|| self.path.join("earlier"));
+        let io = |error: std::io::Error| {
+            let message = format!("{}: earlier checkpoints cannot be moved there: {error}", aside.display());
+            Error::of_output(message, "choose another data.output_dir, or go on from them with --resume latest")
+        };
+        fs::create_dir(&aside).map_err(io)?;
+        for path in there {
+            let name = path.file_name().unwrap_or_default();
+            fs::rename(&path, aside.join(name)).map_err(io)?;
+        }
+        Ok(Some(aside))
+    }
+
+    /// What processes left that died while they wrote. Nobody else writes here.
+    fn remove_leftovers(&self) {
+        let Ok(entries) = fs::read_dir(&self.path) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with('.') && name.contains(SUFFIX) && name.ends_with(".part") {
+                fs::remove_file(entry.path()).ok();
+            }
+        }
+    }
+}
+
+/// The checkpoints of a folder by their steps, the earliest first.
+#[must_use]
+pub fn list(folder: &Path) -> Vec<(u64, PathBuf)> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let step = |name: &str| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse::<u64>().ok();
+    let mut all: Vec<(u64, PathBuf)> =
+        entries.flatten().filter_map(|entry| Some((step(entry.file_name().to_str()?)?, entry.path()))).collect();
+    all.sort();
+    all
+}
+
+/// The checkpoint that `--resume` means: a file, the latest of a folder, or, by the word `latest`, of `folder`.
+///
+/// # Errors
+/// Where there is none, or it is not whole; then the newest that is whole is named.
+pub fn find(resume: &Path, folder: &Path) -> Result<Checkpoint> {
+    let folder = if resume == Path::new("latest") { folder } else { resume };
+    if folder.is_file() {
+        return open(folder);
+    }
+    let below = folder.join("checkpoints");
+    let latest = list(folder).pop().or_else(|| list(&below).pop());
+    match latest {
+        Some((_, path)) => open(&path),
+        None => {
+            let message = format!("{}: there is no checkpoint", folder.display());
+            Err(Error::new(message, "begin without --resume, or name the file or folder of a checkpoint"))
+        }
+    }
+}
+
+/// Opens it; where it is not whole, the error names the newest before it that is.
+fn open(path: &Path) -> Result<Checkpoint> {
+    Checkpoint::open(path).map_err(|error| {
+        let others = list(path.parent().unwrap_or(Path::new("")));
+        let before = others.iter().rev().filter(|(_, other)| other != path && other.as_path() < path);
+        let whole = before.map(|(_, path)| path).find(|path| Checkpoint::open(path).is_ok());
+        match whole {
+            Some(whole) => Error::new(
+                format!("{error}; {} before it is whole", whole.display()),
+                "go on from the one that is whole: --resume and its path",
+            ),
+            None => Error::new(format!("{error}; no checkpoint before it is whole"), "begin without --resume"),
+        }
+    })
+}

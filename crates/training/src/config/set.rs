@@ -1,0 +1,62 @@
+//! `--set key=value`, and what LoopOS says in other words.
+
+use serde_json::Value;
+
+use super::document::{Leaf, Origin};
+use super::{Expects, Places, keys};
+use crate::{Error, Result};
+
+/// Reads `key=value`: a text where the key expects one, else JSON, else a text.
+pub(super) fn parse(text: &str) -> Result<Leaf> {
+    let Some((path, value)) = text.split_once('=') else {
+        let message = format!("--set {text}: there is no =");
+        return Err(Error::new(message, "write --set key=value, as in --set training.batch_size=16"));
+    };
+    let (path, value) = (path.trim(), value.trim());
+    let Some(key) = keys::find(path) else {
+        return Err(wrong_key(path));
+    };
+    let is_text = matches!(key.expects, Expects::Text | Expects::Choice(_) | Expects::Source | Expects::Target);
+    let json = serde_json::from_str::<Value>(value);
+    let value = match json {
+        Ok(json) if !is_text || json.is_string() || json.is_null() => json,
+        _ => Value::String(value.to_owned()),
+    };
+    Ok(Leaf { path: path.to_owned(), value, origin: Origin::Set })
+}
+
+fn wrong_key(path: &str) -> Error {
+    let why = match (keys::meaningless(path), keys::nearest(path)) {
+        (Some(why), _) => format!("it has no effect: {why}"),
+        (None, _) if keys::is_section(path) => "it is a section; set its keys one by one".to_owned(),
+        (None, Some(near)) => format!("there is no such key; did you mean {near}?"),
+        (None, None) => "there is no such key".to_owned(),
+    };
+    Error::new(format!("--set {path}: {why}"), "the documentation of configs lists all keys")
+}
+
+/// LoopOS's names of schedules become ours.
+pub(super) fn translate(leaf: &mut Leaf, places: Places<'_>) -> Result<()> {
+    if leaf.path != "training.adaptive_lr.strategy" {
+        return Ok(());
+    }
+    let ours = match leaf.value.as_str().unwrap_or_default() {
+        "constant" => "constant",
+        "cosine_annealing_warm_restarts" | "cosine_warm_restarts" => "cosine_warm_restarts",
+        "reduce_on_plateau" | "plateau" => "plateau",
+        // Times gamma after each epoch.
+        "exponential" => "step",
+        "cosine" | "cosine_annealing" => "cosine",
+        other => {
+            let place = places.of(leaf.origin);
+            let message = format!("{place}{} = {other}: this schedule is not there", leaf.path);
+            return Err(Error::new(
+                message,
+                "take cosine_annealing_warm_restarts, reduce_on_plateau, exponential or constant; \
+                 instead of one_cycle, training.schedule.kind = cosine with warmup_steps",
+            ));
+        }
+    };
+    leaf.value = Value::String(ours.to_owned());
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Where the wall time goes, and what time it is.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use record::TrainingPhases;
+
+/// Every moment belongs to one phase: each lap begins where the one before ended, so that the phases are the whole.
+#[derive(Debug)]
+pub(super) struct Clock {
+    last: Instant,
+    /// Of the epoch that is going on.
+    pub(super) phases: TrainingPhases,
+    /// Of the epochs before.
+    earlier: TrainingPhases,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    DataWait,
+    Forward,
+    Backward,
+    Optimizer,
+    Validation,
+    Checkpoint,
+    Sample,
+    Overhead,
+}
+
+impl Clock {
+    pub(super) fn start() -> Self {
+        let none = TrainingPhases::default();
+        Self { last: Instant::now(), phases: none, earlier: none }
+    }
+
+    /// What was done since the last lap; how long it took.
+    pub(super) fn lap(&mut self, phase: Phase) -> f64 {
+        let now = Instant::now();
+        let seconds = now.duration_since(self.last).as_secs_f64();
+        self.last = now;
+        let phases = &mut self.phases;
+        *match phase {
+            Phase::DataWait => &mut phases.data_wait,
+            Phase::Forward => &mut phases.forward,
+            Phase::Backward => &mut phases.backward,
+            Phase::Optimizer => &mut phases.optimizer,
+            Phase::Validation => &mut phases.validation,
+            Phase::Checkpoint => &mut phases.checkpoint,
+            Phase::Sample => &mut phases.sample,
+            Phase::Overhead => &mut phases.overhead,
+        } += seconds;
+        seconds
+    }
+
+    /// The phases of the epoch, which ends.
+    pub(super) fn end_epoch(&mut self) -> TrainingPhases {
+        self.lap(Phase::Overhead);
+        let ended = std::mem::take(&mut self.phases);
+        self.earlier = sum(&self.earlier, &ended);
+        ended
+    }
+
+    /// All phases so far.
+    pub(super) fn all(&self) -> TrainingPhases {
+        sum(&self.earlier, &self.phases)
+    }
+}
+
+fn sum(a: &TrainingPhases, b: &TrainingPhases) -> TrainingPhases {
+    TrainingPhases {
+        data_wait: a.data_wait + b.data_wait,
+        forward: a.forward + b.forward,
+        backward: a.backward + b.backward,
+        optimizer: a.optimizer + b.optimizer,
+        validation: a.validation + b.validation,
+        checkpoint: a.checkpoint + b.checkpoint,
+        sample: a.sample + b.sample,
+        overhead: a.overhead + b.overhead,
+    }
+}
+
+/// All of them together.
+pub(super) fn whole(phases: &TrainingPhases) -> f64 {
+    phases.named().iter().map(|(_, seconds)| seconds).sum()
+}
+
+/// The moment by RFC 3339, in UTC.
+pub(super) fn now() -> String {
+    rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+}
+
+fn rfc3339(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years from March on have their leap day at the end; 400 of them are 146,097 days, counted from March of the year 0.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + carry;
+    let (hour, minute) = (second / 3_600, second / 60 % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z", second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_as_people_read_them() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_709_210_096, "2024-02-29T12:34:56Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(rfc3339(seconds), text);
+        }
+    }
+
+    #[test]
+    fn phases_are_the_whole() {
+        let begin = Instant::now();
+        let mut clock = Clock::start();
+        for phase in [Phase::DataWait, Phase::Forward, Phase::Backward, Phase::Optimizer, Phase::Sample] {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            assert!(clock.lap(phase) >= 0.002);
+        }
+        let ended = clock.end_epoch();
+        assert_eq!(whole(&clock.all()), whole(&ended));
+        let whole = whole(&ended);
+        assert!(whole >= 0.010 && whole <= begin.elapsed().as_secs_f64(), "{whole}");
+    }
+}

@@ -1,0 +1,200 @@
+//! The loop: steps of learning, and what happens between them.
+
+mod build;
+mod clock;
+mod fault;
+mod pauses;
+mod resume;
+mod step;
+
+use std::path::{Path, PathBuf};
+
+use engine::Compute;
+use engine::steps;
+use record::{Tool, Training, TrainingEnd, TrainingEpoch, TrainingEvent};
+
+use crate::config::Settings;
+use crate::data::Progress;
+use crate::{Result, checkpoint};
+use build::Build;
+use clock::{Clock, Phase};
+
+/// Hears what happens, and says when it is enough.
+pub trait Watch {
+    /// Something has happened.
+    fn event(&mut self, event: &TrainingEvent);
+
+    /// Whether to end orderly after this step: a checkpoint is written, and the training can go on from there.
+    fn wants_to_stop(&mut self) -> bool {
+        false
+    }
+
+    /// The corpus is being made ready.
+    fn preparing(&mut self, progress: Progress) {
+        let _ = progress;
+    }
+}
+
+/// Trains a model. `resume` is a checkpoint, a folder of them, or the word `latest`: the training goes on bit for bit as if it had never
+/// stopped, with any number of threads.
+///
+/// # Errors
+/// What cannot be read, written or computed, and what to do. Where a loss or a gradient is no number, the error tells step, layer and batch;
+/// the last checkpoint stays as it is.
+pub fn train(settings: &Settings, resume: Option<&Path>, compute: &Compute, watch: &mut dyn Watch) -> Result<Training> {
+    let parts = build::build(settings, resume, watch)?;
+    let tool = Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    // Room for what is told of each step, so that steps allocate nothing.
+    let events = Vec::with_capacity(2 * usize::try_from(parts.span.steps).unwrap_or(usize::MAX).min(1 << 16) + 64);
+    let mut run = Run { settings, compute, watch, parts, clock: Clock::start(), events, before: 0, saved: None };
+    run.go()?;
+    let phases = run.clock.all();
+    let (schema, version) = (record::TRAINING_SCHEMA.to_owned(), record::TRAINING_VERSION);
+    Ok(Training { schema, version, tool, events: run.events, phases })
+}
+
+/// The newest checkpoint that `--resume` would take, with the settings it was made with.
+///
+/// # Errors
+/// Where there is none, or it is not whole; then the newest that is whole is named.
+pub fn resumable(resume: &Path, settings: &Settings) -> Result<checkpoint::Checkpoint> {
+    checkpoint::find(resume, &settings.checkpoints())
+}
+
+/// A training that is going on.
+struct Run<'a> {
+    settings: &'a Settings,
+    compute: &'a Compute,
+    watch: &'a mut dyn Watch,
+    parts: Build,
+    clock: Clock,
+    events: Vec<TrainingEvent>,
+    /// Batches before the last step.
+    before: u64,
+    /// The step of the last checkpoint and where it is.
+    saved: Option<(u64, PathBuf)>,
+}
+
+/// Why there are no more steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Finished,
+    EarlyStop,
+    Interrupted,
+}
+
+impl Why {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::EarlyStop => "early stop",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What an epoch was, as far as this process saw it.
+#[derive(Debug, Default)]
+struct Tally {
+    steps: u64,
+    sequences: u64,
+    tokens: u64,
+    /// The mean loss of the whole epoch, that before a pause included.
+    loss: f64,
+}
+
+impl Run<'_> {
+    fn go(&mut self) -> Result<()> {
+        let started = self.started();
+        self.tell(TrainingEvent::Started(started));
+        self.clock = Clock::start();
+        let mut tokens = 0;
+        let mut loss = None;
+        let mut model = None;
+        let mut end = self.enough();
+        if end.is_some() {
+            model = self.close(Why::Finished)?;
+        }
+        while end.is_none() {
+            let number = self.parts.state.position.epoch;
+            hotloop::scope!(steps::TRAIN_EPOCH, index = number);
+            let mut tally = Tally::default();
+            end = self.epoch(&mut tally)?;
+            if let Some(why) = end {
+                model = self.close(why)?;
+            }
+            tokens += tally.tokens;
+            loss = Some(tally.loss);
+            self.tell_epoch(number, &tally);
+        }
+        let phases = self.clock.all();
+        self.tell(TrainingEvent::Ended(TrainingEnd {
+            time: clock::now(),
+            why: end.unwrap_or(Why::Finished).words().to_owned(),
+            steps: self.parts.state.step,
+            tokens,
+            seconds: clock::whole(&phases),
+            loss,
+            best_validation: self.parts.state.best,
+            model: model.map(|path| path.display().to_string()),
+        }));
+        Ok(())
+    }
+
+    /// Whether there are no more steps, and why.
+    fn enough(&self) -> Option<Why> {
+        let (state, stopping) = (&self.parts.state, &self.settings.training.early_stopping);
+        if stopping.patience > 0 && state.waited >= stopping.patience {
+            return Some(Why::EarlyStop);
+        }
+        (state.step >= self.parts.span.steps).then_some(Why::Finished)
+    }
+
+    /// Steps until the epoch ends, or all do.
+    fn epoch(&mut self, tally: &mut Tally) -> Result<Option<Why>> {
+        let epoch = self.parts.state.position.epoch;
+        loop {
+            if self.watch.wants_to_stop() {
+                return Ok(Some(Why::Interrupted));
+            }
+            let event = self.step()?;
+            tally.steps += 1;
+            tally.sequences += event.sequences;
+            tally.tokens += event.tokens;
+            let state = &mut self.parts.state;
+            tally.loss = state.epoch.loss / state.epoch.tokens.max(1) as f64;
+            let is_last = state.position.epoch != epoch;
+            if is_last {
+                state.epoch = checkpoint::EpochState::default();
+            }
+            self.tell(TrainingEvent::Step(event));
+            self.pause(is_last, tally.loss)?;
+            let end = self.enough();
+            if is_last || end.is_some() {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn tell_epoch(&mut self, number: u64, tally: &Tally) {
+        let phases = self.clock.end_epoch();
+        self.tell(TrainingEvent::Epoch(TrainingEpoch {
+            epoch: number + 1,
+            steps: tally.steps,
+            sequences: tally.sequences,
+            tokens: tally.tokens,
+            loss: tally.loss,
+            seconds: clock::whole(&phases),
+            cpu_seconds: None,
+            phases,
+        }));
+    }
+
+    /// Tells whoever listens, and keeps it.
+    fn tell(&mut self, event: TrainingEvent) {
+        hotloop::scope!(steps::LOG);
+        self.watch.event(&event);
+        self.events.push(event);
+        self.clock.lap(Phase::Overhead);
+    }
+}
