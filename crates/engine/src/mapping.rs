@@ -23,6 +23,8 @@ pub(crate) enum Mapping {
     File(memmap2::Mmap),
     /// Bytes that came another way.
     Memory(Vec<u8>),
+    /// Bytes of the program itself.
+    Program(&'static [u8]),
 }
 
 impl Mapping {
@@ -66,6 +68,7 @@ impl Deref for Mapping {
         match self {
             Self::File(mapped) => mapped,
             Self::Memory(bytes) => bytes,
+            Self::Program(bytes) => bytes,
         }
     }
 }

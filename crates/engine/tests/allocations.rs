@@ -1,5 +1,8 @@
 //! Passes allocate nothing once every thread has taken part. One test alone, since allocations of all threads are counted.
 
+use engine::train::{
+    Examples, Mode, Network, NetworkOptions, Optimiser, OptimiserKind, Parameters, StepSize, gradient_norm,
+};
 use engine::{
     Architecture, Batch, BatchSettings, CacheType, Compute, LoadOptions, Model, Request, Sampling, Segment, State,
     StateOptions, Synthetic, SyntheticSource,
@@ -81,6 +84,35 @@ fn batches(model: &Model, compute: &Compute) {
     }
 }
 
+/// Steps of learning, from the second one on.
+fn steps_of_learning(architecture: Architecture, compute: &Compute, options: NetworkOptions) {
+    let kv_heads = if architecture.is_gpt2() { 4 } else { 2 };
+    let spec = Synthetic { architecture, kv_heads, vocab: 300, ..Synthetic::SMALL };
+    let mut parameters = Parameters::read(&SyntheticSource::new(spec)).unwrap();
+    let mut network = Network::new(&parameters.config, &parameters.layout, options).unwrap();
+    let kind = OptimiserKind::AdamW { beta1: 0.9, beta2: 0.95, eps: 1e-8 };
+    let mut optimiser = Optimiser::new(kind, 0.1, &parameters.layout).unwrap();
+    let tokens = [7; 4 * 64];
+    let examples = Examples { tokens: &tokens, targets: &tokens };
+    let mut step = || {
+        network.zero_gradients(compute);
+        network.forward(compute, &parameters, examples, Mode::Evaluate);
+        network.forward(compute, &parameters, examples, Mode::Learn { key: 1, scale: 1.0 });
+        network.backward(compute, &parameters, examples);
+        std::hint::black_box(gradient_norm(compute, network.gradients()));
+        optimiser.step(compute, &mut parameters, network.gradients(), StepSize::new(1e-4));
+    };
+    step();
+    let (mut quiet, mut late) = (0, 0);
+    while quiet < 6 {
+        let count = allocations(&mut step);
+        assert!(count == 0 || compute.pool.threads() > 1, "{architecture:?} {options:?}: {count} allocations");
+        quiet = if count == 0 { quiet + 1 } else { 0 };
+        late += u64::from(count > 0);
+        assert!(late < 10, "{architecture:?} {options:?}: {count} allocations in step after step");
+    }
+}
+
 /// What is measured can be seen: on this thread, on others, and where memory is not kept.
 fn allocations_are_seen(model: &Model, compute: &Compute) {
     let one = || drop(std::hint::black_box(Box::new(1)));
@@ -101,6 +133,10 @@ fn passes_allocate_nothing() {
     hotloop::Config::new().budget(None).start();
     let computes = [1, 2].map(|threads| Compute::new(Some(threads)).unwrap());
     for architecture in Architecture::ALL {
+        for (compute, recompute) in computes.iter().zip([false, true]) {
+            let options = NetworkOptions { batch: 4, length: 64, dropout: 0.1, recompute };
+            steps_of_learning(architecture, compute, options);
+        }
         for format in Format::ALL.iter().copied() {
             let small = Synthetic { width: 256, layers: 1, heads: 4, ffn: 512, vocab: 300, ..Synthetic::SMALL };
             // Rows of `ffn` are no whole blocks of 256: matrices of several kinds side by side.

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use engine::train::{Examples, Mode, Network, NetworkOptions, Parameters, StepWork};
 use engine::{
     Architecture, CacheType, Compute, LoadOptions, Metadata, Model, Result, Segment, State, StateOptions, Synthetic,
     SyntheticSource, Tensor, TensorSource, Value, steps,
@@ -251,5 +252,78 @@ fn work_of_quantised_weights() {
         let weights = (head.bytes - 4 * (256 + 512)) as f64;
         let file = (format.row_bytes(256).unwrap() * 512) as f64;
         assert!((1.0..=1.031).contains(&(weights / file)), "{format}: {weights} of {file}");
+    }
+}
+
+/// The profile of one step of learning, and what the network says that it takes.
+fn profile_learning(recompute: bool) -> (Snapshot, StepWork) {
+    let compute = Compute::new(Some(2)).unwrap();
+    let parameters = Parameters::read(&SyntheticSource::new(LLAMA)).unwrap();
+    let options = NetworkOptions { batch: 2, length: 10, dropout: 0.0, recompute };
+    let mut network = Network::new(&parameters.config, &parameters.layout, options).unwrap();
+    let examples = Examples { tokens: &[3; 20], targets: &[4; 20] };
+    hotloop::stop();
+    hotloop::reset();
+    hotloop::Config::new().budget(None).start();
+    network.forward(&compute, &parameters, examples, Mode::Learn { key: 0, scale: 1.0 });
+    network.backward(&compute, &parameters, examples);
+    hotloop::stop();
+    (hotloop::snapshot(), network.flops())
+}
+
+/// A scope's name and those around it, from the inside.
+fn path(snapshot: &Snapshot, place: usize) -> Vec<String> {
+    let mut path = Vec::new();
+    let mut at = Some(place);
+    while let Some(place) = at {
+        path.push(snapshot.scopes[place].name.rsplit("::").next().unwrap().to_owned());
+        at = snapshot.scopes[place].parent;
+    }
+    path
+}
+
+/// Calls and operations of a step on one way, computed again or not.
+fn on_way(snapshot: &Snapshot, way: &str, step: &str, again: bool) -> (u64, u64) {
+    let mut all = (0, 0);
+    for (place, scope) in snapshot.scopes.iter().enumerate() {
+        let path = path(snapshot, place);
+        let within = |name: &str| path.iter().any(|part| part == name);
+        if path[0] == step && within(way) && within(steps::RECOMPUTE) == again {
+            all = (all.0 + scope.calls, all.1 + scope.flops);
+        }
+    }
+    all
+}
+
+/// The same steps on both ways, and the products that the network says it takes.
+#[test]
+fn work_of_learning() {
+    let _turn = take_turns();
+    for recompute in [false, true] {
+        let (snapshot, work) = profile_learning(recompute);
+        let of = |way: &str, step: &str, again: bool| on_way(&snapshot, way, step, again);
+        let mut products = [0; 3];
+        for step in IN_LAYERS.into_iter().filter(|step| *step != steps::CACHE) {
+            let [there, back] = [steps::FORWARD, steps::BACKWARD].map(|way| of(way, step, false));
+            assert_eq!((there.0, back.0), (3, 3), "{step}");
+            let (calls, again) = of(steps::BACKWARD, step, true);
+            // The last layer is still there, and what comes behind the last product is not needed.
+            let expected = if recompute && step != steps::FFN_DOWN { 2 } else { 0 };
+            assert_eq!((calls, 3 * again), (expected, expected * there.1), "{step}");
+            let product = [steps::QKV, steps::ATTENTION, steps::ATTENTION_OUT, steps::FFN_UP, steps::FFN_DOWN];
+            if product.contains(&step) {
+                // Sums with the residual stream are no products: 20 rows of 64 values for each call.
+                let added = if step.ends_with("_out") || step.ends_with("_down") { 20 * 64 } else { 0 };
+                let flops = [there.1 - added * there.0, back.1, again - added * calls];
+                flops.iter().zip(&mut products).for_each(|(flops, sum)| *sum += flops);
+            }
+        }
+        products[0] += of(steps::FORWARD, steps::HEAD, false).1;
+        products[1] += of(steps::BACKWARD, steps::HEAD_GRADIENT, false).1;
+        assert_eq!(products, [work.forward, work.backward, work.recomputed]);
+        for step in [steps::EMBEDDING, steps::FINAL_NORM] {
+            assert_eq!([steps::FORWARD, steps::BACKWARD].map(|way| of(way, step, false).0), [1, 1], "{step}");
+        }
+        assert_eq!(of(steps::FORWARD, steps::LOSS, false).0, 1);
     }
 }

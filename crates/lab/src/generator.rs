@@ -30,6 +30,12 @@ pub trait Generator {
     /// Why it cannot be had.
     fn room(&self, positions: usize) -> Result<Room, String>;
 
+    /// What these tokens say; nothing where that means nothing, as with random weights.
+    fn text(&self, tokens: &[u32]) -> Option<String> {
+        let _ = tokens;
+        None
+    }
+
     /// How well it knows a text; nothing where that means nothing, as with random weights.
     ///
     /// # Errors

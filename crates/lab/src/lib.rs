@@ -16,6 +16,8 @@ mod meter;
 mod run;
 pub mod selftest;
 pub mod sequences;
+mod sitting;
+pub mod training;
 mod workload;
 
 pub use course::{Effort, Watch};
@@ -23,6 +25,7 @@ pub use doctor::{Options, Step, examine, now};
 pub use folder::Folder;
 pub use generator::{Generator, Models, Outline, Room, Scored, Use, Which};
 pub use identity::blake3_of;
-pub use meter::peak_rss;
+pub use meter::{cpu_s, peak_rss};
 pub use run::{Settings, run};
-pub use workload::{Arithmetic, Contender, SideBySide, Task, Text, Workload, side_by_side};
+pub use sitting::Sitting;
+pub use workload::{Arithmetic, Contender, SideBySide, Task, Text, Workload, profiler, side_by_side, take_profile};

@@ -1,16 +1,16 @@
 //! A run: the machine, the work, and what came out, as one record.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
-use record::{Environment, Limits, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool};
+use record::{Limits, Run, Subject, Tool};
 
 use crate::Models;
 use crate::course::{Course, Effort, Watch};
-use crate::doctor::{self, Options, now};
+use crate::doctor::{self, Options};
 use crate::limits;
-use crate::machine::{self, Chosen, NoiseWatch, System};
+use crate::machine::{self, Chosen, System};
 use crate::meter;
+use crate::sitting::Sitting;
 use crate::workload::{self, Arithmetic, Outcome, Task};
 
 /// The share of the progress that measuring the limits gets.
@@ -65,45 +65,35 @@ pub fn run(
     with: Arithmetic<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Run, String> {
-    let (start, created) = (Instant::now(), now());
-    let limits = if settings.limits { Some(measure_limits(settings.chosen, models.threads(), watch)?) } else { None };
-    meter::forget_peak();
-    let noise = NoiseWatch::start(&System);
-    let machine = machine::machine(&System, settings.chosen);
-    let from = if limits.is_some() { LIMITS } else { 0.0 };
+    let sitting = Sitting::begin(settings.chosen, settings.limits.then(|| models.threads()), watch)?;
+    let from = if sitting.has_limits() { LIMITS } else { 0.0 };
     let mut part = Part { watch, from };
     let mut course = Course::new(settings.effort, &mut part);
     let outcome = workload::run(&settings.task, models, with, &mut course)?;
     if course.interrupted && !course.has_measured() {
         return Err("it was ended before anything was measured; nothing was kept".to_owned());
     }
-    let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
-    let environment = Environment { machine, limits, noise: Some(noise), variables: variables() };
+    let run = sitting.end();
     let Course { rows, samples, interrupted, .. } = course;
     let Settings { task, effort, tool, subject, parameters, .. } = settings;
     let workload = describe(&task, effort, parameters, (&outcome, models.threads()));
     let notes = outcome.correctness.as_ref().filter(|correctness| correctness.repeats_agree == Some(false));
     let failures = notes.map(|_| "repeats of the same inference did not generate the same tokens".to_owned());
     Ok(Run {
-        schema: RUN_SCHEMA.to_owned(),
-        version: RUN_VERSION,
         tool,
-        created,
         subject,
         models: outcome.models,
         workload,
-        environment,
         metrics: meter::metrics().collect(),
         rows,
         samples,
         profile: outcome.profile,
         memory: outcome.memory,
-        process: Some(meter::process(start.elapsed().as_secs_f64())),
         correctness: outcome.correctness,
         interrupted,
         failures: failures.into_iter().collect(),
         notes: outcome.notes,
-        ..Run::default()
+        ..run
     })
 }
 

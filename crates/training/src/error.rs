@@ -7,6 +7,7 @@ use std::fmt;
 pub struct Error {
     message: String,
     hint: &'static str,
+    is_output: bool,
 }
 
 /// What came of it, or why nothing did.
@@ -15,7 +16,25 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// What is wrong, with the file and the place in it, and what could be done.
     pub fn new(message: impl Into<String>, hint: &'static str) -> Self {
-        Self { message: message.into(), hint }
+        Self { message: message.into(), hint, is_output: false }
+    }
+
+    /// What cannot be written: nothing is wrong with what was given.
+    pub(crate) fn of_output(message: impl Into<String>, hint: &'static str) -> Self {
+        Self { is_output: true, ..Self::new(message, hint) }
+    }
+
+    /// The same, of something that was being written.
+    #[must_use]
+    pub(crate) fn while_writing(mut self) -> Self {
+        self.is_output = true;
+        self
+    }
+
+    /// Whether something could not be written, and nothing is wrong with what was given.
+    #[must_use]
+    pub fn is_output(&self) -> bool {
+        self.is_output
     }
 
     /// Somebody wanted to end.

@@ -82,5 +82,5 @@ fn cannot_write(path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::StorageFull => "the disk is full; make room or choose another output folder",
         _ => "choose an output folder that can be written",
     };
-    Error::new(format!("{}: it cannot be written: {error}", path.display()), hint)
+    Error::of_output(format!("{}: it cannot be written: {error}", path.display()), hint)
 }

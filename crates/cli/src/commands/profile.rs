@@ -12,7 +12,7 @@ use record::Run;
 
 use super::{PERCENT, Refusal, TIMELINE, generate, interrupt, progress, shown, tool};
 use crate::args::{Named, Profile, What};
-use crate::subject::{EngineModels, Ways, this_program};
+use crate::subject::{EngineModels, Ways, bundled, this_program};
 
 /// What is printed, and what has to be said besides.
 pub struct Printed {
@@ -107,10 +107,12 @@ fn measure(options: &Profile) -> Result<Run, Refusal> {
 
 fn task(options: &Profile, prompt: Option<String>, has_model: bool) -> Task {
     let what = &options.what;
+    // It knows stories and nothing else: random tokens would ask it about what no text has.
+    let tells = options.workload == Workload::Standard && !has_model;
     Task {
         workload: options.workload,
-        prompt,
-        tokens: what.tokens,
+        prompt: prompt.or_else(|| tells.then(|| bundled::PROMPT.to_owned())),
+        tokens: what.tokens.or(tells.then_some(bundled::TOKENS)),
         seed: what.effort.seed,
         timeline: what.output.trace.then_some(TIMELINE),
         has_model,

@@ -172,6 +172,10 @@ impl Generator for EngineGenerator<'_> {
         Ok(Room { other_bytes: memory.positions as u64, held: Box::new(state) })
     }
 
+    fn text(&self, tokens: &[u32]) -> Option<String> {
+        self.subject.text(tokens)
+    }
+
     fn score(&self, text: &str) -> Result<Option<Scored>, String> {
         self.subject.score(self.compute, text, self.options.cache).map_err(|error| error.to_string())
     }

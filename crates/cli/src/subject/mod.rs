@@ -1,10 +1,12 @@
 //! What is measured: a model in the engine, and this program.
 
 mod build;
+pub mod bundled;
 mod generator;
 mod sequences;
 mod settings;
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use engine::{
@@ -21,9 +23,6 @@ pub use generator::{EngineModels, LoadedModels, Ways};
 pub use sequences::{EngineSequences, prompts};
 pub use settings::Settings;
 
-/// The model of whoever names none.
-const BUNDLED: &str = "small";
-
 impl Named {
     /// Whether a model was named at all.
     pub fn is_some(&self) -> bool {
@@ -35,14 +34,24 @@ impl Named {
         Self { model: None, synthetic: Some(sizes.to_owned()) }
     }
 
-    /// Which random weights, where there is no file.
-    fn sizes(&self) -> &str {
-        self.synthetic.as_deref().unwrap_or(BUNDLED)
+    /// A file's.
+    pub fn file(path: PathBuf) -> Self {
+        Self { model: Some(path), synthetic: None }
     }
 
-    /// Random weights of the same sizes, written in another format.
-    pub fn sizes_as(&self, format: Format) -> String {
-        format!("{},type={}", self.sizes(), format.name())
+    /// Random weights of the same sizes, written in another format; nothing where weights are not random.
+    pub fn sizes_as(&self, format: Format) -> Option<Self> {
+        let Kind::Synthetic(sizes) = self.kind() else { return None };
+        Some(Self::synthetic(&format!("{sizes},type={}", format.name())))
+    }
+
+    /// Which of them it is.
+    pub fn kind(&self) -> Kind<'_> {
+        match (&self.model, &self.synthetic) {
+            (Some(file), _) => Kind::File(file),
+            (None, Some(sizes)) => Kind::Synthetic(sizes),
+            (None, None) => Kind::Bundled,
+        }
     }
 
     /// How most of the weights are written.
@@ -52,13 +61,19 @@ impl Named {
 
     /// As it is shown.
     pub fn name(&self) -> String {
-        self.model.as_ref().map_or_else(|| format!("synthetic {}", self.sizes()), |file| file.display().to_string())
+        match self.kind() {
+            Kind::File(file) => file.display().to_string(),
+            Kind::Synthetic(sizes) => format!("synthetic {sizes}"),
+            Kind::Bundled => bundled::NAME.to_owned(),
+        }
     }
 
-    fn open(&self) -> Result<Box<dyn TensorSource>, Refusal> {
-        match &self.model {
-            Some(file) => Ok(engine::open(file)?),
-            None => Ok(Box::new(SyntheticSource::new(Synthetic::parse(self.sizes())?))),
+    /// Its tensors.
+    pub fn open(&self) -> Result<Box<dyn TensorSource>, Refusal> {
+        match self.kind() {
+            Kind::File(file) => Ok(engine::open(file)?),
+            Kind::Synthetic(sizes) => Ok(Box::new(SyntheticSource::new(Synthetic::parse(sizes)?))),
+            Kind::Bundled => Ok(Box::new(bundled::open()?)),
         }
     }
 
@@ -72,11 +87,23 @@ impl Named {
 
     /// BLAKE3 of the file, or of the recipe; `None` where there is no single file.
     pub fn blake3(&self) -> Option<String> {
-        match &self.model {
-            Some(file) => lab::blake3_of(file),
-            None => Some(blake3::hash(self.sizes().as_bytes()).to_hex().to_string()),
+        match self.kind() {
+            Kind::File(file) => lab::blake3_of(file),
+            Kind::Synthetic(sizes) => Some(blake3::hash(sizes.as_bytes()).to_hex().to_string()),
+            Kind::Bundled => Some(blake3::hash(bundled::bytes()).to_hex().to_string()),
         }
     }
+}
+
+/// What a model comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind<'a> {
+    /// A file.
+    File(&'a Path),
+    /// A recipe for random weights.
+    Synthetic(&'a str),
+    /// This program.
+    Bundled,
 }
 
 /// A model that was loaded.
@@ -90,7 +117,7 @@ pub struct Subject {
     in_place: bool,
     /// Whether its weights were drawn by lot.
     is_random: bool,
-    /// Bytes of the embedding, where there is no file that has them.
+    /// Bytes of the embedding, where nothing has them but memory.
     copied: usize,
 }
 
@@ -99,16 +126,16 @@ impl Subject {
     pub fn load(named: &Named, compute: &Compute, mut load: LoadOptions<'_>) -> Result<Self, Refusal> {
         let start = Instant::now();
         let source = named.open()?;
-        // What is in no file cannot stay in it.
-        let (in_place, exact) = (load.in_place && source.file().is_some(), load.exact);
+        // Random weights are nowhere before they are made.
+        let is_random = matches!(named.kind(), Kind::Synthetic(_));
+        let (in_place, exact) = (load.in_place && !is_random, load.exact);
         let model = Model::load(&*source, compute, &mut load)?;
         let tokenizer = tokenizer(&*source, model.config.vocab)?;
         let (written, parameters) = numbers(&*source)?;
         let is_float = ["f32", "f16", "bf16"].contains(&written.as_str());
         let format = if exact && !is_float { format!("f32, from {written}") } else { written };
-        let copied = if source.file().is_none() { model.weights.embedding_bytes() } else { 0 };
+        let copied = if is_random { model.weights.embedding_bytes() } else { 0 };
         let (name, load_s) = (named.name(), start.elapsed().as_secs_f64());
-        let is_random = named.model.is_none();
         Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place, is_random, copied })
     }
 
@@ -149,6 +176,15 @@ impl Subject {
         let unscored = self.tokenizer.decode(&tokens[..1]).len();
         let bytes = text.len().saturating_sub(unscored) as u64;
         Ok(Some(lab::Scored { each: nll.each, bytes, window: nll.window as u64 }))
+    }
+
+    /// What it wrote, story by story; nothing where its weights are random.
+    pub fn text(&self, tokens: &[u32]) -> Option<String> {
+        if self.is_random {
+            return None;
+        }
+        let parts = tokens.split(|token| self.tokenizer.is_end(*token)).map(|part| self.tokenizer.decode(part));
+        Some(parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n"))
     }
 
     /// What its weights take beside the file.

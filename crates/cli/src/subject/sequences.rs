@@ -3,9 +3,9 @@
 use engine::{Batch, BatchSettings, Compute, Encode, Request, Sampling, StateOptions};
 use lab::sequences::{Sequences, Stopwatch};
 
-use super::{Settings, Subject};
+use super::{Kind, Settings, Subject};
 
-/// What models of files go on from: with random tokens, they would be asked about what no text has.
+/// What trained models go on from: with random tokens, they would be asked about what no text has.
 const STORY: &str = "Once upon a time there was a little girl who had a small red boat. One day she went to the lake with her \
     father, and the boat was so happy to see the water that it began to sing. The girl laughed and said: where do you want to go? \
     The boat thought for a while, for it had never been farther than the old bridge. A duck came by and told them of an island where \
@@ -80,11 +80,11 @@ impl<'a> EngineSequences<'a> {
     }
 }
 
-/// What each sequence begins with: of a file's model the story, each from another word on, told over again until it is long enough; of
+/// What each sequence begins with: of a trained model the story, each from another word on, told over again until it is long enough; of
 /// random weights random tokens.
 pub fn prompts(subject: &Subject, settings: &Settings) -> Vec<Vec<u32>> {
     let sizes = settings.sizes();
-    if settings.named.model.is_none() {
+    if matches!(settings.named.kind(), Kind::Synthetic(_)) {
         return lab::sequences::prompts(settings.seed, subject.model.config.vocab, sizes);
     }
     let words: Vec<&str> = STORY.split_whitespace().collect();

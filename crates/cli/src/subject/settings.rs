@@ -8,6 +8,7 @@ use kernels::quant::Format;
 use kernels::{Isa, Kernels, Pool};
 use lab::sequences::Sizes;
 
+use super::Kind;
 use crate::args::{MAX_THREADS, Named};
 
 /// What can be set, with what it takes: help and errors show it.
@@ -116,7 +117,7 @@ impl Settings {
             "tokens" => self.tokens = number(1 << 20)?,
             "prompt" => self.prompt = number(1 << 20)?,
             "seed" => self.seed = value.parse().ok()?,
-            "model" => self.named = Named { model: Some(PathBuf::from(value)), synthetic: None },
+            "model" => self.named = Named::file(PathBuf::from(value)),
             _ => self.named = Named::synthetic(value),
         }
         Some(())
@@ -125,12 +126,13 @@ impl Settings {
     /// Words that give the same again, one setting each.
     pub fn words(&self) -> Vec<String> {
         let on = |yes: bool| if yes { "on" } else { "off" };
-        let model = match &self.named.model {
-            Some(file) => format!("model={}", file.display()),
-            None => format!("synthetic={}", self.named.sizes()),
+        let model = match self.named.kind() {
+            Kind::File(file) => Some(format!("model={}", file.display())),
+            Kind::Synthetic(sizes) => Some(format!("synthetic={sizes}")),
+            // That of whoever names none.
+            Kind::Bundled => None,
         };
         let mut words = vec![
-            model,
             format!("kv={}", on(self.keeps)),
             format!("pool={}", on(self.pooled)),
             format!("cache={}", self.cache.name()),
@@ -141,6 +143,7 @@ impl Settings {
             format!("prompt={}", self.prompt),
             format!("seed={}", self.seed),
         ];
+        words.extend(model);
         words.extend(self.threads.map(|threads| format!("threads={threads}")));
         words.extend(self.isa.map(|isa| format!("isa={isa}")));
         words.extend(self.format.map(|format| format!("type={}", format.name())));
@@ -172,10 +175,10 @@ impl Settings {
 
     /// What cannot be together.
     pub fn check(&self) -> Result<(), String> {
-        let (in_file, exact) = (self.named.model.is_some(), self.exact);
+        let (random, exact) = (matches!(self.named.kind(), Kind::Synthetic(_)), self.exact);
         match () {
             () if self.in_place && exact => Err("in_place=on and exact=on do not go together".to_owned()),
-            () if self.in_place && !in_file => {
+            () if self.in_place && random => {
                 Err("in_place=on needs a model file: random weights are in none".to_owned())
             }
             () if self.in_place && self.format.is_some() => {
@@ -252,7 +255,7 @@ mod tests {
             ("isa=sse", "isa=sse: isa takes scalar"),
             ("type=q9", "type=q9: type takes f32"),
             ("tokens=-1", "tokens takes a number"),
-            ("in_place=on", "in_place=on needs a model file"),
+            ("synthetic=small in_place=on", "in_place=on needs a model file"),
             ("model=x in_place=on,exact=on", "in_place=on and exact=on do not go together"),
             ("model=x in_place=on,type=q8_0", "in_place=on and type= do not go together"),
         ] {
@@ -267,10 +270,9 @@ mod tests {
             ["", "kv=off,threads=2,isa=scalar,type=q8_0,batch=3,sequences=9,prompt=5", "synthetic=d=64,layers=2"]
         {
             let settings = read(text).unwrap();
-            let mut again = Settings::of(Named::synthetic("medium"));
+            let mut again = Settings::of(Named::default());
             settings.words().iter().try_for_each(|word| again.set(word)).unwrap();
-            let same = Settings { named: Named::synthetic(settings.named.sizes()), ..settings };
-            assert_eq!(again, same, "{text}");
+            assert_eq!(again, settings, "{text}");
         }
     }
 }

@@ -83,8 +83,17 @@ impl File {
 
     /// A file that is in memory already. Shards cannot be found from there.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        Self::in_memory(Mapping::Memory(bytes))
+    }
+
+    /// A file that is part of the program: its tensors are read where they lie, as those of a mapped file.
+    pub fn from_program(bytes: &'static [u8]) -> Result<Self> {
+        Self::in_memory(Mapping::Program(bytes))
+    }
+
+    fn in_memory(bytes: Mapping) -> Result<Self> {
         let header = read::header(&bytes)?;
-        Self::assemble(vec![(Part { path: None, bytes: Arc::new(Mapping::Memory(bytes)) }, header)])
+        Self::assemble(vec![(Part { path: None, bytes: Arc::new(bytes) }, header)])
     }
 
     fn assemble(read: Vec<(Part, Header)>) -> Result<Self> {

@@ -108,7 +108,7 @@ mod tests {
             let layout = Layout::new(&config, false).unwrap();
             let names: Vec<_> = layout.entries().iter().map(|entry| entry.info.name.as_str()).collect();
             assert_eq!(names, source.names());
-            let mut end = 0;
+            let mut end = 0usize;
             for entry in layout.entries() {
                 let joined = ["attn_k.", "attn_v.", "ffn_up."].iter().any(|part| entry.info.name.contains(part));
                 let joined = joined && !architecture.is_gpt2();

@@ -43,7 +43,7 @@ pub(super) fn run(
     // The model's two pairs are the rest.
     let count = pairs.len() as u32 + 2;
     let tokens = task.tokens.unwrap_or(TOKENS);
-    let which = model_of(task, Which::Given);
+    let which = model_of(task, Which::Small);
     let prompt = tokens::prompt(task, models, which, (PROMPT, tokens))?;
     let share = |at: u32| f64::from(at) / f64::from(count);
     for (at, pair) in (0..).zip(pairs) {

@@ -102,7 +102,8 @@ pub(crate) fn run(
 
 /// Everything is timed that takes long enough, the rest is counted and sampled; see `hotloop::Config::budget`. A timeline has gaps where
 /// calls are only counted: who wants one gets all.
-pub(crate) fn profiler(timeline: Option<usize>) -> hotloop::Config {
+#[must_use]
+pub fn profiler(timeline: Option<usize>) -> hotloop::Config {
     let usual = hotloop::Config::new();
     if timeline.is_some() { usual.timeline(timeline).budget(None) } else { usual }
 }
@@ -113,8 +114,11 @@ fn start_profiler(task: &Task) {
     hotloop::reset();
 }
 
-/// What was recorded.
-pub(crate) fn take_profile() -> Result<Profile, String> {
+/// What was recorded; nothing is recorded any more, and what was is forgotten.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn take_profile() -> Result<Profile, String> {
     hotloop::stop();
     let profile = Profile::from_json(&hotloop::snapshot().to_json());
     hotloop::reset();

@@ -1,5 +1,7 @@
 //! A model generates, again and again: where the time of a token goes.
 
+use record::Correctness;
+
 use super::{Outcome, Task, inference, model_of, model_rows, start_profiler, take_profile, tokens};
 use crate::course::Course;
 use crate::{Models, Use, Which};
@@ -7,6 +9,8 @@ use crate::{Models, Use, Which};
 /// SmallMind's: 50 tokens behind 10 at random.
 const TOKENS: usize = 50;
 const PROMPT: usize = 10;
+/// Tokens that are kept as text: some pages.
+const MOST_KEPT: usize = 2048;
 
 pub(super) fn run(task: &Task, models: &dyn Models, course: &mut Course<'_>) -> Result<Outcome, String> {
     let which = model_of(task, Which::Given);
@@ -76,6 +80,12 @@ pub(super) fn generate<'a>(
 }
 
 impl Worked<'_> {
+    /// The prompt and what came behind it, where that says something.
+    fn text(&self) -> Option<String> {
+        let tokens = [&self.prompt, self.generated.first()?].concat();
+        self.generator.text(&tokens[..tokens.len().min(MOST_KEPT)])
+    }
+
     /// What came out, with what the profiler saw.
     pub(super) fn outcome(self, profile: record::Profile, course: &mut Course<'_>) -> Result<Outcome, String> {
         let model = self.generator.describe();
@@ -83,7 +93,7 @@ impl Worked<'_> {
         Ok(Outcome {
             memory: vec![model_rows::memory(self.generator.memory(), &profile, self.scopes)],
             models: vec![model],
-            correctness: self.generated.correctness(),
+            correctness: self.generated.correctness().map(|correctness| Correctness { text: self.text(), ..correctness }),
             prompt_blake3: Some(tokens::hash(&self.prompt)),
             prompt_tokens: Some(self.prompt.len()),
             tokens: Some(self.tokens),

@@ -66,6 +66,11 @@ impl Generated {
         }
     }
 
+    /// What the first of them generated.
+    pub(super) fn first(&self) -> Option<&[u32]> {
+        self.first.as_deref()
+    }
+
     /// Those of several models, one after the other.
     pub(super) fn together(all: &[Generated]) -> Option<Correctness> {
         let tokens: Vec<u32> = all.iter().filter_map(|one| one.first.as_ref()).flatten().copied().collect();
@@ -81,6 +86,7 @@ impl Generated {
             tokens_blake3: Some(hash(first)),
             tokens: Some(first.len() as u64),
             repeats_agree: (self.inferences > 1).then_some(self.agree),
+            ..Correctness::default()
         })
     }
 }

@@ -7,7 +7,7 @@ use super::document::{Block, Section, Table};
 use super::profile::{SMALL, estimate, mean, own, part, remainder, tilde};
 use super::tree::{Family, Member, Tree};
 use super::view::View;
-use crate::units::{bytes, count, nanos, plural, raise, share, sum_of};
+use crate::units::{bytes, count, nanos, plural, raise, share, sum_of, whole_percent};
 
 /// Rows of the call tree, and of indices, for each row of a ranking.
 const TREE_ROWS: usize = 4;
@@ -17,24 +17,34 @@ const STEPS: usize = 7;
 const ROOM_FOR_STEPS: usize = 66;
 /// Characters of a time: `~1.25 ms`.
 const WIDEST_TIME: usize = 8;
+/// The place of the column with shares of limits.
+const LIMIT: usize = 7;
 
 pub(super) fn section(view: &View<'_>, tree: &Tree<'_>) -> Section {
     let wall = view.wall_ns();
     let shown = shown_paths(tree, wall, view.top.saturating_mul(TREE_ROWS));
-    let headings = ["scope", "total", "% wall", "% parent", "self", "calls", "mean", "allocs", "bytes"];
+    let headings = ["scope", "total", "% wall", "% parent", "self", "calls", "mean", "limit", "allocs", "bytes"];
     let mut table = Table::new(&headings).least_important(&["allocs", "bytes", "mean"]);
     let roots: Vec<usize> = (0..tree.paths.len()).filter(|place| tree.paths[*place].parent.is_none()).collect();
     let mut pending: Vec<(usize, Row)> = entries(tree, &roots, &shown).into_iter().rev().map(|row| (0, row)).collect();
     while let Some((depth, row)) = pending.pop() {
-        table.row_at(depth, cells(tree, &row, wall));
+        table.row_at(depth, cells(view, tree, &row));
         if let Row::Path(place) = row {
             let below = entries(tree, &tree.paths[place].children, &shown).into_iter().rev();
             pending.extend(below.map(|row| (depth + 1, row)));
         }
     }
     remainder(&mut table, tree, wall);
-    let explanation = "who calls whom; total = self + the rows one step to the right; scopes that differ only by index are one row; ~: estimated";
-    Section::new("CALL TREE", explanation).with(Block::Table(table))
+    let limit = match table.used_columns().contains(&LIMIT) {
+        true => {
+            "; limit: the share of what the machine can do, by the work that is declared, as RATES has it for all callers together"
+        }
+        false => "",
+    };
+    let explanation = format!(
+        "who calls whom; total = self + the rows one step to the right; scopes that differ only by index are one row; ~: estimated{limit}"
+    );
+    Section::new("CALL TREE", &explanation).with(Block::Table(table))
 }
 
 /// A row of the call tree.
@@ -76,7 +86,8 @@ fn entries(tree: &Tree<'_>, places: &[usize], shown: &[bool]) -> Vec<Row> {
     rows
 }
 
-fn cells(tree: &Tree<'_>, row: &Row, wall: u64) -> Vec<String> {
+fn cells(view: &View<'_>, tree: &Tree<'_>, row: &Row) -> Vec<String> {
+    let wall = view.wall_ns();
     let of_parent = |ns: u64, parent: Option<usize>| {
         parent.map_or_else(String::new, |parent| part(ns, tree.paths[parent].sum.total_ns))
     };
@@ -102,6 +113,7 @@ fn cells(tree: &Tree<'_>, row: &Row, wall: u64) -> Vec<String> {
                 own(sum),
                 count(sum.calls),
                 mean(sum),
+                view.scope_share(sum).map_or_else(String::new, |(share, _)| whole_percent(share)),
                 allocs(|total| count(total.allocs)),
                 allocs(|total| bytes(total.alloc_bytes)),
             ]

@@ -112,6 +112,7 @@ fn workload(workload: &Workload) -> String {
         "deep" => "matrix products, and a model that generates text from a longer prompt",
         "enhanced" => "kernels, operations on tensors and models of several sizes, one after the other",
         "memory" => "the same work with and without the means that save memory",
+        "training" => "a model learns from a text, step by step",
         "command" => "a program, run as it is",
         "" => return "not named".to_owned(),
         other => return other.to_owned(),
@@ -139,6 +140,7 @@ fn parameter(name: &str, value: &str) -> String {
     let several = |word: &str| format!("{value} {word}{}", if value == "1" { "" } else { "s" });
     match name {
         "tokens" => format!("{} to generate", several("token")),
+        "steps" => several("step"),
         "prompt" | "prompt_tokens" if value.parse::<u64>().is_ok() => format!("a prompt of {}", several("token")),
         "threads" => several("thread"),
         _ => format!("{} {value}", name.replace('_', " ")),

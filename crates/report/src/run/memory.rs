@@ -27,7 +27,7 @@ fn section(view: &View<'_>, memory: &Memory) -> Section {
     };
     let of = if memory.model.is_empty() { String::new() } else { format!("of {}, ", quoted(&memory.model)) };
     Section::new("MEMORY", &format!("{of}by purpose{mapped}")).with(Block::Table(table)).with_facts([
-        ("cache per token", Some(cache(memory))),
+        ("cache per token", cache(memory)),
         ("peak of live bytes", Some(peak_live(memory))),
         ("peak of the process", Some(peak_rss(view))),
     ])
@@ -53,11 +53,15 @@ fn cells(part: &MemoryPart, total: u64, is_peak_known: bool) -> Vec<String> {
     ]
 }
 
-/// As it follows from the model's sizes, and as it was found.
-fn cache(memory: &Memory) -> String {
+/// As it follows from the model's sizes, and as it was found; nothing where the work has no cache.
+fn cache(memory: &Memory) -> Option<String> {
+    let is_known = memory.cache_per_token_formula.or(memory.cache_per_token_measured).is_some();
+    if !is_known && memory.parts.iter().all(|part| part.purpose != "kv_cache") {
+        return None;
+    }
     let formula = memory.cache_per_token_formula.map_or_else(|| "not known".to_owned(), mean_bytes);
     let measured = memory.cache_per_token_measured.map_or_else(not_measured, mean_bytes);
-    format!("by formula {formula}, by measurement {measured}")
+    Some(format!("by formula {formula}, by measurement {measured}"))
 }
 
 fn peak_live(memory: &Memory) -> String {

@@ -16,10 +16,12 @@ pub(crate) mod shell;
 mod short;
 pub(crate) mod system;
 pub(crate) mod terminal;
+mod training;
 pub(crate) mod tree;
 mod trust;
 mod variants;
 mod view;
+mod written;
 
 use record::Run;
 
@@ -68,7 +70,9 @@ fn document(run: &Run, options: &RunOptions) -> Document {
     sections.extend(first);
     sections.push(head::section(run, options.id.as_deref()));
     sections.extend(short::section(&view));
+    sections.extend(written::section(run));
     sections.extend(figures::sections(&view));
+    sections.extend(training::sections(&view));
     sections.push(insights::section(&view));
     sections.push(system::section(run));
     sections.extend(rows::section(&view));
@@ -91,8 +95,11 @@ fn notes(run: &Run) -> Option<Section> {
 /// What the names of values mean: other tools use the same names for other things.
 fn metrics(run: &Run) -> Option<Section> {
     let meaning = |(name, metric): (&String, &record::Metric)| {
-        let exact = if metric.exact { "; the same work gives the same value" } else { "" };
-        (name.clone(), format!("{} ({}{exact})", metric.definition, metric.unit))
+        let exact = metric.exact.then_some("the same work gives the same value");
+        let unit = Some(metric.unit.as_str()).filter(|unit| !unit.is_empty());
+        let said: Vec<&str> = unit.into_iter().chain(exact).collect();
+        let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
+        (name.clone(), format!("{}{said}", metric.definition))
     };
     let facts: Vec<(String, String)> = run.metrics.iter().map(meaning).collect();
     (!facts.is_empty()).then(|| Section::new("DEFINITIONS", "what was measured, by name").with(Block::Facts(facts)))

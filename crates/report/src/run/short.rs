@@ -21,6 +21,7 @@ const LINES: usize = 6;
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let mut facts: Vec<(&str, String)> = warnings(view).into_iter().map(|warning| (WARNING, warning)).collect();
     facts.extend(groups(view).iter().take(MODELS).filter_map(|group| Some(("speed", speed(view, group)?))));
+    facts.extend(super::training::gist(view).map(|sentence| ("speed", sentence)));
     facts.extend(command(view).map(|sentence| ("time", sentence)));
     facts.extend(super::variants::furthest_apart(view).map(|sentence| ("apart", sentence)));
     facts.extend(hottest(view).map(|sentence| ("hottest", sentence)));

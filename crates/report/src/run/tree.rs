@@ -352,6 +352,7 @@ fn without_indices<'a>(scopes: &'a [Scope], interned: &Interned<'a>, estimated: 
         }
         paths[place].sum.add(scope, false);
         paths[place].sum.is_self_estimated |= estimated[at];
+        paths[place].sum.places.push(at);
         place_of.push(place);
     }
     let totals: Vec<u64> = paths.iter().map(|path| path.sum.total_ns).collect();

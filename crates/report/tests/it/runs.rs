@@ -121,7 +121,7 @@ fn model_profile() -> Profile {
     profile(scopes, 3_000_000)
 }
 
-fn model(name: &str, layers: u64, width: u64, parameters: u64) -> Model {
+pub fn model(name: &str, layers: u64, width: u64, parameters: u64) -> Model {
     Model {
         name: name.into(),
         architecture: "gpt2".into(),
@@ -140,20 +140,20 @@ fn model(name: &str, layers: u64, width: u64, parameters: u64) -> Model {
     }
 }
 
-fn metric(definition: &str, unit: &str, exact: bool) -> Metric {
+pub fn metric(definition: &str, unit: &str, exact: bool) -> Metric {
     Metric { definition: definition.into(), unit: unit.into(), better: Better::Lower, exact }
 }
 
-fn row(name: &str, calls: u64) -> Row {
+pub fn row(name: &str, calls: u64) -> Row {
     Row { name: name.into(), calls, threads: Some(2), ..Row::default() }
 }
 
-fn sample(row: &str, values: &[(&str, f64)]) -> Sample {
+pub fn sample(row: &str, values: &[(&str, f64)]) -> Sample {
     let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
     Sample { row: row.into(), values, ..Sample::default() }
 }
 
-fn base(workload: &str) -> Run {
+pub fn base(workload: &str) -> Run {
     Run {
         schema: RUN_SCHEMA.into(),
         version: RUN_VERSION,
@@ -194,7 +194,7 @@ fn base(workload: &str) -> Run {
     }
 }
 
-fn process() -> ProcessUse {
+pub fn process() -> ProcessUse {
     ProcessUse {
         wall_s: 0.35,
         user_s: Some(0.31),
@@ -300,6 +300,7 @@ pub fn standard() -> Run {
         tokens_blake3: Some("feedfacecafebeef00".into()),
         tokens: Some(150),
         repeats_agree: Some(true),
+        ..Correctness::default()
     });
     run
 }
@@ -430,6 +431,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("standard", standard()),
         ("enhanced", enhanced()),
         ("memory", memory_run()),
+        ("training", super::training_run::training()),
         ("command", command()),
         ("empty", empty()),
         ("interrupted", interrupted()),

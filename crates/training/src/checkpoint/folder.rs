@@ -29,7 +29,7 @@ impl Folder {
     pub fn open(path: &Path) -> Result<Self> {
         let io = |error: std::io::Error| {
             let message = format!("{}: checkpoints cannot be written there: {error}", path.display());
-            Error::new(message, "choose another data.output_dir or checkpointing.save_path")
+            Error::of_output(message, "choose another data.output_dir or checkpointing.save_path")
         };
         fs::create_dir_all(path).map_err(io)?;
         let lock = File::options().write(true).create(true).truncate(false).open(path.join(LOCK)).map_err(io)?;
@@ -80,7 +80,7 @@ impl Folder {
         let aside = aside.unwrap_or_else(|| self.path.join("earlier"));
         let io = |error: std::io::Error| {
             let message = format!("{}: earlier checkpoints cannot be moved there: {error}", aside.display());
-            Error::new(message, "choose another data.output_dir, or go on from them with --resume latest")
+            Error::of_output(message, "choose another data.output_dir, or go on from them with --resume latest")
         };
         fs::create_dir(&aside).map_err(io)?;
         for path in there {

@@ -100,7 +100,7 @@ impl Saved<'_> {
         for (name, values) in self.optimiser.states() {
             self.add(&mut parts, &prefix(name), values);
         }
-        container::write(path, &notes, &parts)
+        container::write(path, &notes, &parts).map_err(Error::while_writing)
     }
 
     fn add<'a>(&'a self, parts: &mut Vec<Part<'a>>, prefix: &str, values: &'a [f32]) {

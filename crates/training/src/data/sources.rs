@@ -202,7 +202,7 @@ impl Sources {
 /// A file of the corpus that is not there or may not be read.
 pub(super) fn cannot_read(path: &Path, error: &io::Error) -> Error {
     let hint = match error.kind() {
-        io::ErrorKind::NotFound => "look at data.input_file; relative paths are looked for beside the config",
+        io::ErrorKind::NotFound => "look at the path; relative ones are looked for beside the config",
         io::ErrorKind::PermissionDenied => "the file may not be read; look at its permissions",
         _ => "the system could not read it",
     };

@@ -197,13 +197,13 @@ impl Text {
     }
 }
 
-/// Where weights are to be written in another way: random ones are made so; of a file there will be another one, for a while.
+/// Where weights are to be written in another way: random ones are made so; of all others there will be a file, for a while.
 fn convert(settings: &mut Settings) -> Result<Option<Folder>, Refusal> {
     let Some(format) = settings.format else { return Ok(None) };
-    let Some(file) = settings.named.model.clone() else {
-        settings.named = Named::synthetic(&settings.named.sizes_as(format));
+    if let Some(random) = settings.named.sizes_as(format) {
+        settings.named = random;
         return Ok(None);
-    };
+    }
     if settings.named.written()? == format.name() {
         return Ok(None);
     }
@@ -211,13 +211,13 @@ fn convert(settings: &mut Settings) -> Result<Option<Folder>, Refusal> {
     let folder =
         Folder::new().map_err(|error| Refusal { error: format!("no folder for {}: {error}", format.name()), hint })?;
     let target = folder.path().join("model.gguf");
-    quantise(&file, &target, format)?;
-    settings.named = Named { model: Some(target), synthetic: None };
+    quantise(&settings.named, &target, format)?;
+    settings.named = Named::file(target);
     Ok(Some(folder))
 }
 
-fn quantise(file: &Path, target: &Path, format: Format) -> Result<(), Refusal> {
-    let source = engine::open(file)?;
+fn quantise(named: &Named, target: &Path, format: Format) -> Result<(), Refusal> {
+    let source = named.open()?;
     let options = QuantiseOptions { format, pool: &Pool::best(), overwrite: false };
     let go_on = |_, _| if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     engine::quantise(&*source, target, &options, &mut { go_on })?;
@@ -345,5 +345,5 @@ fn named(word: &str) -> Named {
     if Synthetic::parse(word).is_ok() {
         return Named::synthetic(word);
     }
-    Named { model: Some(word.into()), synthetic: None }
+    Named::file(word.into())
 }

@@ -20,6 +20,9 @@ pub fn tokens(options: &Generate, tokenizer: &Tokenizer, text: &str) -> Result<V
     } else {
         tokenizer.encode(text, Encode { add_special: true, parse_special: false })
     };
+    // Without a text, a model that knows where texts begin begins there.
+    let begins = tokenizer.bos().filter(|_| tokens.is_empty() && text.is_empty());
+    let tokens = begins.map_or(tokens, |bos| vec![bos]);
     if tokens.is_empty() {
         let hint = "give some with --prompt or --prompt-file";
         return Err(Refusal { error: "the prompt has no tokens: there is nothing to go on from".to_owned(), hint });

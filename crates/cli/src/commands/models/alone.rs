@@ -7,6 +7,7 @@ use record::{ProcessUse, Run};
 
 use crate::args;
 use crate::args::Named;
+use crate::subject::Kind;
 
 /// Tokens of the prompt of `hotloop profile`, which is what the process does.
 const PROMPT: usize = 10;
@@ -15,10 +16,10 @@ const PROMPT: usize = 10;
 pub(super) fn process(named: &Named, options: &args::Models, threads: usize) -> Option<ProcessUse> {
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.args(["profile", "standard", "--json", "--no-save", "--no-limits", "--repeat", "1", "--warmup", "0"]);
-    match (&named.model, &named.synthetic) {
-        (Some(file), _) => command.arg("--model").arg(file),
-        (None, Some(sizes)) => command.arg("--synthetic").arg(sizes),
-        (None, None) => return None,
+    match named.kind() {
+        Kind::File(file) => command.arg("--model").arg(file),
+        Kind::Synthetic(sizes) => command.arg("--synthetic").arg(sizes),
+        Kind::Bundled => return None,
     };
     // As many positions as in the turns.
     let tokens = (options.work.prompt_tokens + options.work.tokens).saturating_sub(PROMPT).max(1);

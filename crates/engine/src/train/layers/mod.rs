@@ -10,6 +10,8 @@ pub(crate) mod feed_forward;
 pub(crate) mod head;
 pub(crate) mod linear;
 pub(crate) mod norm;
+#[cfg(test)]
+mod tests;
 
 use kernels::{Kernels, Pool, RopeTable};
 

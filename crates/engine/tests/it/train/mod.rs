@@ -4,6 +4,7 @@ mod equal;
 mod gradients;
 mod learning;
 mod parameters;
+mod torch;
 
 use engine::train::{Examples, Loss, Mode, Network, NetworkOptions, Parameters};
 use engine::{Architecture, Compute, Config, Rope};

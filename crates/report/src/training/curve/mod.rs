@@ -30,10 +30,10 @@ const STYLE: &str = "svg{background:#fcfcfa}text{font:12px system-ui,-apple-syst
     .h{font-size:16px;font-weight:600;fill:#1d1d1f}.k{fill:#1d1d1f}.e{text-anchor:end}.m{text-anchor:middle}\
     .page{fill:#fcfcfa}.grid{stroke:#e6e6e1;stroke-width:1}.epoch{stroke:#d5d5cf;stroke-width:1;stroke-dasharray:2 4}\
     .axis{stroke:#8a8a90;stroke-width:1}path{fill:none;stroke-linejoin:round;stroke-linecap:round}\
-    .raw{stroke:#a9c4e4;stroke-width:1}.mean{stroke:#1b5fae;stroke-width:2.2}.val{stroke:#c2410c;stroke-width:1.6}\
+    .raw{stroke:#8db2de;stroke-width:1}.mean{stroke:#1b5fae;stroke-width:2.2}.val{stroke:#c2410c;stroke-width:1.6}\
     .dot{fill:#c2410c;stroke:#fcfcfa;stroke-width:1.2}.rate{stroke:#4d7c2f;stroke-width:1.8}\
     @media(prefers-color-scheme:dark){svg{background:#16171a}text{fill:#a3a6ad}.h,.k{fill:#f0f0f2}.page{fill:#16171a}\
-    .grid{stroke:#2b2d32}.epoch{stroke:#3b3e45}.axis{stroke:#74777f}.raw{stroke:#35557c}.mean{stroke:#7db4f5}\
+    .grid{stroke:#2b2d32}.epoch{stroke:#3b3e45}.axis{stroke:#74777f}.raw{stroke:#4a77ab}.mean{stroke:#7db4f5}\
     .val{stroke:#fb923c}.dot{fill:#fb923c;stroke:#16171a}.rate{stroke:#9ac774}}";
 
 /// What of the events is drawn.
@@ -80,7 +80,7 @@ impl Drawn<'_> {
         let highest = rates.most().filter(|most| *most > 0.0).unwrap_or(1.0);
         let rate_axis = Axis::exactly(Span { low: 0.0, high: highest }, (RATE_BOTTOM, RATE_TOP));
         [
-            self.legend(!validations.is_empty()),
+            self.legend(&losses, !validations.is_empty()),
             grid(&x, &y),
             self.epochs(&x),
             format!(
@@ -107,12 +107,14 @@ impl Drawn<'_> {
         if low.is_finite() && high.is_finite() { Span { low, high } } else { Span { low: 0.0, high: 1.0 } }
     }
 
-    fn legend(&self, has_validation: bool) -> String {
-        let last = self.steps[self.steps.len() - 1];
+    fn legend(&self, losses: &Series, has_validation: bool) -> String {
         let best = self.validations.iter().min_by(|a, b| a.loss.total_cmp(&b.loss));
         let mut entries = vec![
             ("raw", "each step".to_owned()),
-            ("mean", format!("their mean, at the end {}", self.last_mean().map_or_else(|| loss(last.loss), loss))),
+            (
+                "mean",
+                format!("their mean, at the end {}", losses.end().map_or_else(|| "not a number".to_owned(), loss)),
+            ),
         ];
         if let Some(best) = best.filter(|_| has_validation) {
             let told = format!("validation, at best {} (perplexity {})", loss(best.loss), perplexity(best.perplexity));
@@ -129,10 +131,6 @@ impl Drawn<'_> {
             at += 28.0 + 6.4 * words.chars().count() as f64 + 26.0;
         }
         text
-    }
-
-    fn last_mean(&self) -> Option<f64> {
-        Series::new(self.steps.iter().map(|step| (step.step as f64, step.loss))).smoothed().last()
     }
 
     /// A line where an epoch begins, unless there are too many.

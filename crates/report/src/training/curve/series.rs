@@ -24,10 +24,6 @@ impl Series {
         self.points.is_empty()
     }
 
-    pub(super) fn last(&self) -> Option<f64> {
-        self.points.last().map(|(_, value)| *value)
-    }
-
     pub(super) fn least(&self) -> Option<f64> {
         self.points.iter().map(|(_, value)| *value).reduce(f64::min)
     }
@@ -41,16 +37,30 @@ impl Series {
         compare::quantile(&compare::sorted(&values), q)
     }
 
-    /// A mean in which earlier values fade; the first ones count as much as there are of them.
+    /// The mean of each value and its neighbours on both sides, so that it does not lag behind; towards the ends of fewer, as many on
+    /// one side as on the other.
     pub(super) fn smoothed(&self) -> Self {
-        let before = 1.0 - 1.0 / (self.points.len() / SMOOTH).max(1) as f64;
-        let (mut sum, mut weight) = (0.0, 0.0);
-        let mean = |(step, value): &(f64, f64)| {
-            sum = before * sum + value;
-            weight = before * weight + 1.0;
-            (*step, sum / weight)
+        let mut sums = vec![0.0];
+        for (_, value) in &self.points {
+            sums.push(sums[sums.len() - 1] + value);
+        }
+        let mean = |(at, (step, _)): (usize, &(f64, f64))| {
+            let side = self.side().min(at).min(self.points.len() - 1 - at);
+            (*step, (sums[at + side + 1] - sums[at - side]) / (2 * side + 1) as f64)
         };
-        Self { points: self.points.iter().map(mean).collect() }
+        Self { points: self.points.iter().enumerate().map(mean).collect() }
+    }
+
+    /// Neighbours on one side.
+    fn side(&self) -> usize {
+        self.points.len() / SMOOTH / 2
+    }
+
+    /// The mean of the last values, as many as a mean within the series has.
+    pub(super) fn end(&self) -> Option<f64> {
+        let last = self.points.len().saturating_sub(2 * self.side() + 1);
+        let values: Vec<f64> = self.points[last..].iter().map(|(_, value)| *value).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
     /// Parts of the series, at most one for each column.
@@ -102,10 +112,17 @@ mod tests {
 
     #[test]
     fn few_steps_are_their_own_mean_and_many_are_calmer() {
-        assert_eq!(series(&[4.0, 2.0]).smoothed().last(), Some(2.0));
+        assert_eq!(series(&[4.0, 2.0]).smoothed().points, [(0.0, 4.0), (1.0, 2.0)]);
+        assert_eq!((series(&[4.0, 2.0]).end(), series(&[]).end()), (Some(2.0), None));
         let jumps: Vec<f64> = (0..4_000).map(|step| if step % 2 == 0 { 1.0 } else { 3.0 }).collect();
-        let last = series(&jumps).smoothed().last().expect("there are some");
-        assert!((last - 2.0).abs() < 0.02, "{last}");
+        let means = series(&jumps).smoothed().points;
+        assert!(means[100..3_900].iter().all(|(_, mean)| (mean - 2.0).abs() < 0.02));
+    }
+
+    #[test]
+    fn the_mean_of_a_slope_lies_on_it() {
+        let slope: Vec<f64> = (0..1_000).map(f64::from).collect();
+        assert!(series(&slope).smoothed().points.iter().all(|(step, mean)| (step - mean).abs() < 1e-9));
     }
 
     #[test]

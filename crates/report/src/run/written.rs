@@ -1,0 +1,31 @@
+//! What the model wrote while it was measured.
+
+use record::Run;
+
+use super::document::{Block, Section};
+use crate::units::{count, plural};
+
+/// Characters that are shown; the record has more.
+const SHOWN: usize = 2000;
+
+pub(super) fn section(run: &Run) -> Option<Section> {
+    let correctness = run.correctness.as_ref()?;
+    let text = correctness.text.as_deref().filter(|text| !text.trim().is_empty())?;
+    let tokens = correctness.tokens.map_or_else(String::new, |tokens| format!(", {}", plural(tokens, "token")));
+    let again = match correctness.repeats_agree {
+        Some(true) => "; the same in every repeat",
+        Some(false) => "; NOT the same in every repeat",
+        None => "",
+    };
+    let explanation = format!("what the model wrote while it was measured: the prompt and what came behind it{tokens}{again}");
+    let shown: String = text.chars().take(SHOWN).collect();
+    let cut = text.chars().count().saturating_sub(SHOWN);
+    let mut section = Section::new("TEXT", &explanation);
+    for paragraph in shown.lines().filter(|line| !line.trim().is_empty()) {
+        section = section.with(Block::Text(paragraph.to_owned()));
+    }
+    if cut > 0 {
+        section.text(format!("({} more characters)", count(cut as u64)));
+    }
+    Some(section)
+}
