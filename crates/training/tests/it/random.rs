@@ -17,11 +17,6 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// A number from 0 to 1.
-    pub fn unit(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u32 << 24) as f32
-    }
-
     /// A text of up to `length` characters: some of all Unicode, most of those that rules treat in their own ways.
     pub fn text(&mut self, length: usize) -> String {
         const LIKELY: [&str; 9] = [

@@ -113,5 +113,15 @@ fn a_pipe_is_read_once_and_kept() {
     assert_eq!(corpus.facts().bytes, text.len() as u64);
     assert_eq!(corpus.training().len(), 200_000);
     assert_eq!(texts(&corpus, &vocabulary, false)[..2], ["a line", "another line"]);
-    assert!(folder.names("out").iter().any(|name| name.starts_with("stream-")));
+    // A training that goes on finds what was kept, though nobody writes into the pipe any more.
+    let out = folder.path("out");
+    let again = Sources::find_again(&settings, Which::Training, folder.root(), &out).expect("what was kept");
+    assert_eq!(again.bytes(), text.len() as u64);
+    std::fs::remove_file(&pipe).expect("it can be removed");
+    assert_eq!(Sources::find_again(&settings, Which::Training, folder.root(), &out).expect("what was kept"), again);
+    let again = super::build(&settings, &again, &vocabulary, &folder, 32).expect("a corpus");
+    assert!(again.reused() && again.files() == corpus.files());
+    let other = data(std::path::Path::new("-"), Form::Lines);
+    let error = Sources::find_again(&other, Which::Training, folder.root(), &out).expect_err("it was never read");
+    assert!(error.to_string().contains("nothing was kept"), "{error}");
 }

@@ -101,7 +101,7 @@ fn what_is_no_vocabulary_is_refused() {
     let cases: Vec<(&str, Vec<u8>)> = vec![
         ("no word", Vec::new()),
         ("it is no text", vec![0xFF, 0xFE, 0]),
-        ("no word", b"---\n".to_vec()),
+        ("has to be <pad>", b"---\n".to_vec()),
         ("tokenizer.json is no JSON", b"{".to_vec()),
         ("byte-level BPE", b"{}".to_vec()),
         ("stands where 8", line("8\t", "9\t").into_bytes()),
