@@ -27,7 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sizes: Vec<usize> = arguments.iter().map_while(|argument| argument.parse().ok()).collect();
     // Built as a test, or without a shape: whether it works at all.
     let Ok(sizes) = <[usize; 7]>::try_from(sizes) else {
-        return Side::new([32, 16, 32, 1, 2, 2, 8], true, threads).map(|mut side| { side.steps(1); });
+        return Side::new([32, 16, 32, 1, 2, 2, 8], true, threads).map(|mut side| {
+            side.steps(1);
+        });
     };
     let mut side = Side::new(sizes, !has("--untied"), threads)?;
     side.steps(2);

@@ -60,3 +60,5 @@ pub const CHECKPOINT: &str = "checkpoint";
 pub const SAMPLE: &str = "sample";
 /// Telling what happened.
 pub const LOG: &str = "log";
+/// Reading the sequences of a batch, on a thread of its own while the batch before is computed.
+pub const MAKE_BATCH: &str = "make_batch";

@@ -25,7 +25,7 @@ pub use doctor::{Options, Step, examine, now};
 pub use folder::Folder;
 pub use generator::{Generator, Models, Outline, Room, Scored, Use, Which};
 pub use identity::blake3_of;
-pub use meter::peak_rss;
+pub use meter::{cpu_s, peak_rss};
 pub use run::{Settings, run};
 pub use sitting::Sitting;
 pub use workload::{Arithmetic, Contender, SideBySide, Task, Text, Workload, profiler, side_by_side, take_profile};

@@ -98,9 +98,10 @@ pub(crate) fn counted_in(name: &str, work: impl FnOnce()) -> Option<Allocated> {
     })
 }
 
-/// CPU time of this process.
+/// CPU time of all threads of this process, in seconds.
 #[cfg(unix)]
-fn cpu_s() -> Option<f64> {
+#[must_use]
+pub fn cpu_s() -> Option<f64> {
     use nix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
     Some(time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
@@ -108,7 +109,8 @@ fn cpu_s() -> Option<f64> {
 
 /// Not known here.
 #[cfg(not(unix))]
-fn cpu_s() -> Option<f64> {
+#[must_use]
+pub fn cpu_s() -> Option<f64> {
     None
 }
 

@@ -57,6 +57,8 @@ pub struct Beside<'a> {
     pub model: Option<&'a str>,
     /// Allocations of a step once it is warm, and their bytes, in the mean.
     pub allocated: Option<(f64, f64)>,
+    /// Bytes that a step moves, in the mean, by what its scopes declare.
+    pub bytes_per_step: Option<f64>,
 }
 
 /// Makes rows and samples of the events of one process.
@@ -132,10 +134,12 @@ impl<'a> Told<'a> {
         };
         let start = self.start.cloned().unwrap_or_default();
         let known = |amount: u64| (amount > 0).then_some(amount as f64);
+        // The usual step: the last of an epoch may be smaller, and lines are not all as long as they may be.
+        let predicted: Vec<f64> = self.steps.iter().map(|(_, step)| step.tokens as f64).collect();
         rows.push(Row {
-            tokens: known(start.tokens_per_step),
+            tokens: compare::median(&predicted).or_else(|| known(start.tokens_per_step)),
             flops: known(start.flops_per_step),
-            bytes: start.bytes_per_step.and_then(known),
+            bytes: beside.bytes_per_step.or_else(|| start.bytes_per_step.and_then(known)),
             limited_by: Some("f32".to_owned()),
             ..row("step", "a step of the optimiser: data, forward, backward, the new weights")
         });

@@ -7,8 +7,8 @@ use engine::train::Parameters;
 use engine::{Compute, Metadata, QuantiseOptions, Summary, TensorSource};
 use kernels::quant::Format;
 
-use crate::{Error, Result};
 use crate::checkpoint::Checkpoint;
+use crate::{Error, Result};
 
 /// Writes parameters as GGUF, in f32 or another format; a file that is there is replaced, whole or not at all.
 ///
@@ -34,8 +34,12 @@ pub fn export_checkpoint(checkpoint: &Checkpoint, path: &Path, format: Format, c
 
 fn write(source: &dyn TensorSource, path: &Path, format: Format, compute: &Compute) -> Result<Summary> {
     let options = QuantiseOptions { format, pool: &compute.pool, overwrite: true };
-    engine::quantise(source, path, &options, &mut |_, _| ControlFlow::Continue(())).map_err(|error| match error.kind() {
-        engine::ErrorKind::Io => Error::of_output(error.to_string(), "make room, or choose another data.output_dir"),
-        _ => error.into(),
+    engine::quantise(source, path, &options, &mut |_, _| ControlFlow::Continue(())).map_err(|error| {
+        match error.kind() {
+            engine::ErrorKind::Io => {
+                Error::of_output(error.to_string(), "make room, or choose another data.output_dir")
+            }
+            _ => error.into(),
+        }
     })
 }

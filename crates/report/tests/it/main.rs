@@ -12,3 +12,4 @@ mod runs;
 mod selftest;
 mod snapshots;
 mod training;
+mod training_run;

@@ -164,6 +164,11 @@ impl Container {
         self.notes.get(name).map(String::as_str).ok_or_else(missing)
     }
 
+    /// The bytes of all tensors together.
+    pub(super) fn bytes_in_all(&self) -> u64 {
+        self.tensors.values().map(|stored| stored.bytes.end - stored.bytes.start).sum()
+    }
+
     /// All tensors with their names.
     pub(super) fn tensors(&self) -> impl Iterator<Item = (&str, &Stored)> {
         self.tensors.iter().map(|(name, stored)| (name.as_str(), stored))

@@ -213,9 +213,9 @@ fn parts(request: &CorpusRequest<'_>, file: &TokenFile, split: f64) -> (Part, Op
     (training, (split > 0.0).then_some(Part::Chunks { range: first..all }))
 }
 
-/// So many of all; at least one, and not all.
+/// So many of all; at least one, and not all, where there are two.
 fn share(all: u64, split: f64) -> u64 {
-    if split <= 0.0 {
+    if split <= 0.0 || all == 0 {
         return 0;
     }
     ((all as f64 * split).round() as u64).clamp(1, all.saturating_sub(1).max(1))

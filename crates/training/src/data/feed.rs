@@ -285,6 +285,7 @@ impl Shared {
 
     /// Makes the batch of this number.
     fn fill(&self, batch: &mut Batch, number: u64, scratch: &mut Scratch) -> Result<()> {
+        hotloop::scope!(engine::steps::MAKE_BATCH, tokens = batch.tokens.len());
         let (length, options) = (self.sequences.length(), &self.options);
         batch.position = position(number, self.per_epoch);
         let key = hash(options.seed, batch.position.epoch);
@@ -342,4 +343,41 @@ fn position(number: u64, per_epoch: u64) -> Position {
 fn too_large(options: &FeedOptions, sequences: &Sequences) -> Error {
     let message = format!("a batch of {} sequences of {} tokens", options.batch, sequences.length());
     Error::new(message, "choose a smaller training.batch_size or training.max_length")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Corpus, CorpusRequest, DataSettings, Form, Sources, VocabularySettings, Which};
+    use super::*;
+    use crate::vocabulary::{Vocabulary, train};
+
+    #[global_allocator]
+    static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
+
+    #[test]
+    fn batches_are_made_without_allocations_once_it_is_warm() {
+        let folder = std::env::temp_dir().join(format!("hotloop-training-feed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        let text = "some lines\nof text\nto learn from\n".repeat(100);
+        std::fs::write(folder.join("text"), &text).expect("a temporary file");
+        let metadata = train(&VocabularySettings::default(), [text.as_str()]).expect("a vocabulary");
+        let vocabulary = Vocabulary::new(&metadata).expect("a vocabulary");
+        for sequences in [Form::Lines, Form::Chunks, Form::Windows] {
+            let settings = DataSettings { input_file: "text".into(), sequences, ..DataSettings::default() };
+            let sources = Sources::find(&settings, Which::Training, &folder, &folder).expect("files");
+            let request =
+                CorpusRequest { settings: &settings, sources: &sources, validation: None, max_length: 8, seed: 1 };
+            let corpus = Corpus::build(&request, &vocabulary, &folder, &mut |_| true).expect("a corpus");
+            let options = FeedOptions { batch: 4, shuffle: true, ..FeedOptions::default() };
+            let feed = Feed::new(corpus.training(), options).expect("a feed");
+            let (mut batch, mut scratch) = (feed.current.clone(), Scratch::default());
+            for number in 0..100 {
+                feed.shared.fill(&mut batch, number, &mut scratch).expect("a batch");
+            }
+            hotloop::assert_no_alloc!(for number in 0..1000 {
+                feed.shared.fill(&mut batch, number, &mut scratch).expect("a batch");
+            });
+        }
+        std::fs::remove_dir_all(&folder).ok();
+    }
 }

@@ -58,6 +58,18 @@ impl Sources {
     /// # Errors
     /// Where nothing is found, a file cannot be read, or all are empty.
     pub fn find(settings: &DataSettings, which: Which, base: &Path, folder: &Path) -> Result<Self> {
+        Self::look(settings, which, &Places { base, folder, kept: false })
+    }
+
+    /// Finds the files again, to go on with a training: of streams, which are over, what was kept of them.
+    ///
+    /// # Errors
+    /// As for [`Sources::find`], and where nothing was kept of a stream.
+    pub fn find_again(settings: &DataSettings, which: Which, base: &Path, folder: &Path) -> Result<Self> {
+        Self::look(settings, which, &Places { base, folder, kept: true })
+    }
+
+    fn look(settings: &DataSettings, which: Which, places: &Places<'_>) -> Result<Self> {
         let inputs: &Inputs = match which {
             Which::Training => &settings.input_file,
             Which::Validation => &settings.validation_file,
@@ -70,7 +82,7 @@ impl Sources {
         }
         let mut sources = Self::default();
         for input in inputs.iter() {
-            sources.add(input, settings, base, folder).map_err(|error| error.about(which.key()))?;
+            sources.add(input, settings, places).map_err(|error| error.about(which.key()))?;
         }
         if settings.max_files > 0 && sources.files.len() > settings.max_files {
             sources.left_out = sources.files.len() - settings.max_files;
@@ -108,11 +120,11 @@ impl Sources {
         }
     }
 
-    fn add(&mut self, input: &str, settings: &DataSettings, base: &Path, folder: &Path) -> Result<()> {
+    fn add(&mut self, input: &str, settings: &DataSettings, places: &Places<'_>) -> Result<()> {
         if input == "-" {
-            return self.add_stream(&mut io::stdin().lock(), Path::new("-"), folder);
+            return self.add_stream(Path::new("-"), places, || Ok(Box::new(io::stdin().lock())));
         }
-        let path = base.join(input);
+        let path = places.base.join(input);
         match fs::metadata(&path) {
             Ok(there) if there.is_dir() => {
                 let pattern = settings.file_pattern.as_deref().unwrap_or("**/*");
@@ -120,11 +132,12 @@ impl Sources {
             }
             Ok(there) if there.is_file() => self.add_file(path, &there),
             // A pipe or a device: it can be read once.
-            Ok(_) => {
-                let mut stream = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
-                self.add_stream(&mut stream, &path, folder)
+            Ok(_) => self.add_stream(&path, places, || Ok(Box::new(File::open(&path)?))),
+            // A name under which a pipe was open once.
+            Err(_) if places.kept && places.stream(&path).exists() => {
+                self.add_stream(&path, places, || Err(io::ErrorKind::NotFound.into()))
             }
-            Err(_) if input.contains(['*', '?', '[']) => self.add_pattern(base, input),
+            Err(_) if input.contains(['*', '?', '[']) => self.add_pattern(places.base, input),
             Err(error) => Err(cannot_read(&path, &error)),
         }
     }
@@ -171,9 +184,19 @@ impl Sources {
         Ok(())
     }
 
-    /// Reads a stream to its end into a file that is named by what is in it.
-    fn add_stream(&mut self, stream: &mut dyn Read, name: &Path, folder: &Path) -> Result<()> {
-        let mut file = Written::create(folder)?;
+    /// Adds what is kept of a stream; else reads it to its end into a file that is named by what is in it.
+    fn add_stream<'s>(
+        &mut self,
+        name: &Path,
+        places: &Places<'_>,
+        open: impl FnOnce() -> io::Result<Box<dyn Read + 's>>,
+    ) -> Result<()> {
+        if places.kept {
+            self.files.push(places.kept(name)?);
+            return Ok(());
+        }
+        let mut stream = open().map_err(|error| cannot_read(name, &error))?;
+        let mut file = Written::create(places.folder)?;
         let mut hash = blake3::Hasher::new();
         let mut piece = vec![0; PIECE];
         let mut bytes = 0;
@@ -193,16 +216,56 @@ impl Sources {
             return Ok(());
         }
         let state = hash.finalize().to_hex()[..32].to_owned();
-        let path = file.finish(&format!("stream-{state}.txt"))?;
+        let path = file.finish(&stream_file(&state))?;
+        places.keep(name, &state)?;
         self.files.push(Source { path, bytes, state });
         Ok(())
     }
 }
 
+/// Where files are looked for.
+struct Places<'a> {
+    base: &'a Path,
+    folder: &'a Path,
+    /// Streams are over: what was kept of them counts.
+    kept: bool,
+}
+
+impl Places<'_> {
+    /// The file that tells what was kept of a stream.
+    fn stream(&self, name: &Path) -> PathBuf {
+        let hash = blake3::hash(name.as_os_str().as_encoded_bytes()).to_hex();
+        self.folder.join(format!("stream-of-{}", &hash[..16]))
+    }
+
+    fn keep(&self, name: &Path, state: &str) -> Result<()> {
+        let mut file = Written::create(self.folder)?;
+        file.write_all(state.as_bytes()).map_err(|error| file.cannot_write(&error))?;
+        let target = self.stream(name);
+        file.finish(&target.file_name().unwrap_or_default().to_string_lossy())?;
+        Ok(())
+    }
+
+    fn kept(&self, name: &Path) -> Result<Source> {
+        let gone = |error: io::Error| {
+            let message = format!("{}: nothing was kept of this stream: {error}", name.display());
+            Error::new(message, "go on in the folder in which the training began")
+        };
+        let state = fs::read_to_string(self.stream(name)).map_err(gone)?;
+        let path = self.folder.join(stream_file(&state));
+        let bytes = fs::metadata(&path).map_err(gone)?.len();
+        Ok(Source { path, bytes, state })
+    }
+}
+
+fn stream_file(state: &str) -> String {
+    format!("stream-{state}.txt")
+}
+
 /// A file of the corpus that is not there or may not be read.
 pub(super) fn cannot_read(path: &Path, error: &io::Error) -> Error {
     let hint = match error.kind() {
-        io::ErrorKind::NotFound => "look at data.input_file; relative paths are looked for beside the config",
+        io::ErrorKind::NotFound => "look at the path; relative ones are looked for beside the config",
         io::ErrorKind::PermissionDenied => "the file may not be read; look at its permissions",
         _ => "the system could not read it",
     };

@@ -1,7 +1,7 @@
 //! Everything a training needs, made from its settings or read from a checkpoint.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engine::train::{Network, NetworkOptions, Optimiser, OptimiserKind, Parameters};
 use engine::{Architecture, Config, Rope};
@@ -35,8 +35,8 @@ pub(super) struct Build {
     notes: Vec<String>,
     /// Where the texts are.
     texts: Vec<String>,
-    /// The step it goes on from.
-    resumed: Option<u64>,
+    /// The step it goes on from, and the checkpoint.
+    pub(super) resumed: Option<(u64, PathBuf)>,
 }
 
 pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn Watch) -> Result<Build> {
@@ -72,7 +72,7 @@ pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn 
     let mut rate =
         LearningRate::new(settings.schedule(), training.learning_rate, training.schedule.warmup_steps, span)?;
     rate.state = state.schedule;
-    let resumed = checkpoint.is_some().then_some(state.step);
+    let resumed = checkpoint.map(|checkpoint| (state.step, checkpoint.path().to_owned()));
     Ok(Build {
         vocabulary,
         corpus,
@@ -236,7 +236,7 @@ impl Run<'_> {
             ]),
             corpus: parts.texts.clone(),
             seed: Some(training.random_seed),
-            resumed_at: parts.resumed,
+            resumed_at: parts.resumed.as_ref().map(|(step, _)| *step),
             notes: parts.notes.clone(),
         }
     }

@@ -46,7 +46,8 @@ pub fn train(settings: &Settings, resume: Option<&Path>, compute: &Compute, watc
     let tool = Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     // Room for what is told of each step, so that steps allocate nothing.
     let events = Vec::with_capacity(2 * usize::try_from(parts.span.steps).unwrap_or(usize::MAX).min(1 << 16) + 64);
-    let mut run = Run { settings, compute, watch, parts, clock: Clock::start(), events, before: 0, saved: None };
+    let saved = parts.resumed.clone();
+    let mut run = Run { settings, compute, watch, parts, clock: Clock::start(), events, before: 0, saved };
     run.go()?;
     let phases = run.clock.all();
     let (schema, version) = (record::TRAINING_SCHEMA.to_owned(), record::TRAINING_VERSION);

@@ -321,9 +321,7 @@ fn heads_and_their_losses() {
         let x = random(ROWS * 6, 2);
         let (mut out, mut d_input) = (Vec::new(), Vec::new());
         let d_values = trial.run(None, |pass, parts| {
-            let (mut tape, way) = parts.layer(0);
-            tape.feed_forward().1.copy_from_slice(&x);
-            let _ = way;
+            parts.layer(0).0.feed_forward().1.copy_from_slice(&x);
             let (mut tape, way) = parts.head();
             trial.plan.head.forward(pass, &mut tape, Some(0.5), way);
             out = tape.losses.to_vec();

@@ -1,5 +1,6 @@
 //! Text to tokens and back.
 
 mod hostile;
+mod pieces;
 mod small;
 mod vocabularies;

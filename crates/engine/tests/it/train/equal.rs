@@ -34,6 +34,19 @@ fn no_bit_depends_on_threads_or_recomputation() {
     }
 }
 
+/// What recomputation saves: all that is kept of a layer but the stream before it, of every layer but one.
+#[test]
+fn recomputation_takes_less_memory() {
+    let config = Config { layers: 6, ..small(Architecture::Llama) };
+    let layout = &rough(&config, true, 1).layout;
+    let [all, less] = [false, true].map(|recompute| {
+        Network::new(&config, layout, NetworkOptions { recompute, ..options(6, 32) }).unwrap().memory()
+    });
+    // Two norms, queries, keys and values, what attention gives and its logarithms, the stream between, gate, up and what goes down.
+    let row = 2 * 48 + (48 + 2 * 24) + 48 + 4 + 48 + 3 * 72;
+    assert_eq!(all - less, 5 * 4 * 6 * 32 * row);
+}
+
 /// One batch of all sequences, and one of each: the gradients add up.
 #[test]
 fn gradients_accumulate() {
