@@ -85,7 +85,14 @@ fn validation(events: &[TrainingEvent], end: Option<&TrainingEnd>) -> Option<Str
     };
     let best = validations().min_by(|a, b| a.loss.total_cmp(&b.loss));
     let before = end.and_then(|end| end.best_validation);
-    let Some(best) = best else { return before.map(|before| format!("best {}, before the pause", loss(before))) };
+    let Some(best) = best else {
+        // Without a text to validate on, the best is that of an epoch.
+        let validates = |event: &TrainingEvent| {
+            matches!(event, TrainingEvent::Started(start) if start.resumed_at.is_some() && start.validation_tokens > 0)
+        };
+        let before = before.filter(|_| events.iter().any(validates));
+        return before.map(|before| format!("best {}, before the pause", loss(before)));
+    };
     let last = validations().last().filter(|last| last.step != best.step);
     // The best of all may be of a process before this one.
     let earlier =
@@ -138,7 +145,8 @@ fn written(events: &[TrainingEvent], end: Option<&TrainingEnd>, files: &Files) -
 fn generate(events: &[TrainingEvent], model: &str) -> String {
     let sampled =
         events.iter().rev().find_map(|event| if let TrainingEvent::Sampled(one) = event { Some(one) } else { None });
-    let prompt = sampled.map_or("Once upon a time", |sample| &sample.prompt);
-    let words = ["hotloop", "generate", "--model", model, "--prompt", prompt].map(str::to_owned);
+    let prompt = sampled.map(|sample| sample.prompt.clone()).filter(|prompt| !prompt.is_empty());
+    let mut words = ["hotloop", "generate", "--model", model].map(str::to_owned).to_vec();
+    words.extend(prompt.into_iter().flat_map(|prompt| ["--prompt".to_owned(), prompt]));
     shell::line(&words)
 }

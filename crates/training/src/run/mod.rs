@@ -118,7 +118,7 @@ impl Run<'_> {
         }
         while end.is_none() {
             let number = self.parts.state.position.epoch;
-            hotloop::scope!(steps::TRAIN_EPOCH, index = number);
+            hotloop::scope!(steps::TRAIN_EPOCH);
             let mut tally = Tally::default();
             end = self.epoch(&mut tally)?;
             if let Some(why) = end {

@@ -1,0 +1,111 @@
+//! What a training shows while it goes on, on standard error: one line that moves where somebody looks on, else a line now and then.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use record::TrainingEvent;
+use report::TrainingProgress;
+use training::data::{Progress, Stage};
+
+use crate::commands::progress;
+
+/// Without a terminal, the time between two lines on steps.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+/// On a terminal, the time between two looks: more could not be read.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// Where progress is shown.
+pub struct Screen {
+    progress: TrainingProgress,
+    shown: Shown,
+    last: Instant,
+}
+
+enum Shown {
+    Nothing,
+    /// One line that moves.
+    Bar(ProgressBar),
+    Lines,
+}
+
+/// What has no room in the line is cut off: a line that wraps cannot move.
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:16} {pos}/{len}  {wide_msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
+    progress("{pos}/{len}", "").with_style(style)
+}
+
+impl Screen {
+    /// Nothing is shown before the first event.
+    pub fn new(quiet: bool) -> Self {
+        let shown = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Shown::Nothing,
+            (false, true) => Shown::Bar(bar()),
+            (false, false) => Shown::Lines,
+        };
+        Self { progress: TrainingProgress::new(), shown, last: Instant::now() }
+    }
+
+    /// Shows what happened.
+    pub fn take(&mut self, event: &TrainingEvent) {
+        self.progress.event(event);
+        match event {
+            TrainingEvent::Step(_) => self.step(),
+            // What begins is told with the machine around it, what ends by the summary.
+            TrainingEvent::Started(_) | TrainingEvent::Ended(_) => {}
+            _ => self.say(&report::training_event_text(event)),
+        }
+    }
+
+    /// Shows how far the corpus is made ready, where that takes long enough to be seen.
+    pub fn preparing(&mut self, progress: Progress) {
+        let Shown::Bar(bar) = &self.shown else { return };
+        if self.last.elapsed() < BETWEEN_LOOKS {
+            return;
+        }
+        self.last = Instant::now();
+        bar.set_length(progress.total.max(1));
+        bar.set_position(progress.done);
+        bar.set_message(match progress.stage {
+            Stage::Vocabulary => "bytes of the corpus read for its vocabulary",
+            Stage::Encoding => "bytes of the corpus turned into tokens",
+        });
+    }
+
+    /// Lines that stay.
+    pub fn say(&self, text: &str) {
+        // Words that nobody can be shown are no failure of the training.
+        let print = || drop(std::io::stderr().lock().write_all(text.as_bytes()));
+        match &self.shown {
+            Shown::Nothing => {}
+            Shown::Bar(bar) => bar.suspend(print),
+            Shown::Lines => print(),
+        }
+    }
+
+    /// The line that moves goes away.
+    pub fn end(&self) {
+        if let Shown::Bar(bar) = &self.shown {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn step(&mut self) {
+        let (done, all) = self.progress.steps();
+        let pause = if matches!(self.shown, Shown::Bar(_)) { BETWEEN_LOOKS } else { BETWEEN_LINES };
+        if self.last.elapsed() < pause && done != all {
+            return;
+        }
+        self.last = Instant::now();
+        match &self.shown {
+            Shown::Nothing => {}
+            Shown::Bar(bar) => {
+                bar.set_length(all);
+                bar.set_position(done);
+                bar.set_message(self.progress.figures());
+            }
+            Shown::Lines => self.say(&(self.progress.line() + "\n")),
+        }
+    }
+}
