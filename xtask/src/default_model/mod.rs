@@ -29,8 +29,8 @@ const QUANTISE: CommandLine = CommandLine {
     words: "cargo run --release --quiet -p hotloop-cli -- quantize target/default-model/run/model.gguf \
             crates/cli/model/stories.gguf --type q8_0 --force",
 };
-/// A hundred stories from nothing. The model is named, because the program may still have the one before in it.
-const WRITE: &str = "run --release --quiet -p hotloop-cli -- generate --model crates/cli/model/stories.gguf --tokens 250 --batch 100 --json";
+/// A hundred stories. The model is named, because the program may still have the one before in it.
+const WRITE: &str = "run --release --quiet -p hotloop-cli -- generate --model crates/cli/model/stories.gguf --prompt Once --tokens 240 --batch 100 --json";
 /// So many of them may have a fault.
 const FAULTY: usize = 10;
 
@@ -65,7 +65,7 @@ pub fn read(root: &Path) -> Result<(), String> {
         return Err(format!("`cargo {WRITE}` ended with {}", output.status));
     }
     let written: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
-    let texts: Vec<&str> = written["sequences"].as_array().into_iter().flatten().filter_map(told).collect();
+    let texts: Vec<String> = written["sequences"].as_array().into_iter().flatten().filter_map(told).collect();
     let critic = Critic::new();
     let mut faulty = 0;
     for text in &texts {
@@ -81,7 +81,7 @@ pub fn read(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The text of a sequence.
-fn told(sequence: &Value) -> Option<&str> {
-    sequence["text"].as_str().map(str::trim)
+/// The text of a sequence, with its prompt.
+fn told(sequence: &Value) -> Option<String> {
+    sequence["text"].as_str().map(|text| format!("Once{}", text.trim_end()))
 }

@@ -17,8 +17,7 @@ use super::{MAX_THREADS, Named, whole_number};
         hotloop generate --model SmolLM2-135M-Instruct.gguf --chat --prompt \"What is the capital of France?\"\n  \
         hotloop generate --synthetic d=768,layers=12,type=q4_0 --prompt x --tokens 64 --json\n\n\
         The text goes to standard output, the figures to standard error. Without --model and --synthetic it is the bundled\n\
-        model, which tells little stories and knows nothing else. Random weights write what means nothing. Without a prompt a model begins\n\
-        where texts begin, if it knows where that is.\n\n\
+        model, which tells little stories and knows nothing else. Random weights write what means nothing.\n\n\
         Sizes of --synthetic: small and medium (the models of SmallMind's profiler), or d=WIDTH,layers=N and of arch=llama|gpt2|qwen2,\n\
         heads=N, kv_heads=N, ffn=N, vocab=N, ctx=N, tied=true, type=q4_0 (any type of `quantize`), seed=N.\n\n\
         Environment:\n  HOTLOOP_ISA=NAME   compute with these instructions: scalar, avx2, avx512, neon"

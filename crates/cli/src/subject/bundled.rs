@@ -4,7 +4,7 @@
 pub const NAME: &str = "bundled stories";
 /// What it begins with where nobody says anything else.
 pub const PROMPT: &str = "Once upon a time";
-/// Enough for a whole story, and for the beginning of the next.
+/// Enough for most stories; measuring goes on behind the end of one.
 pub const TOKENS: usize = 160;
 
 /// Tensors of a file lie at multiples of 32 bytes from its beginning; so they do in memory.

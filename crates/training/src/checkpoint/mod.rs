@@ -52,7 +52,7 @@ pub struct State {
     pub waited: u64,
     /// The loss of the epoch that is going on.
     pub epoch: EpochState,
-    /// The names of the files of tokens: they follow from all that is in them.
+    /// The hashes of the tokens that it learns from and validates on.
     pub corpus: Vec<String>,
     /// What was asked for.
     pub settings: Settings,

@@ -207,8 +207,7 @@ impl Encoding<'_> {
     fn end_document(&mut self) -> Result<()> {
         self.encoder.finish(&mut self.ids);
         self.flush()?;
-        self.document_ends = self.document_has_tokens;
-        self.document_has_tokens = false;
+        self.document_ends |= std::mem::take(&mut self.document_has_tokens);
         Ok(())
     }
 

@@ -51,20 +51,13 @@ pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn 
     let (vocabulary, corpus, texts) = texts(settings, checkpoint.as_ref(), watch)?;
     notes.extend(vocabulary.notes().iter().cloned());
     notes.extend(corpus.notes());
-    let names = corpus.files().iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-    let mut state = State { corpus: names.collect(), settings: settings.clone(), ..State::default() };
-    let parameters = match &checkpoint {
-        Some(checkpoint) => {
-            state = resume::state(checkpoint, state)?;
-            checkpoint.parameters()?
-        }
-        None => Parameters::random(model(settings, &vocabulary)?, settings.model.tied, settings.training.random_seed)?,
+    let begin = State { corpus: corpus.contents().to_vec(), settings: settings.clone(), ..State::default() };
+    let (state, parameters) = match &checkpoint {
+        Some(checkpoint) => (resume::state(checkpoint, begin)?, checkpoint.parameters()?),
+        None => (begin, random(settings, &vocabulary)?),
     };
     let network = network(settings, &parameters, corpus.length())?;
-    let mut optimiser = optimiser(settings, &parameters)?;
-    if let Some(checkpoint) = &checkpoint {
-        checkpoint.read_optimiser(&parameters.layout, &mut optimiser)?;
-    }
+    let optimiser = optimiser(settings, &parameters, checkpoint.as_ref())?;
     let (feed, validation) = feeds(settings, &corpus, state.position)?;
     let step_batches = settings.training.gradient_accumulation as u64;
     let span = span(settings, feed.batches_per_epoch().div_ceil(step_batches));
@@ -129,6 +122,11 @@ fn texts(
     Ok((vocabulary, corpus, texts))
 }
 
+/// Weights to begin with.
+fn random(settings: &Settings, vocabulary: &Vocabulary) -> Result<Parameters> {
+    Ok(Parameters::random(model(settings, vocabulary)?, settings.model.tied, settings.training.random_seed)?)
+}
+
 /// The sizes of the model, in the words of the engine.
 fn model(settings: &Settings, vocabulary: &Vocabulary) -> Result<Config> {
     let model = &settings.model;
@@ -162,7 +160,8 @@ fn network(settings: &Settings, parameters: &Parameters, length: usize) -> Resul
     Ok(Network::new(&parameters.config, &parameters.layout, NetworkOptions { batch, length, dropout, recompute })?)
 }
 
-fn optimiser(settings: &Settings, parameters: &Parameters) -> Result<Optimiser> {
+/// As it was, or before its first step.
+fn optimiser(settings: &Settings, parameters: &Parameters, checkpoint: Option<&Checkpoint>) -> Result<Optimiser> {
     let training = &settings.training;
     let kind = match training.optimizer {
         OptimizerKind::Adamw => {
@@ -170,7 +169,11 @@ fn optimiser(settings: &Settings, parameters: &Parameters) -> Result<Optimiser> 
         }
         OptimizerKind::Sgd => OptimiserKind::Sgd { momentum: training.momentum },
     };
-    Ok(Optimiser::new(kind, training.weight_decay, &parameters.layout)?)
+    let mut optimiser = Optimiser::new(kind, training.weight_decay, &parameters.layout)?;
+    if let Some(checkpoint) = checkpoint {
+        checkpoint.read_optimiser(&parameters.layout, &mut optimiser)?;
+    }
+    Ok(optimiser)
 }
 
 /// Batches to learn from, from there on, and those to validate on.

@@ -113,8 +113,8 @@ impl Run<'_> {
         let mut loss = None;
         let mut model = None;
         let mut end = self.enough();
-        if end.is_some() {
-            model = self.close(Why::Finished)?;
+        if let Some(why) = end {
+            model = self.close(why)?;
         }
         while end.is_none() {
             let number = self.parts.state.position.epoch;
@@ -179,6 +179,7 @@ impl Run<'_> {
 
     fn tell_epoch(&mut self, number: u64, tally: &Tally) {
         let phases = self.clock.end_epoch();
+        let cpu_seconds = self.clock.cpu_of_epoch();
         self.tell(TrainingEvent::Epoch(TrainingEpoch {
             epoch: number + 1,
             steps: tally.steps,
@@ -186,7 +187,7 @@ impl Run<'_> {
             tokens: tally.tokens,
             loss: tally.loss,
             seconds: clock::whole(&phases),
-            cpu_seconds: None,
+            cpu_seconds,
             phases,
         }));
     }

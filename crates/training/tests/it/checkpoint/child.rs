@@ -59,11 +59,37 @@ impl Watch for Teller {
 #[test]
 fn task() {
     let (Ok(task), Ok(folder)) = (std::env::var(TASK), std::env::var(FOLDER)) else { return };
+    if let Some(epochs) = task.strip_prefix("profile ") {
+        return profile(Path::new(&folder), epochs);
+    }
     let sets = ["checkpointing.save_every_n_batches=1", "training.num_epochs=10", "training.dropout=0.1"];
     let settings = settings_in(Path::new(&folder), &sets);
     let compute = engine::Compute::new(Some(1)).expect("one thread is there");
     let resume = (task == "resume").then_some(Path::new("latest"));
     if let Err(error) = training::train(&settings, resume, &compute, &mut Teller) {
         answer(&format!("error {error}"));
+    }
+}
+
+/// Trains with the profiler and two threads, and tells what it counted: path, calls, allocations, nanoseconds, of which others spent some.
+fn profile(folder: &Path, epochs: &str) {
+    let epochs = format!("training.num_epochs={epochs}");
+    let sets = [&epochs, "training.gradient_accumulation=2", "training.dropout=0.1", "data.validation_split=0.25"];
+    let settings = settings_in(folder, &sets);
+    let compute = engine::Compute::new(Some(2)).expect("two threads are there");
+    hotloop::Config::new().budget(None).start();
+    training::train(&settings, None, &compute, &mut Teller).expect("it can be trained");
+    hotloop::stop();
+    let snapshot = hotloop::snapshot();
+    let last = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
+    for scope in &snapshot.scopes {
+        let mut path = last(&scope.name);
+        let mut parent = scope.parent;
+        while let Some(above) = parent {
+            path = format!("{}/{path}", last(&snapshot.scopes[above].name));
+            parent = snapshot.scopes[above].parent;
+        }
+        let (calls, allocs) = (scope.calls, scope.allocs_total.allocs + scope.allocs_total.reallocs);
+        answer(&format!("scope {path} {calls} {allocs} {}", scope.total_ns - scope.attached_ns));
     }
 }

@@ -3,7 +3,7 @@
 use record::TrainingEvent;
 
 use super::{Listener, run, settings, steps};
-use crate::folder::Folder;
+use crate::folder::{Folder, shared};
 
 #[test]
 fn a_few_lines_are_learned_by_heart() {
@@ -66,4 +66,30 @@ fn phases_are_the_whole_and_all_is_told() {
     let Some(TrainingEvent::Ended(end)) = done.events.last() else { panic!("it has an end") };
     assert!((end.seconds - whole).abs() < 0.02 * whole, "{end:?} and {whole}");
     assert_eq!((end.steps, end.why.as_str()), (6, "finished"));
+}
+
+/// As a LoopOS user would type it.
+#[test]
+fn a_config_of_loopos_is_trained_on_its_corpus() {
+    let (Some(config), Some(corpus)) = (shared("loopos/autoregressive_tiny.json"), shared("loopos/corpus32x128.txt"))
+    else {
+        return;
+    };
+    let folder = Folder::new();
+    let sets = [
+        format!("data.input_file={}", corpus.display()),
+        format!("data.output_dir={}", folder.path("out").display()),
+        "training.max_steps=2".to_owned(),
+        "sample.length=4".to_owned(),
+    ];
+    let settings = training::config::read(&config, &sets).expect("it is a config").settings;
+    let done = run(&settings, None, &mut Listener::default()).expect("it can be trained");
+    let Some(TrainingEvent::Started(start)) = done.events.first() else { panic!("it has a beginning") };
+    // LoopOS counts 4,064 tokens: 32 lines of 128, of which the first of each is not predicted.
+    assert_eq!((start.tokens, start.sequences, start.steps_per_epoch), (4064, 32, 4));
+    assert_eq!((start.threads, start.epochs), (1, None));
+    let all = steps(&done.events);
+    assert_eq!((all.len(), all[0].tokens, all[0].learning_rate), (2, 8 * 127, 1e-4));
+    let by_chance = (start.vocabulary as f64).ln();
+    assert!((all[0].loss - by_chance).abs() < 0.2, "{} and {by_chance}", all[0].loss);
 }

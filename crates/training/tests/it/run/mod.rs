@@ -2,6 +2,7 @@
 
 mod learning;
 mod limits;
+mod profile;
 mod resume;
 
 use std::path::Path;
