@@ -94,7 +94,7 @@ fn validation(events: &[TrainingEvent], end: Option<&TrainingEnd>) -> Option<Str
         let before = before.filter(|_| events.iter().any(validates));
         return before.map(|before| format!("best {}, before the pause", loss(before)));
     };
-    let last = validations().last().filter(|last| last.step != best.step);
+    let last = validations().next_back().filter(|last| last.step != best.step);
     // The best of all may be of a process before this one.
     let earlier =
         before.filter(|before| *before < best.loss).map(|before| format!("; {} before the pause", loss(before)));
