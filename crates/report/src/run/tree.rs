@@ -136,7 +136,8 @@ impl<'a> Tree<'a> {
 
     /// Time of those threads outside any scope.
     pub(super) fn idle_ns(&self) -> u64 {
-        let idle = |thread: &Thread| thread.wall_ns.saturating_sub(thread.in_scopes_ns).saturating_sub(thread.own_cost_ns);
+        let idle =
+            |thread: &Thread| thread.wall_ns.saturating_sub(thread.in_scopes_ns).saturating_sub(thread.own_cost_ns);
         let all = sum_of(self.profile.threads.iter().map(idle));
         let left_out = all.saturating_sub(sum_of(self.threads().map(idle)));
         self.profile.outside_ns.saturating_sub(left_out)

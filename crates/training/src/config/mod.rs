@@ -117,7 +117,7 @@ fn settle(leaves: Vec<Leaf>, places: Places<'_>) -> Result<Read> {
         }
     }
     let mut settings: Settings = serde_json::from_value(Value::Object(root)).map_err(|error| {
-        Error::new(format!("{}: {error}", places.file.display()), "see the list of keys in the documentation")
+        Error::new(format!("{}: {error}", places.file.display()), "`hotloop train --keys` lists all keys")
     })?;
     check::whole(&settings, &known, places)?;
     let notes = paths::resolve(&mut settings, &known, places);

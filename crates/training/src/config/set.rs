@@ -34,7 +34,7 @@ fn wrong_key(path: &str) -> Error {
         (None, Some(near)) => format!("there is no such key; did you mean {near}?"),
         (None, None) => "there is no such key".to_owned(),
     };
-    Error::new(format!("--set {path}: {why}"), "the documentation of configs lists all keys")
+    Error::new(format!("--set {path}: {why}"), "`hotloop train --keys` lists all keys")
 }
 
 /// LoopOS's names of schedules become ours.

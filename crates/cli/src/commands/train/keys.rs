@@ -5,7 +5,9 @@ use training::config::{KEYS, Settings};
 
 /// Each with its default, what it means and what it takes.
 pub fn text() -> String {
-    let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
+    // By way of text: numbers of 32 bits have fewer digits there.
+    let defaults = serde_json::to_string(&Settings::default()).unwrap_or_default();
+    let defaults: Value = serde_json::from_str(&defaults).unwrap_or_default();
     let line = |key: &training::config::Key| {
         let default = default_of(&defaults, key.path).map_or_else(String::new, |value| format!(" = {value}"));
         format!("{}{default}\n    {} ({})\n", key.path, key.meaning, key.expects.words())

@@ -3,11 +3,14 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use record::TrainingEvent;
 
 use crate::commands::export;
 
+/// The time between two drawings, but for the last: of small models there are hundreds of validations in a second.
+const BETWEEN_DRAWINGS: Duration = Duration::from_secs(1);
 /// Its name in the folder of the training.
 const LOG: &str = "train.jsonl";
 const CURVE: &str = "loss.svg";
@@ -18,13 +21,14 @@ pub struct Log {
     file: Option<File>,
     /// What the curve is drawn from, that before a pause included.
     drawn: Vec<TrainingEvent>,
+    last_drawing: Option<Instant>,
     fault: Option<String>,
 }
 
 impl Log {
     /// In this folder, which need not be there before something happens.
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), file: None, drawn: Vec::new(), fault: None }
+        Self { folder: folder.to_owned(), file: None, drawn: Vec::new(), last_drawing: None, fault: None }
     }
 
     /// What could not be written, and why.
@@ -65,8 +69,10 @@ impl Log {
             file.write_all(line.as_bytes()).map_err(of_log)?;
         }
         self.remember(event);
+        let is_due = || self.last_drawing.is_none_or(|last| last.elapsed() >= BETWEEN_DRAWINGS);
         match event {
-            TrainingEvent::Validated(_) | TrainingEvent::Epoch(_) | TrainingEvent::Ended(_) => self.draw(),
+            TrainingEvent::Validated(_) | TrainingEvent::Epoch(_) if is_due() => self.draw(),
+            TrainingEvent::Ended(_) => self.draw(),
             _ => Ok(()),
         }
     }
@@ -113,7 +119,8 @@ impl Log {
     }
 
     /// Draws the curve anew, whole or not at all.
-    fn draw(&self) -> Result<(), (&'static str, io::Error)> {
+    fn draw(&mut self) -> Result<(), (&'static str, io::Error)> {
+        self.last_drawing = Some(Instant::now());
         let picture = report::training_curve(&self.drawn);
         export::replace(&self.folder.join(CURVE), picture.as_bytes()).map_err(|error| (CURVE, error))
     }

@@ -15,11 +15,17 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 /// On a terminal, the time between two looks: more could not be read.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
+/// The time between two epochs that are shown, and between two validations: of small models there are hundreds in a second. The log
+/// has all.
+const BETWEEN_EVENTS: Duration = Duration::from_secs(1);
+
 /// Where progress is shown.
 pub struct Screen {
     progress: TrainingProgress,
     shown: Shown,
     last: Instant,
+    last_epoch: Option<Instant>,
+    last_validation: Option<Instant>,
 }
 
 enum Shown {
@@ -44,7 +50,8 @@ impl Screen {
             (false, true) => Shown::Bar(bar()),
             (false, false) => Shown::Lines,
         };
-        Self { progress: TrainingProgress::new(), shown, last: Instant::now() }
+        let (last_epoch, last_validation) = (None, None);
+        Self { progress: TrainingProgress::new(), shown, last: Instant::now(), last_epoch, last_validation }
     }
 
     /// Shows what happened.
@@ -54,8 +61,26 @@ impl Screen {
             TrainingEvent::Step(_) => self.step(),
             // What begins is told with the machine around it, what ends by the summary.
             TrainingEvent::Started(_) | TrainingEvent::Ended(_) => {}
-            _ => self.say(&report::training_event_text(event)),
+            _ if self.is_due(event) => self.say(&report::training_event_text(event)),
+            _ => {}
         }
+    }
+
+    /// The first, the last, and others as often as they can be read.
+    fn is_due(&mut self, event: &TrainingEvent) -> bool {
+        let (done, all) = self.progress.steps();
+        let last = match event {
+            // Who is interrupted between two epochs has an empty one.
+            TrainingEvent::Epoch(epoch) if epoch.steps == 0 => return false,
+            TrainingEvent::Epoch(_) => &mut self.last_epoch,
+            TrainingEvent::Validated(_) => &mut self.last_validation,
+            _ => return true,
+        };
+        let is_due = done == all || last.is_none_or(|last| last.elapsed() >= BETWEEN_EVENTS);
+        if is_due {
+            *last = Some(Instant::now());
+        }
+        is_due
     }
 
     /// Shows how far the corpus is made ready, where that takes long enough to be seen.
