@@ -130,7 +130,10 @@ fn phases(training: &Training) -> Option<String> {
 }
 
 fn written(events: &[TrainingEvent], end: Option<&TrainingEnd>, files: &Files) -> Vec<String> {
-    let model = end.and_then(|end| end.model.as_ref()).map(|path| format!("{path}: the model"));
+    let model = end.and_then(|end| {
+        let which = if end.model_is_best { "the model as it was at its best validation" } else { "the model" };
+        Some(format!("{}: {which}", end.model.as_ref()?))
+    });
     let log = files.log.as_ref().map(|path| format!("{path}: what happened, line by line"));
     let curve = files.curve.as_ref().map(|path| format!("{path}: the curve of the loss"));
     let saved: Vec<String> = events

@@ -239,6 +239,8 @@ impl Run<'_> {
             ]),
             corpus: parts.texts.clone(),
             seed: Some(training.random_seed),
+            weights_blake3: Some(hash(&parts.parameters.values)),
+            corpus_blake3: Some(parts.corpus.contents().join(" ")),
             resumed_at: parts.resumed.as_ref().map(|(step, _)| *step),
             notes: parts.notes.clone(),
         }
@@ -262,6 +264,18 @@ impl Run<'_> {
         sizes.insert("tied".to_owned(), self.settings.model.tied.into());
         sizes
     }
+}
+
+/// What tells whether weights are the same.
+fn hash(values: &[f32]) -> String {
+    let mut hash = blake3::Hasher::new();
+    let mut piece = Vec::with_capacity(1 << 16);
+    for values in values.chunks(1 << 14) {
+        piece.clear();
+        piece.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        hash.update(&piece);
+    }
+    hash.finalize().to_hex().to_string()
 }
 
 /// Refused where a checkpoint and the settings belong to different trainings.

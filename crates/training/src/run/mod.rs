@@ -47,7 +47,8 @@ pub fn train(settings: &Settings, resume: Option<&Path>, compute: &Compute, watc
     // Room for what is told of each step, so that steps allocate nothing.
     let events = Vec::with_capacity(2 * usize::try_from(parts.span.steps).unwrap_or(usize::MAX).min(1 << 16) + 64);
     let saved = parts.resumed.clone();
-    let mut run = Run { settings, compute, watch, parts, clock: Clock::start(), events, before: 0, saved };
+    let mut run =
+        Run { settings, compute, watch, parts, clock: Clock::start(), events, before: 0, saved, best_at_the_end: None };
     run.go()?;
     let phases = run.clock.all();
     let (schema, version) = (record::TRAINING_SCHEMA.to_owned(), record::TRAINING_VERSION);
@@ -74,6 +75,8 @@ struct Run<'a> {
     before: u64,
     /// The step of the last checkpoint and where it is.
     saved: Option<(u64, PathBuf)>,
+    /// The loss of a validation behind the last step that was better than all before.
+    best_at_the_end: Option<f64>,
 }
 
 /// Why there are no more steps.
@@ -136,10 +139,17 @@ impl Run<'_> {
             tokens,
             seconds: clock::whole(&phases),
             loss,
-            best_validation: self.parts.state.best,
+            best_validation: self.best_validation(),
+            model_is_best: end.is_some_and(|why| model.is_some() && self.exports_best(why)),
             model: model.map(|path| path.display().to_string()),
         }));
         Ok(())
+    }
+
+    /// The best loss of a validation; where there is no text to validate on, there is none.
+    fn best_validation(&self) -> Option<f64> {
+        let best = self.best_at_the_end.or(self.parts.state.best);
+        best.filter(|_| self.parts.validation.is_some())
     }
 
     /// Whether there are no more steps, and why.
@@ -189,6 +199,7 @@ impl Run<'_> {
             seconds: clock::whole(&phases),
             cpu_seconds,
             phases,
+            broken_off: self.parts.state.position.epoch == number,
         }));
     }
 

@@ -29,6 +29,9 @@ const FIXED: &[&str] = &[
     "data.shuffle",
     "data.sequences",
     "data.validation_split",
+    "tokenizer.kind",
+    "tokenizer.vocab_size",
+    "tokenizer.min_frequency",
 ];
 
 /// What changes nothing that is computed: where things are, how often something is told or kept, who computes.
@@ -43,8 +46,8 @@ const FREE: &[&str] = &[
     "training.threads",
     // What the texts are is compared as tokens.
     "data.",
-    // The vocabulary comes from the checkpoint.
-    "tokenizer.",
+    // Where a vocabulary is found; the one of the checkpoint is taken.
+    "tokenizer.file",
     "sample.",
     "checkpointing.",
     "profiling.",

@@ -99,6 +99,7 @@ impl Watch for Follower<'_> {
         let event = more.as_ref().unwrap_or(event);
         if let TrainingEvent::Started(start) = event {
             self.screen.say(&(report::training_head_text(start, Some(self.machine), self.build) + "\n"));
+            self.screen.warn(&start.notes);
         }
         self.screen.take(event);
         self.log.take(event);

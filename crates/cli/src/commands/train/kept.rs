@@ -91,7 +91,7 @@ impl Parts<'_> {
             head_dim: width / (asked.num_heads as u64).max(1),
             vocab,
             context,
-            ..Model::default()
+            weights_blake3: start.weights_blake3.clone(),
         }
     }
 
@@ -115,8 +115,9 @@ impl Parts<'_> {
             ("recompute", if training.recompute { "yes" } else { "no" }.to_owned()),
             ("seed", training.random_seed.to_string()),
         ];
+        let corpus = start.corpus_blake3.iter().map(|hash| ("corpus_blake3", hash.clone()));
         let parameters: BTreeMap<String, String> =
-            parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            parameters.into_iter().chain(corpus).map(|(name, value)| (name.to_owned(), value)).collect();
         Workload { name: lab::training::TRAINING.to_owned(), parameters, ..Workload::default() }
     }
 

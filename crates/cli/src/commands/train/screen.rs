@@ -109,6 +109,15 @@ impl Screen {
         }
     }
 
+    /// What has to be known, where nothing else is shown.
+    pub fn warn(&self, notes: &[String]) {
+        if matches!(self.shown, Shown::Nothing) {
+            let text: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
+            // Words that nobody can be shown are no failure of the training.
+            let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        }
+    }
+
     /// The line that moves goes away.
     pub fn end(&self) {
         if let Shown::Bar(bar) = &self.shown {
