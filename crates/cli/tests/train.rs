@@ -261,7 +261,7 @@ fn no_call_is_lost_and_all_parts_sum_to_their_wholes() {
         ("qkv", "backward", 36),
         ("attention", "backward", 36),
         ("ffn_down", "backward", 36),
-        ("head", "backward", 18),
+        ("head_gradient", "batch", 18),
     ] {
         assert_eq!(calls_below(&run, name, above), calls, "{name} below {above}");
     }
