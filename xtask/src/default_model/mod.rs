@@ -27,7 +27,7 @@ const TRAIN: CommandLine = CommandLine {
 const QUANTISE: CommandLine = CommandLine {
     variables: &[],
     words: "cargo run --release --quiet -p hotloop-cli -- quantize target/default-model/run/model.gguf \
-            crates/cli/model/stories.gguf --type q8_0 --force",
+            crates/cli/model/stories.gguf --type q5_1 --force",
 };
 /// A hundred stories. The model is named, because the program may still have the one before in it.
 const WRITE: &str = "run --release --quiet -p hotloop-cli -- generate --model crates/cli/model/stories.gguf --prompt Once --tokens 240 --batch 100 --json";

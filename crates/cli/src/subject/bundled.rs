@@ -40,6 +40,6 @@ mod tests {
         assert!(tokenizer.bos().is_some() && tokenizer.eos().is_some());
         let matrices = file.names().into_iter().filter_map(|name| file.info(name).unwrap());
         let mut matrices = matrices.filter(|info| info.shape.len() == 2);
-        assert!(matrices.all(|info| info.format.name() == "q8_0"));
+        assert!(matrices.all(|info| info.format.name() == "q5_1"));
     }
 }
