@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Story;
-use super::words::{BOYS, ELDERS, GIRLS};
+use super::words::{BOYS, ELDERS, GIRLS, PETS};
 
 /// Stories whose words are all that there are.
 const READ: u64 = 4_000;
@@ -48,7 +48,7 @@ impl Critic {
     }
 }
 
-/// Children who are too many, pronouns that are nobody's.
+/// People who are too many, words that fit nobody.
 fn people(words: &[&str]) -> Vec<String> {
     let told: BTreeSet<&str> = words.iter().copied().collect();
     let any = |names: &[&str]| names.iter().any(|name| told.contains(name));
@@ -58,6 +58,19 @@ fn people(words: &[&str]) -> Vec<String> {
     if children.len() > 2 {
         faults.push(format!("{} are too many", children.join(", ")));
     }
+    let small: Vec<&str> = told.iter().copied().filter(|word| PETS.contains(word)).collect();
+    if small.len() > 1 {
+        faults.push(format!("{} are too many", small.join(", ")));
+    }
+    let grown: BTreeSet<&str> =
+        words.windows(2).filter(|pair| is_elder(pair[0], pair[1])).map(|pair| pair[1]).collect();
+    if grown.len() > 1 {
+        faults.push(format!("{} take turns", Vec::from_iter(grown).join(", ")));
+    }
+    let bravest = words.windows(2).find(|pair| pair[0] == "bravest").map(|pair| pair[1]);
+    if (bravest == Some("girl") && !any(GIRLS)) || (bravest == Some("boy") && !any(BOYS)) {
+        faults.push("`bravest` is nobody".to_owned());
+    }
     if any(&["he", "He", "him"]) && !(any(BOYS) || any(MEN) || elders(false)) {
         faults.push("`he` is nobody".to_owned());
     }
@@ -65,6 +78,11 @@ fn people(words: &[&str]) -> Vec<String> {
         faults.push("`she` is nobody".to_owned());
     }
     faults
+}
+
+/// Somebody's, of a family.
+fn is_elder(whose: &str, who: &str) -> bool {
+    ["his", "her", "His", "Her"].contains(&whose) && ELDERS.iter().any(|(name, _)| *name == who)
 }
 
 fn is_wrong_article(article: &str, next: &str) -> bool {
@@ -131,5 +149,8 @@ mod tests {
         assert_eq!(faults("Mia had a ball. it was red."), "it was red.");
         assert_eq!(faults("\"Where is my ball?\" asked Mia. He was sad."), "`he` is nobody");
         assert_eq!(faults("Tom and Ben and Max had a ball."), "Ben, Max, Tom are too many");
+        assert_eq!(faults("Pip and Dot had a ball."), "Dot, Pip are too many");
+        assert_eq!(faults("Mia asked her mother. Her father smiled."), "father, mother take turns");
+        assert_eq!(faults("Mia was the bravest boy."), "`bravest` is nobody");
     }
 }
