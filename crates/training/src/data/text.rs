@@ -87,7 +87,7 @@ impl Reader {
         loop {
             let read = fill(&mut file, &mut self.bytes[kept..kept + PIECE])
                 .map_err(|error| cannot_read(&source.path, &error))?;
-            let wanted = self.number % self.sample.every == 0;
+            let wanted = self.number.is_multiple_of(self.sample.every);
             self.number += 1;
             let length = kept + read;
             let at_end = read < PIECE;
