@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Ok(Request::Test(steps)) => test(&steps),
         Ok(Request::Schema) => write(schema::write),
         Ok(Request::Recommendations) => write(recommendations::write),
-        Ok(Request::Stories) => write(default_model::write_corpus),
+        Ok(Request::DefaultModel(part)) => write(part),
         Err(message) => misused(&message),
     }
 }
@@ -50,7 +50,7 @@ enum Request {
     Test(Vec<&'static Step>),
     Schema,
     Recommendations,
-    Stories,
+    DefaultModel(fn(&Path) -> Result<(), String>),
 }
 
 fn parse(words: &[&str]) -> Result<Request, String> {
@@ -63,7 +63,9 @@ fn parse(words: &[&str]) -> Result<Request, String> {
         ["tidy"] => parse(&["test", "tidy"]),
         ["schema"] => Ok(Request::Schema),
         ["recommendations"] => Ok(Request::Recommendations),
-        ["stories"] => Ok(Request::Stories),
+        ["default-model"] => Ok(Request::DefaultModel(default_model::make)),
+        ["default-model", "corpus"] => Ok(Request::DefaultModel(default_model::write_corpus)),
+        ["default-model", "read"] => Ok(Request::DefaultModel(default_model::read)),
         _ => Err(format!("unknown command `{}`; {HINT}", words.join(" "))),
     }
 }
@@ -113,7 +115,8 @@ fn help() -> String {
            tidy           the same as `test tidy`\n  \
            schema         write the JSON Schema of runs to docs/schema\n  \
            recommendations  fight the duels of docs/recommendations.md and write it, in a quarter of an hour\n  \
-           stories        write the corpus of the bundled model to target/default-model\n  \
+           default-model  write a corpus of stories, train the bundled model with it and look at what that writes;\n                 \
+                          `default-model corpus` and `default-model read` do the first and the last alone\n  \
            help           print this, as do --help and -h\n\n\
          Steps:\n",
     );
@@ -132,7 +135,7 @@ mod tests {
         match parse(&line.split_whitespace().collect::<Vec<_>>())? {
             Request::Help => Ok(None),
             Request::Test(steps) => Ok(Some(steps.iter().map(|step| step.name).collect())),
-            Request::Schema | Request::Recommendations | Request::Stories => Ok(Some(vec![])),
+            Request::Schema | Request::Recommendations | Request::DefaultModel(_) => Ok(Some(vec![])),
         }
     }
 
@@ -142,7 +145,8 @@ mod tests {
         assert_eq!(asked("tidy"), Ok(Some(vec!["tidy"])));
         assert_eq!(asked("schema"), Ok(Some(vec![])));
         assert_eq!(asked("recommendations"), Ok(Some(vec![])));
-        assert_eq!(asked("stories"), Ok(Some(vec![])));
+        assert_eq!(asked("default-model"), Ok(Some(vec![])));
+        assert_eq!(asked("default-model corpus"), Ok(Some(vec![])));
         assert_eq!(asked("test schema"), Ok(Some(vec!["schema"])));
         assert_eq!(asked("test"), Ok(Some(steps::STEPS.iter().map(|step| step.name).collect())));
     }

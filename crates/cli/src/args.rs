@@ -17,6 +17,7 @@ mod run;
 mod selftest;
 mod store;
 mod told;
+mod train;
 mod worker;
 
 use std::error::Error as _;
@@ -41,6 +42,7 @@ pub use run::Run;
 pub use selftest::{SelfTest, SelfTestWorker, TriedMode};
 pub use store::StoreOptions;
 pub use told::{Completions, Man};
+pub use train::Train;
 pub use worker::Worker;
 
 /// What was asked for.
@@ -78,6 +80,8 @@ pub enum Command {
     SelfTest(SelfTest),
     /// Do the work of that.
     SelfTestWorker(SelfTestWorker),
+    /// Train a model.
+    Train(Box<Train>),
     /// Be one side of a duel.
     Worker(Worker),
     /// Print what a shell completes by.
@@ -120,6 +124,7 @@ pub struct Doctor {
     after_help = "Examples:\n  \
         hotloop                            profile the bundled model\n  \
         hotloop profile --model FILE       profile a model\n  \
+        hotloop train CONFIG --profile     train a model, and see where the time of its steps goes\n  \
         hotloop history                    the runs that were kept\n  \
         hotloop report @latest             show the last one again\n  \
         hotloop compare @previous @latest  lay it beside the one before\n  \
@@ -141,6 +146,7 @@ enum Sub {
     Report(Report),
     Compare(Compare),
     Generate(Box<Generate>),
+    Train(Box<Train>),
     Models(Box<Models>),
     Quantize(Quantize),
     Run(Box<Run>),
@@ -180,6 +186,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         Ok(Line { command: Some(Sub::Run(run)), .. }) => Ok(Command::Run(run)),
         Ok(Line { command: Some(Sub::SelfTest(selftest)), .. }) => Ok(Command::SelfTest(selftest)),
         Ok(Line { command: Some(Sub::SelfTestWorker(worker)), .. }) => Ok(Command::SelfTestWorker(worker)),
+        Ok(Line { command: Some(Sub::Train(train)), .. }) => train.check().map(Command::Train),
         Ok(Line { command: Some(Sub::Worker(worker)), .. }) => Ok(Command::Worker(worker)),
         Ok(Line { command: Some(Sub::Completions(completions)), .. }) => Ok(Command::Completions(completions)),
         Ok(Line { command: Some(Sub::Man(man)), .. }) => Ok(Command::Man(man)),

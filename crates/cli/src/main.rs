@@ -59,6 +59,7 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Train(options)) => train(&options),
         Ok(Command::Worker(options)) => match commands::worker::run(&options) {
             Ok(()) => ExitCode::SUCCESS,
             Err(refusal) => refuse(&refusal.error, refusal.hint),
@@ -144,6 +145,31 @@ fn generate(options: &args::Generate) -> ExitCode {
             if interrupted { ExitCode::from(commands::interrupt::EXIT_CODE) } else { ExitCode::SUCCESS }
         }
         Err(refusal) => refuse(&refusal.error, refusal.hint),
+    }
+}
+
+/// What was trained is told even where something could not be written, or where somebody ended it.
+fn train(options: &args::Train) -> ExitCode {
+    let trained = match commands::train::run(options) {
+        Ok(trained) => trained,
+        Err(failure) => {
+            let refused = refuse(&failure.refusal.error, failure.refusal.hint);
+            return match (commands::interrupt::asked(), failure.is_input) {
+                (true, _) => ExitCode::from(commands::interrupt::EXIT_CODE),
+                (false, true) => refused,
+                (false, false) => ExitCode::from(NOT_WRITTEN),
+            };
+        }
+    };
+    let written = write(&trained.text);
+    if let Some(error) = &trained.not_written {
+        complain(error);
+    }
+    match trained.not_kept {
+        Some(error) => failed(&error),
+        None if trained.not_written.is_some() => ExitCode::from(NOT_WRITTEN),
+        None if trained.interrupted => ExitCode::from(commands::interrupt::EXIT_CODE),
+        None => written,
     }
 }
 

@@ -51,27 +51,44 @@ fn trained() -> Option<String> {
 
 #[test]
 fn the_bundled_model_writes_text_and_figures() {
-    let output = run(&["--prompt", "hello", "--tokens", "12", "--seed", "3"]);
+    let output = run(&["--prompt", "Once upon a time", "--tokens", "12", "--seed", "3"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).ends_with('\n') && text(&output.stdout).trim_end().chars().count() > 3);
     let figures = text(&output.stderr);
     for part in
-        ["model", "synthetic small: gpt2", "prompt", "tokens/s", "first token", "12 tokens", "KV cache", "scratch"]
+        ["model", "bundled stories: llama", "prompt", "tokens/s", "first token", "12 tokens", "KV cache", "scratch"]
     {
         assert!(figures.contains(part), "{part} is missing:\n{figures}");
     }
 }
 
+/// Without a text it begins as stories begin, and ends where they end.
+#[test]
+fn the_bundled_model_tells_stories() {
+    let told = document(&["--tokens", "250", "--batch", "8"]);
+    let ended = told.sequences.iter().filter(|sequence| sequence.ended == "end").count();
+    assert!(ended >= 6, "{told:?}");
+    for sequence in &told.sequences {
+        let text = sequence.text.trim();
+        assert!(text.split(' ').count() > 30 && text.is_ascii(), "{text}");
+    }
+    assert!(stdout(&["--tokens", "9"]).starts_with("Once upon a time there"), "the beginning is shown too");
+    assert!(stdout(&["--tokens", "9", "--batch", "2"]).contains("--- text 2 ---\nOnce upon a time there"));
+    let other = document(&["--tokens", "250", "--batch", "8", "--seed", "8"]);
+    assert!(told.sequences.iter().all(|one| other.sequences.iter().all(|other| one.text != other.text)));
+}
+
 #[test]
 fn a_seed_gives_one_text_and_another_seed_another() {
-    let of = |seed| stdout(&["--prompt", "abc", "--tokens", "20", "--seed", seed]);
+    let of = |seed| stdout(&["--synthetic", "small", "--prompt", "abc", "--tokens", "20", "--seed", seed]);
     assert_eq!(of("1"), of("1"));
     assert_ne!(of("1"), of("2"));
 }
 
 #[test]
 fn the_document_says_what_happened() {
-    let generation = document(&["--prompt", "hello", "--tokens", "9", "--threads", "1", "--temperature", "0"]);
+    let settings = "--synthetic small --prompt hello --tokens 9 --threads 1 --temperature 0";
+    let generation = document(&settings.split(' ').collect::<Vec<_>>());
     assert_eq!(generation.model.active_parameters, 128 * (12 * 128 * 2) + 128 * 2 * 9 + 256 * 128);
     assert_eq!((generation.settings.threads, generation.settings.context), (1, 5 + 9));
     let [sequence] = &generation.sequences[..] else { panic!("one sequence") };
@@ -124,7 +141,7 @@ fn a_stop_text_ends_it_and_is_not_shown() {
 
 #[test]
 fn a_full_context_ends_it_or_shifts() {
-    let usual = ["--prompt", "abcdef", "--tokens", "40", "--context", "16"];
+    let usual = ["--synthetic", "small", "--prompt", "abcdef", "--tokens", "40", "--context", "16"];
     let ended = document(&usual);
     assert_eq!((ended.sequences[0].ended.as_str(), ended.sequences[0].tokens.len()), ("context", 16 - 6 + 1));
     let shifted = document(&[&usual[..], &["--context-shift"]].concat());
@@ -161,10 +178,10 @@ fn what_cannot_be_is_refused_by_name() {
     refused(&["--synthetic", "d=100,layers=2,heads=3", "--prompt", "x"], &["d=100", "3 heads"]);
     refused(&["--synthetic", "large", "--prompt", "x"], &["`large` is no size"]);
     refused(&["--synthetic", "small", "--model", "x"], &["--synthetic", "--model"]);
-    refused(&["--tokens", "5"], &["the prompt has no tokens"]);
+    refused(&["--synthetic", "small"], &["the prompt has no tokens"]);
     refused(&["--prompt-file", "no-such-file.txt"], &["no-such-file.txt"]);
-    refused(&["--prompt", "0123456789", "--context", "5"], &["10 tokens", "the context 5"]);
-    refused(&["--prompt", "x", "--context", "65"], &["learned positions 1 to 64"]);
+    refused(&["--synthetic", "small", "--prompt", "0123456789", "--context", "5"], &["10 tokens", "the context 5"]);
+    refused(&["--synthetic", "small", "--prompt", "x", "--context", "65"], &["learned positions 1 to 64"]);
     refused(&["--prompt", "x", "--temperature", "-1"], &["--temperature takes a number from 0 to 100, not `-1`"]);
     refused(&["--prompt", "x", "--cache", "q4_0"], &["--cache takes one of f32, f16, q8_0, not `q4_0`"]);
     refused(&["--prompt", "x", "--batch", "0"], &["--batch takes a whole number from 1 to 256, not `0`"]);

@@ -92,7 +92,7 @@ fn calls(run: &Run, name: &str) -> u64 {
 
 #[test]
 fn standard_shows_steps_and_layers() {
-    let run = run("standard --repeat 4 --warmup 1 --tokens 20 --threads 1");
+    let run = run("standard --synthetic small --repeat 4 --warmup 1 --tokens 20 --threads 1");
     assert_adds_up(&run);
     assert_rows_add_up(&run);
     assert_eq!((calls(&run, "InferenceComplete"), calls(&run, "GenerateToken")), (4, 4 * 19), "warm-ups are not in it");
@@ -119,6 +119,27 @@ fn standard_shows_steps_and_layers() {
     assert!(weights.bytes >= 4 * 400_000, "{weights:?}");
     assert!(run.memory[0].peak_live_bytes.unwrap() >= weights.bytes);
     assert!(["making the model", "generating"].contains(&run.memory[0].peak_during.as_deref().unwrap()));
+}
+
+/// What it writes is kept and shown, under a heading that says what it is.
+#[test]
+fn the_bundled_model_writes_while_it_is_measured() {
+    let run = run("standard --repeat 2 --warmup 0");
+    assert_adds_up(&run);
+    assert_eq!(run.models[0].name, "bundled stories");
+    assert!(run.models[0].weights_blake3.is_some());
+    let correctness = run.correctness.as_ref().unwrap();
+    assert_eq!((correctness.tokens, correctness.repeats_agree), (Some(160), Some(true)));
+    let text = correctness.text.as_deref().unwrap();
+    assert!(text.starts_with("Once upon a time") && text.split_whitespace().count() > 60, "{text}");
+    let store = folder("text");
+    let report = stdout("profile --repeat 1 --warmup 0 --no-limits --no-save --tokens 10 --prompt One", &store);
+    assert!(
+        report.contains("TEXT  what the model wrote while it was measured") && report.contains("\n  One"),
+        "{report}"
+    );
+    let random = stdout("profile --synthetic small --repeat 1 --no-limits --no-save", &store);
+    assert!(!random.contains("TEXT  "), "random weights write nothing that says anything");
 }
 
 #[test]
@@ -231,7 +252,7 @@ fn what_cannot_be_measured_is_refused() {
     for (arguments, part) in [
         ("profile --model no-such.gguf", "no-such.gguf"),
         ("profile --prompt-file no-such.txt", "no-such.txt"),
-        ("profile --tokens 100 --no-limits", "do not fit into the model's context of 64 tokens"),
+        ("profile --synthetic small --tokens 100 --no-limits", "do not fit into the model's context of 64 tokens"),
         ("profile memory --tokens 60", "do not fit"),
         ("profile enhanced --tokens 60", "do not fit"),
         ("profile enhanced --synthetic small", "`--synthetic` does not go with `enhanced`"),

@@ -44,7 +44,7 @@ pub const RECOMPUTE: &str = "recompute";
 pub const CLIP: &str = "clip";
 /// The step of the optimiser.
 pub const OPTIMIZER: &str = "optimizer";
-/// The corpus once, by its number.
+/// The corpus once. It carries no number: a training may have thousands, and each would be a tree of its own.
 pub const TRAIN_EPOCH: &str = "train_epoch";
 /// One step of learning: its batches forward and backward, and the step of the optimiser.
 pub const BATCH: &str = "batch";

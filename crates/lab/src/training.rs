@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Better, Metric, Phase, Row, Sample, TrainingEpoch, TrainingEvent, TrainingStart, TrainingStep, TrainingValidation,
+    Metric, Phase, Row, Sample, TrainingEpoch, TrainingEvent, TrainingStart, TrainingStep, TrainingValidation,
 };
 
 use crate::course::{MOST, WALL};
+use crate::meter::described;
 
 /// The name of the workload.
 pub const TRAINING: &str = "training";
@@ -66,26 +67,13 @@ pub struct Beside<'a> {
 pub fn learned(events: &[TrainingEvent], beside: &Beside<'_>) -> Learned {
     let mut told = Told::default();
     events.iter().for_each(|event| told.take(event));
-    let mut learned = Learned { metrics: metrics(), ..Learned::default() };
+    let mut learned = Learned { metrics: described(METRICS).collect(), ..Learned::default() };
     told.rows(beside, &mut learned.rows);
     told.steps_into(beside, &mut learned);
     told.epochs_into(&mut learned.samples);
     told.validations_into(&mut learned.samples);
     learned.samples.sort_by_key(|sample| sample.start_ns);
     learned
-}
-
-fn metrics() -> BTreeMap<String, Metric> {
-    let metric = |(name, definition, unit, exact): &(&str, &str, &str, bool)| {
-        let metric = Metric {
-            definition: (*definition).to_owned(),
-            unit: (*unit).to_owned(),
-            better: Better::Lower,
-            exact: *exact,
-        };
-        ((*name).to_owned(), metric)
-    };
-    METRICS.iter().map(metric).collect()
 }
 
 /// Events by kind. Where each began follows from how long those before it took.

@@ -73,6 +73,12 @@ pub struct TrainingStart {
     /// What chance follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// BLAKE3 of the weights before the first step of this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights_blake3: Option<String>,
+    /// BLAKE3 of the tokens to learn from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corpus_blake3: Option<String>,
     /// The step it goes on from; none where it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<u64>,
@@ -163,6 +169,9 @@ pub struct TrainingEpoch {
     pub cpu_seconds: Option<f64>,
     /// Where the wall time went.
     pub phases: TrainingPhases,
+    /// Whether it ended before the corpus did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broken_off: bool,
 }
 
 /// Wall time by what was done, in seconds; together they are the whole.
@@ -208,6 +217,9 @@ pub struct TrainingEnd {
     /// The model as a file for `hotloop generate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Whether that is the model at its best validation, not the last one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub model_is_best: bool,
 }
 
 /// A whole training, as this process saw it.

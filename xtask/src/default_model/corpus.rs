@@ -1,4 +1,4 @@
-//! The corpus: a story to a line, a mark between two of them.
+//! The corpus: a story to a line.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -7,10 +7,8 @@ use std::path::Path;
 
 use super::stories::Story;
 
-/// The line between two stories; `data.separator` of the config is the same.
-pub const MARK: &str = "--";
 /// Stories to learn from: those of the seeds from 0 on.
-const STORIES: u64 = 40_000;
+const STORIES: u64 = 32_000;
 /// Where the seeds of the stories begin that nobody learns from.
 const UNSEEN: u64 = 1 << 32;
 /// As many as tell a loss to the third digit.
@@ -40,9 +38,8 @@ fn write_stories(path: &Path, first: u64, count: u64) -> std::io::Result<Written
     let mut written = Written::default();
     for seed in first..first + count {
         let Story { plot, text } = Story::new(seed);
-        let text = format!("{text}\n{MARK}\n");
-        file.write_all(text.as_bytes())?;
-        written.bytes += text.len();
+        writeln!(file, "{text}")?;
+        written.bytes += text.len() + 1;
         written.plots.insert(plot);
     }
     file.flush()?;

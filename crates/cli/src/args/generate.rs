@@ -11,11 +11,13 @@ use super::{MAX_THREADS, Named, whole_number};
 #[command(
     about = "Let a model go on from a text: the text as it comes, then how fast it came and what memory it took",
     after_help = "Examples:\n  \
+        hotloop generate                                                      the bundled model tells a story\n  \
+        hotloop generate --seed 7 --prompt \"One windy day Mia\"                and another one\n  \
         hotloop generate --model stories15M-q8_0.gguf --prompt \"Once upon a time\" --tokens 100\n  \
         hotloop generate --model SmolLM2-135M-Instruct.gguf --chat --prompt \"What is the capital of France?\"\n  \
         hotloop generate --synthetic d=768,layers=12,type=q4_0 --prompt x --tokens 64 --json\n\n\
         The text goes to standard output, the figures to standard error. Without --model and --synthetic it is the bundled\n\
-        model: small, with random weights, so that its text means nothing.\n\n\
+        model, which tells little stories and knows nothing else. Random weights write what means nothing.\n\n\
         Sizes of --synthetic: small and medium (the models of SmallMind's profiler), or d=WIDTH,layers=N and of arch=llama|gpt2|qwen2,\n\
         heads=N, kv_heads=N, ffn=N, vocab=N, ctx=N, tied=true, type=q4_0 (any type of `quantize`), seed=N.\n\n\
         Environment:\n  HOTLOOP_ISA=NAME   compute with these instructions: scalar, avx2, avx512, neon"

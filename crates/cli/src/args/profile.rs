@@ -12,14 +12,15 @@ use super::{MAX_THREADS, Named, generate, whole_number};
 #[command(
     about = "Measure a model or kernels: where the time and the memory go, and how far that is from what the machine can do",
     after_help = "Examples:\n  \
-        hotloop profile                                        the bundled model: as `hotloop` alone\n  \
+        hotloop profile                                        the bundled model, which tells a story: as `hotloop` alone\n  \
         hotloop profile --model stories15M-q8_0.gguf --prompt \"Once upon a time\" --tokens 100\n  \
         hotloop profile deep --threads 1 --trace               the medium model, layer by layer, with a timeline\n  \
         hotloop profile enhanced --time-budget 20              29 rows: kernels, tensors, two models\n  \
         hotloop profile memory --json --no-save                what pooling, working in place and fusing save\n\n\
         Workloads:\n  \
-        standard   a model generates: time to first token, time per token, tokens/s, the call tree by step and layer\n  \
-        deep       the same with a larger model, and products of matrices of three sizes\n  \
+        standard   a model generates: time to first token, time per token, tokens/s, the call tree by step and layer;\n  \
+                   the bundled one, or --model FILE, or --synthetic small for SmallMind's\n  \
+        deep       the same with SmallMind's medium model, and products of matrices of three sizes\n  \
         enhanced   the 29 rows of SmallMind's profiler, each warmed up and repeated until its median is known to 1 %\n  \
         memory     ideas that save memory, measured with and without\n\n\
         Ctrl-C ends the measuring: what was measured is reported and saved. A second one ends the program.\n\n\
@@ -48,7 +49,7 @@ pub struct What {
         value_name = "TEXT",
         conflicts_with = "prompt_file",
         allow_hyphen_values = true,
-        help = "the text to go on from (default: 10 random tokens, 32 for deep)"
+        help = "the text to go on from (default: 10 random tokens, 32 for deep; a few words for the bundled model)"
     )]
     pub prompt: Option<String>,
     /// Where it is.
@@ -56,7 +57,7 @@ pub struct What {
     pub prompt_file: Option<PathBuf>,
     /// How many tokens.
     #[arg(long, short = 'n', value_name = "N", allow_hyphen_values = true,
-        value_parser = whole_number("--tokens", 1, 1 << 24), help = "tokens of each inference (default 50; enhanced and memory 25)")]
+        value_parser = whole_number("--tokens", 1, 1 << 24), help = "tokens of each inference (default 50; 160 of the bundled model; enhanced and memory 25)")]
     pub tokens: Option<usize>,
     #[command(flatten)]
     pub effort: Effort,

@@ -19,6 +19,7 @@ pub mod run;
 pub mod selftest;
 pub mod shown;
 pub mod told;
+pub mod train;
 pub mod worker;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -51,6 +52,12 @@ impl From<engine::Error> for Refusal {
             _ => "`--help` behind the command shows what can be asked for",
         };
         Self { error: error.to_string(), hint }
+    }
+}
+
+impl From<training::Error> for Refusal {
+    fn from(error: training::Error) -> Self {
+        Self { hint: error.hint(), error: error.to_string() }
     }
 }
 

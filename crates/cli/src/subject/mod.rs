@@ -178,13 +178,13 @@ impl Subject {
         Ok(Some(lab::Scored { each: nll.each, bytes, window: nll.window as u64 }))
     }
 
-    /// What it wrote, story by story; nothing where its weights are random.
+    /// What it wrote, up to where it would have ended; nothing where its weights are random.
     pub fn text(&self, tokens: &[u32]) -> Option<String> {
         if self.is_random {
             return None;
         }
-        let parts = tokens.split(|token| self.tokenizer.is_end(*token)).map(|part| self.tokenizer.decode(part));
-        Some(parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n"))
+        let end = tokens.iter().position(|token| self.tokenizer.is_end(*token)).unwrap_or(tokens.len());
+        Some(self.tokenizer.decode(&tokens[..end]))
     }
 
     /// What its weights take beside the file.

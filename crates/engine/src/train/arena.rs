@@ -6,9 +6,9 @@ use super::NetworkOptions;
 use super::layers::MOST_BLOCKS;
 use crate::{Config, steps};
 
-/// Logits take no more bytes than this, unless a single row does. A chunk of a vocabulary of 50,000 has 160 rows then: enough for
-/// products at full speed.
-const MOST_LOGITS: usize = 32 << 20;
+/// Logits take no more bytes than this, unless a single row does. A vocabulary of 50,000 has 320 rows of logits at once then: enough for
+/// products at full speed, and every part reads and writes the whole gradient of the head.
+const MOST_LOGITS: usize = 64 << 20;
 
 /// How many values each part has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -44,7 +44,7 @@ impl Network {
         check(config, &options)?;
         let plan = Plan::new(config, layout)?;
         let sizes = Sizes::new(config, &options);
-        let scratch = scratch_of_one(config, options.length).saturating_mul(usable_cpus());
+        let scratch = scratch(config, &options, usable_cpus());
         let rope = config.rope.as_ref().map_or(0, |rope| rope.dims.saturating_mul(options.length));
         let all = [layout.len(), sizes.len(), scratch, rope].into_iter().fold(0, usize::saturating_add);
         memory::check(
@@ -71,8 +71,8 @@ impl Network {
     /// gradients are added here.
     ///
     /// # Panics
-    /// Where examples are no whole sequences, more than there is room for, or have tokens that the model has not; where the parameters
-    /// are another model's.
+    /// Where examples are no whole sequences, more than there is room for, or have tokens or targets that the model has not; where
+    /// the parameters are another model's.
     pub fn forward(&mut self, compute: &Compute, parameters: &Parameters, examples: Examples<'_>, mode: Mode) -> Loss {
         self.check(parameters, examples);
         self.fit_threads(compute);
@@ -151,11 +151,13 @@ impl Network {
         assert!(whole, "{} tokens are not 1 to {batch} sequences of {length}", tokens.len());
         let outside = tokens.iter().find(|token| **token as usize >= vocab);
         assert!(outside.is_none(), "token {outside:?} of a vocabulary of {vocab}");
+        let outside = targets.iter().find(|target| **target != IGNORED_TARGET && **target as usize >= vocab);
+        assert!(outside.is_none(), "target {outside:?} of a vocabulary of {vocab}");
     }
 
     /// More threads than there are CPUs come in tests alone.
     fn fit_threads(&mut self, compute: &Compute) {
-        let wanted = scratch_of_one(&self.config, self.options.length) * compute.pool.threads();
+        let wanted = scratch(&self.config, &self.options, compute.pool.threads());
         if self.scratch.len() < wanted {
             self.scratch = AlignedBuffer::zeroed(wanted);
         }
@@ -232,6 +234,12 @@ fn check(config: &Config, options: &NetworkOptions) -> Result<()> {
         return Err(Error::refused(format!("dropout in a batch of {batch} sequences: choose smaller batches")));
     }
     Ok(())
+}
+
+/// f32 of scratch for the attention of so many threads, of which no more work than there are heads of keys in a batch.
+fn scratch(config: &Config, options: &NetworkOptions, threads: usize) -> usize {
+    let most = options.batch.saturating_mul(config.kv_heads);
+    scratch_of_one(config, options.length).saturating_mul(threads.min(most))
 }
 
 fn rope_table(config: &Config, positions: usize) -> Option<RopeTable> {

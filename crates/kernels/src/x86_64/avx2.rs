@@ -226,7 +226,7 @@ impl WordSimd for Avx2 {
 /// # Safety
 /// Eight values can be read and written at each of eight rows; the CPU has AVX2.
 #[inline(always)]
-pub(super) unsafe fn transpose_8(from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
+unsafe fn transpose_8(from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
     // SAFETY: as the caller promises.
     unsafe {
         let mut columns = [_mm256_setzero_ps(); 16];

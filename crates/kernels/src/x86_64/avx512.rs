@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::avx2::{Avx2, transpose_8};
+use super::avx2::Avx2;
 use crate::simd::{EXPONENT_SHIFT, Simd, WordSimd, instructions};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and VNNI, and what [`Avx2`] stands for.
@@ -39,7 +39,7 @@ impl Simd for Avx512 {
     /// The exponent.
     type Power = __m512;
     const LANES: usize = 16;
-    const SQUARE: usize = 8;
+    const SQUARE: usize = 16;
 
     instructions! {
         fn splat(value: f32) -> __m512 = _mm512_set1_ps(value);
@@ -117,8 +117,14 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize) {
-        // SAFETY: as the caller promises; `self` exists only where the CPU has these instructions.
-        unsafe { transpose_8(from, from_row, to, to_row) }
+        let mut columns = [self.splat(0.0); 16];
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.load_turned(from, from_row, &mut columns);
+            for (i, column) in columns.iter().enumerate() {
+                self.store_ptr(*column, to.add(i * to_row));
+            }
+        }
     }
 
     #[inline(always)]

@@ -93,7 +93,10 @@ impl Worked<'_> {
         Ok(Outcome {
             memory: vec![model_rows::memory(self.generator.memory(), &profile, self.scopes)],
             models: vec![model],
-            correctness: self.generated.correctness().map(|correctness| Correctness { text: self.text(), ..correctness }),
+            correctness: self
+                .generated
+                .correctness()
+                .map(|correctness| Correctness { text: self.text(), ..correctness }),
             prompt_blake3: Some(tokens::hash(&self.prompt)),
             prompt_tokens: Some(self.prompt.len()),
             tokens: Some(self.tokens),

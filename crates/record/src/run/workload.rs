@@ -59,7 +59,8 @@ pub struct Correctness {
     /// Whether every repeat generated the same; absent where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats_agree: Option<bool>,
-    /// The prompt and what was generated behind it the first time, or its beginning; absent where it says nothing, as with random weights.
+    /// The prompt and what was generated behind it the first time, up to where the model would have ended, or its beginning; absent where
+    /// it says nothing, as with random weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

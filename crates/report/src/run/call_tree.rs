@@ -106,7 +106,7 @@ fn cells(view: &View<'_>, tree: &Tree<'_>, row: &Row) -> Vec<String> {
             let allocs =
                 |cell: fn(&record::Allocations) -> String| sum.allocs_total.as_ref().map_or_else(String::new, cell);
             vec![
-                sum.name.to_owned(),
+                name_beside(tree, *place).to_owned(),
                 estimate(sum, nanos(sum.total_ns)),
                 part(sum.total_ns, wall),
                 of_parent(sum.total_ns, path.parent),
@@ -119,6 +119,23 @@ fn cells(view: &View<'_>, tree: &Tree<'_>, row: &Row) -> Vec<String> {
             ]
         }
     }
+}
+
+/// A name without modules, where that is clear from its place: elsewhere another scope may have the same.
+fn name_beside<'a>(tree: &Tree<'a>, place: usize) -> &'a str {
+    let path = &tree.paths[place];
+    let own = last(path.sum.name);
+    let is_same = |other: &usize| *other != place && last(tree.paths[*other].sum.name) == own;
+    let taken = match path.parent {
+        Some(parent) => tree.paths[parent].children.iter().any(is_same),
+        None => (0..tree.paths.len()).filter(|other| tree.paths[*other].parent.is_none()).any(|other| is_same(&other)),
+    };
+    if taken { path.sum.name } else { own }
+}
+
+/// What is behind the modules.
+fn last(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name)
 }
 
 /// Columns of the table by index: which steps have one.
@@ -138,7 +155,7 @@ impl Steps {
         steps.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| tree.name(a.0).cmp(tree.name(b.0))));
         let mut room = ROOM_FOR_STEPS;
         let fits = |(name, _): &&(usize, u64)| {
-            let width = tree.name(*name).chars().count().max(WIDEST_TIME) + 2;
+            let width = last(tree.name(*name)).chars().count().max(WIDEST_TIME) + 2;
             let fits = width <= room;
             room = room.saturating_sub(width);
             fits
@@ -149,7 +166,13 @@ impl Steps {
 
     fn headings<'a>(&self, tree: &Tree<'a>, family: &Family<'a>) -> Vec<&'a str> {
         let mut headings = vec![family.name, "calls", "total"];
-        headings.extend(self.shown.iter().map(|name| tree.name(*name)));
+        let is_alone = |name: &usize| {
+            self.shown.iter().all(|other| other == name || last(tree.name(*other)) != last(tree.name(*name)))
+        };
+        headings.extend(self.shown.iter().map(|name| match is_alone(name) {
+            true => last(tree.name(*name)),
+            false => tree.name(*name),
+        }));
         headings.extend(self.has_others.then_some("others"));
         headings.extend((!self.shown.is_empty()).then_some("self"));
         headings

@@ -100,6 +100,9 @@ fn explanation(tree: &Tree<'_>) -> String {
             ". Times are summed over threads, so that percentages of the wall time can add up to more than 100",
         );
     }
+    if tree.has_bystanders() {
+        text.push_str(". Idle time of threads that were in scopes for less than 1 % of the run is left out");
+    }
     text
 }
 
@@ -107,7 +110,7 @@ fn explanation(tree: &Tree<'_>) -> String {
 pub(super) fn remainder(table: &mut Table, tree: &Tree<'_>, wall: u64) {
     let own = tree.profile.own_cost.total_ns;
     let mut row = |name: String, ns: u64| table.row([name, nanos(ns), part(ns, wall)]);
-    row("(idle or in no scope)".to_owned(), tree.profile.outside_ns);
+    row("(idle or in no scope)".to_owned(), tree.idle_ns());
     // What the profiler of another program cost is not known.
     if tree.profile.clock.source != "unknown" {
         row("(the profiler itself)".to_owned(), own);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use record::{Allocations, Profile, Scope};
+use record::{Allocations, Profile, Scope, Thread};
 
 use crate::units::{raise, sum_of};
 
@@ -112,7 +112,7 @@ impl<'a> Tree<'a> {
 
     /// The time of all threads, as far as it is known what it was spent on.
     pub(super) fn accounted_ns(&self) -> u64 {
-        sum_of([self.in_scopes_ns(), self.profile.outside_ns, self.profile.own_cost.total_ns].into_iter())
+        sum_of([self.in_scopes_ns(), self.idle_ns(), self.profile.own_cost.total_ns].into_iter())
     }
 
     /// The self times of all scopes.
@@ -120,12 +120,35 @@ impl<'a> Tree<'a> {
         sum_of(self.names.iter().map(|sum| sum.self_ns))
     }
 
+    /// Threads whose time is the run's. One that was hardly ever in a scope waits for work, such as the one that reads ahead: its idle
+    /// time would double that of the run.
+    pub(super) fn threads(&self) -> impl Iterator<Item = &'a Thread> {
+        let threads = &self.profile.threads;
+        let least = self.profile.wall_ns / 100;
+        let is_alone = threads.iter().filter(|thread| thread.in_scopes_ns >= least).count() == 0;
+        threads.iter().filter(move |thread| is_alone || thread.in_scopes_ns >= least)
+    }
+
+    /// Whether some threads' idle time is left out.
+    pub(super) fn has_bystanders(&self) -> bool {
+        self.threads().count() < self.profile.threads.len()
+    }
+
+    /// Time of those threads outside any scope.
+    pub(super) fn idle_ns(&self) -> u64 {
+        let idle =
+            |thread: &Thread| thread.wall_ns.saturating_sub(thread.in_scopes_ns).saturating_sub(thread.own_cost_ns);
+        let all = sum_of(self.profile.threads.iter().map(idle));
+        let left_out = all.saturating_sub(sum_of(self.threads().map(idle)));
+        self.profile.outside_ns.saturating_sub(left_out)
+    }
+
     pub(super) fn thread_count(&self) -> u64 {
-        sum_of(self.profile.threads.iter().map(|thread| thread.count))
+        sum_of(self.threads().map(|thread| thread.count))
     }
 
     pub(super) fn threads_wall_ns(&self) -> u64 {
-        sum_of(self.profile.threads.iter().map(|thread| thread.wall_ns))
+        sum_of(self.threads().map(|thread| thread.wall_ns))
     }
 
     /// Whether anything counted allocations.

@@ -11,13 +11,15 @@ const SHOWN: usize = 2000;
 pub(super) fn section(run: &Run) -> Option<Section> {
     let correctness = run.correctness.as_ref()?;
     let text = correctness.text.as_deref().filter(|text| !text.trim().is_empty())?;
-    let tokens = correctness.tokens.map_or_else(String::new, |tokens| format!(", {}", plural(tokens, "token")));
+    let tokens = correctness.tokens.map_or_else(String::new, |tokens| format!(" (of {})", plural(tokens, "token")));
     let again = match correctness.repeats_agree {
         Some(true) => "; the same in every repeat",
         Some(false) => "; NOT the same in every repeat",
         None => "",
     };
-    let explanation = format!("what the model wrote while it was measured: the prompt and what came behind it{tokens}{again}");
+    let explanation = format!(
+        "what the model wrote while it was measured: the prompt and what came behind it, up to its end{tokens}{again}"
+    );
     let shown: String = text.chars().take(SHOWN).collect();
     let cut = text.chars().count().saturating_sub(SHOWN);
     let mut section = Section::new("TEXT", &explanation);

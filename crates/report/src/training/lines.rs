@@ -92,9 +92,10 @@ fn completed(epoch: &TrainingEpoch) -> String {
         let (first, rest) = name.split_at(1);
         format!("{}{rest} {} ({})", first.to_uppercase(), seconds(spent), tenths(share))
     });
+    let how = if epoch.broken_off { "broken off" } else { "completed" };
     let breakdown = format!("Timing breakdown - {}", phases.collect::<Vec<_>>().join(", "));
     format!(
-        "Epoch {} completed - Sequences: {} | Avg loss: {} | Avg tokens/sec: {speed}{busy} | Total time: {time}\n{}\n",
+        "Epoch {} {how} - Sequences: {} | Avg loss: {} | Avg tokens/sec: {speed}{busy} | Total time: {time}\n{}\n",
         count(epoch.epoch),
         count(epoch.sequences),
         loss(epoch.loss),

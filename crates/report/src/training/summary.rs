@@ -36,7 +36,7 @@ pub fn text(training: &Training, files: &Files) -> String {
     let mut line = |label: &str, sentence: Option<String>| {
         text.extend(sentence.map(|sentence| labelled(label, LABELS, &printable(&sentence))));
     };
-    line("loss", losses(end, &steps));
+    line("loss", losses(events, &steps));
     line("validation", validation(events, end));
     line("speed", speed(&steps, end));
     line("time", phases(training));
@@ -63,11 +63,14 @@ fn headline(end: Option<&TrainingEnd>, steps: &[&TrainingStep]) -> String {
     }
 }
 
-fn losses(end: Option<&TrainingEnd>, steps: &[&TrainingStep]) -> Option<String> {
+fn losses(events: &[TrainingEvent], steps: &[&TrainingStep]) -> Option<String> {
     let (first, last) = (steps.first()?, steps.last()?);
-    let mean = end
-        .and_then(|end| end.loss)
-        .map_or_else(String::new, |mean| format!("; last epoch in the mean {}", loss(mean)));
+    // Who is interrupted between two epochs has an empty one.
+    let epoch = events.iter().rev().find_map(|event| match event {
+        TrainingEvent::Epoch(epoch) if epoch.steps > 0 => Some(epoch),
+        _ => None,
+    });
+    let mean = epoch.map_or_else(String::new, |epoch| format!("; last epoch in the mean {}", loss(epoch.loss)));
     Some(format!(
         "{} at step {}, {} at step {}{mean}",
         loss(first.loss),
@@ -85,8 +88,13 @@ fn validation(events: &[TrainingEvent], end: Option<&TrainingEnd>) -> Option<Str
     };
     let best = validations().min_by(|a, b| a.loss.total_cmp(&b.loss));
     let before = end.and_then(|end| end.best_validation);
-    let Some(best) = best else { return before.map(|before| format!("best {}, before the pause", loss(before))) };
-    let last = validations().last().filter(|last| last.step != best.step);
+    let Some(best) = best else {
+        // Without a text to validate on, the best is that of an epoch.
+        let validates = |event: &TrainingEvent| matches!(event, TrainingEvent::Started(start) if start.resumed_at.is_some() && start.validation_tokens > 0);
+        let before = before.filter(|_| events.iter().any(validates));
+        return before.map(|before| format!("best {}, before the pause", loss(before)));
+    };
+    let last = validations().next_back().filter(|last| last.step != best.step);
     // The best of all may be of a process before this one.
     let earlier =
         before.filter(|before| *before < best.loss).map(|before| format!("; {} before the pause", loss(before)));
@@ -122,7 +130,10 @@ fn phases(training: &Training) -> Option<String> {
 }
 
 fn written(events: &[TrainingEvent], end: Option<&TrainingEnd>, files: &Files) -> Vec<String> {
-    let model = end.and_then(|end| end.model.as_ref()).map(|path| format!("{path}: the model"));
+    let model = end.and_then(|end| {
+        let which = if end.model_is_best { "the model as it was at its best validation" } else { "the model" };
+        Some(format!("{}: {which}", end.model.as_ref()?))
+    });
     let log = files.log.as_ref().map(|path| format!("{path}: what happened, line by line"));
     let curve = files.curve.as_ref().map(|path| format!("{path}: the curve of the loss"));
     let saved: Vec<String> = events
@@ -138,7 +149,8 @@ fn written(events: &[TrainingEvent], end: Option<&TrainingEnd>, files: &Files) -
 fn generate(events: &[TrainingEvent], model: &str) -> String {
     let sampled =
         events.iter().rev().find_map(|event| if let TrainingEvent::Sampled(one) = event { Some(one) } else { None });
-    let prompt = sampled.map_or("Once upon a time", |sample| &sample.prompt);
-    let words = ["hotloop", "generate", "--model", model, "--prompt", prompt].map(str::to_owned);
+    let prompt = sampled.map(|sample| sample.prompt.clone()).filter(|prompt| !prompt.is_empty());
+    let mut words = ["hotloop", "generate", "--model", model].map(str::to_owned).to_vec();
+    words.extend(prompt.into_iter().flat_map(|prompt| ["--prompt".to_owned(), prompt]));
     shell::line(&words)
 }

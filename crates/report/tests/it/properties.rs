@@ -246,3 +246,23 @@ fn the_gist_comes_first_and_definitions_last() {
     assert_eq!(titles.last(), Some(&"DEFINITIONS"));
     assert!(text.contains("\n  WARNING  other programs used 0.30 of 2 CPUs: figures are disturbed\n"), "{text}");
 }
+
+/// What a model wrote is shown, whatever it wrote; where there is none, nothing is said of it.
+#[test]
+fn what_a_model_wrote_is_shown() {
+    let mut run = runs::standard();
+    let options = RunOptions::default();
+    assert!(!run_text(&run, &options).contains("\nTEXT  "));
+    let mut wrote = |text: String| {
+        run.correctness.as_mut().expect("it has").text = Some(text);
+        (run_text(&run, &options), run_markdown(&run, &options))
+    };
+    let (text, markdown) = wrote("Once upon a time.\n\nThe\x1b[31m end.".to_owned());
+    assert!(text.contains("\nTEXT  what the model wrote while it was measured"), "{text}");
+    assert!(text.contains("\n  Once upon a time.\n\n  The?[31m end.\n"), "{text}");
+    assert!(markdown.contains("Once upon a time."), "{markdown}");
+    let (text, _) = wrote("word ".repeat(1000));
+    assert!(text.contains("(3,000 more characters)") && text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let (text, _) = wrote(" \n".to_owned());
+    assert!(!text.contains("\nTEXT  "), "{text}");
+}

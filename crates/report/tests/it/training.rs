@@ -39,6 +39,7 @@ pub fn start() -> TrainingStart {
         seed: Some(7),
         resumed_at: None,
         notes: vec!["`training.adaptive_lr` means nothing here and was not used".into()],
+        ..TrainingStart::default()
     }
 }
 
@@ -82,6 +83,7 @@ fn epoch(epoch: u64) -> TrainingEpoch {
         seconds,
         cpu_seconds: Some(1.92 * seconds),
         phases: phases(1.0),
+        ..TrainingEpoch::default()
     }
 }
 
@@ -126,6 +128,7 @@ pub fn events() -> Vec<TrainingEvent> {
         loss: Some(2.1),
         best_validation: Some(2.74),
         model: Some("outputs/autoregressive/model.gguf".into()),
+        ..TrainingEnd::default()
     }));
     events
 }

@@ -62,7 +62,8 @@ struct ReadHeader {
 /// Writes a file, whole or not at all; how many bytes it has.
 pub(super) fn write(path: &Path, notes: &BTreeMap<&'static str, String>, parts: &[Part<'_>]) -> Result<u64> {
     let header = header(notes, parts)?;
-    let mut out = Out { file: AtomicFile::create(path, true)?, hash: blake3::Hasher::new(), bytes: 0 };
+    let file = AtomicFile::create(path, true).map_err(unwritten)?;
+    let mut out = Out { file, hash: blake3::Hasher::new(), bytes: 0 };
     out.write(&header)?;
     let mut piece = Vec::with_capacity(PIECE);
     for part in parts {
@@ -74,8 +75,15 @@ pub(super) fn write(path: &Path, notes: &BTreeMap<&'static str, String>, parts: 
     }
     let hash = *out.hash.finalize().as_bytes();
     out.write(&hash)?;
-    out.file.finish()?;
+    out.file.finish().map_err(unwritten)?;
     Ok(out.bytes)
+}
+
+/// What is said where the disk takes no more.
+fn unwritten(error: engine::Error) -> Error {
+    let hint =
+        "make room, or choose another checkpointing.save_path; checkpoints that were there are there still: --resume";
+    Error::of_output(error.to_string(), hint)
 }
 
 struct Out {
@@ -88,7 +96,7 @@ impl Out {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
-        Ok(self.file.write(bytes)?)
+        self.file.write(bytes).map_err(unwritten)
     }
 }
 
@@ -162,6 +170,11 @@ impl Container {
     pub(super) fn note(&self, name: &str) -> Result<&str> {
         let missing = || Error::new(format!("{}: it says nothing of its {name}", self.path.display()), HINT);
         self.notes.get(name).map(String::as_str).ok_or_else(missing)
+    }
+
+    /// The bytes of all tensors together.
+    pub(super) fn bytes_in_all(&self) -> u64 {
+        self.tensors.values().map(|stored| stored.bytes.end - stored.bytes.start).sum()
     }
 
     /// All tensors with their names.

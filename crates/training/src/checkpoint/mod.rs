@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use engine::train::{Layout, Optimiser, Parameters};
-use engine::{Metadata, Tensor, TensorInfo, TensorSource};
+use engine::{Config, Metadata, Tensor, TensorInfo, TensorSource};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Settings;
@@ -52,7 +52,7 @@ pub struct State {
     pub waited: u64,
     /// The loss of the epoch that is going on.
     pub epoch: EpochState,
-    /// The names of the files of tokens: they follow from all that is in them.
+    /// The hashes of the tokens that it learns from and validates on.
     pub corpus: Vec<String>,
     /// What was asked for.
     pub settings: Settings,
@@ -165,6 +165,16 @@ impl Checkpoint {
     /// # Errors
     /// Where some are missing, infinite or no numbers.
     pub fn parameters(&self) -> Result<Parameters> {
+        let wrong = |message: String| Error::new(format!("{}: {message}", self.path().display()), HINT);
+        // Room is made for what the sizes claim: for no more than there is.
+        let config = Config::read(self).map_err(|error| wrong(error.to_string()))?;
+        let tied = self.container.tensor("output.weight").is_none();
+        let layout = Layout::new(&config, tied)?;
+        let claimed: u128 = layout.entries().iter().map(|entry| 4 * entry.range.len() as u128).sum();
+        let there = self.container.bytes_in_all();
+        if claimed > u128::from(there) {
+            return Err(wrong(format!("its sizes ask for {claimed} bytes of weights, and all of it has {there}")));
+        }
         Ok(Parameters::read(self)?)
     }
 

@@ -63,6 +63,11 @@ pub(super) fn whole(settings: &Settings, leaves: &[Leaf], places: Places<'_>) ->
         let method = &computation.method;
         return refused("computation.method", format!("{method} is not there; autoregressive pretraining is"));
     }
+    for (path, found, most) in bounds(settings) {
+        if found > most {
+            return refused(path, format!("{found} is more than {most}, the most there can be"));
+        }
+    }
     let (width, heads) = (model.d_model, model.num_heads);
     if !width.is_multiple_of(heads) {
         return refused("model.num_heads", format!("d_model {width} cannot be shared evenly among {heads} heads"));
@@ -87,4 +92,17 @@ pub(super) fn whole(settings: &Settings, leaves: &[Leaf], places: Places<'_>) ->
         return refused("training.schedule.min_learning_rate", format!("{least} is above the learning rate, {rate}"));
     }
     Ok(())
+}
+
+/// What is counted one by one before memory is asked for: larger numbers would take for ever to be refused.
+fn bounds(settings: &Settings) -> [(&'static str, usize, usize); 6] {
+    let (model, training) = (&settings.model, &settings.training);
+    [
+        ("model.d_model", model.d_model, 1 << 20),
+        ("model.num_layers", model.num_layers, 1 << 12),
+        ("training.max_length", training.max_length, 1 << 24),
+        ("training.gradient_accumulation", training.gradient_accumulation, 1 << 20),
+        ("training.num_workers", training.num_workers, 1 << 10),
+        ("training.threads", training.threads, 1 << 12),
+    ]
 }

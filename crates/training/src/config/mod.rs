@@ -16,6 +16,7 @@ mod paths;
 mod set;
 mod settings;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -116,7 +117,7 @@ fn settle(leaves: Vec<Leaf>, places: Places<'_>) -> Result<Read> {
         }
     }
     let mut settings: Settings = serde_json::from_value(Value::Object(root)).map_err(|error| {
-        Error::new(format!("{}: {error}", places.file.display()), "see the list of keys in the documentation")
+        Error::new(format!("{}: {error}", places.file.display()), "`hotloop train --keys` lists all keys")
     })?;
     check::whole(&settings, &known, places)?;
     let notes = paths::resolve(&mut settings, &known, places);
@@ -125,46 +126,69 @@ fn settle(leaves: Vec<Leaf>, places: Places<'_>) -> Result<Read> {
 
 /// Known keys under their own names, each once; the others are told of.
 fn sort_out(leaves: Vec<Leaf>, places: Places<'_>, unknown: &mut Vec<Unknown>) -> Result<Vec<Leaf>> {
-    let adaptive = !leaves
-        .iter()
-        .any(|leaf| leaf.path == "training.adaptive_lr.enabled" && matches!(leaf.value, Value::Bool(false)));
-    let mut known: Vec<Leaf> = Vec::new();
+    let is_off = |leaf: &Leaf| leaf.path == ADAPTIVE_SWITCH && leaf.value == Value::Bool(false);
+    let adaptive = !leaves.iter().any(is_off);
+    let mut known: BTreeMap<&'static str, (Weight, Leaf)> = BTreeMap::new();
     for mut leaf in leaves {
-        if leaf.path == "training.adaptive_lr.enabled" || leaf.value.is_null() {
+        let is_idle = leaf.path.starts_with(ADAPTIVE) && !adaptive;
+        if leaf.path == ADAPTIVE_SWITCH || leaf.value.is_null() || is_idle {
             continue;
         }
-        if leaf.path.starts_with("training.adaptive_lr.") && !adaptive {
-            continue;
-        }
-        let line = if let Origin::Line(line) = leaf.origin { line } else { 0 };
         let Some(key) = keys::find(&leaf.path) else {
-            unknown.extend(no_effect(&leaf, line, places)?);
+            unknown.extend(no_effect(&leaf, places)?);
             continue;
         };
         set::translate(&mut leaf, places)?;
-        let is_alias = leaf.path != key.path;
-        let said = known.iter().position(|other| other.path == key.path);
-        match said {
-            // A rate of the schedule is more than the one beside it; the command line is more than both.
-            Some(at) if wins(&leaf, is_alias, &known[at]) => known[at] = Leaf { path: key.path.to_owned(), ..leaf },
-            Some(_) => unknown.push(Unknown { path: leaf.path, line, why: format!("{} decides", key.path) }),
-            None => known.push(Leaf { path: key.path.to_owned(), ..leaf }),
+        let weight = weight(&leaf, key);
+        let weaker = match known.remove(key.path) {
+            Some((other, kept)) if other > weight => {
+                known.insert(key.path, (other, kept));
+                Some(leaf)
+            }
+            kept => {
+                known.insert(key.path, (weight, leaf));
+                kept.map(|(_, leaf)| leaf)
+            }
+        };
+        if let (Some(weaker), Some((_, kept))) = (weaker, known.get(key.path))
+            && kept.origin != Origin::Set
+        {
+            unknown.push(Unknown { line: line(&weaker), path: weaker.path, why: format!("{} decides", kept.path) });
         }
     }
-    Ok(known)
+    unknown.sort_by_key(|key| key.line);
+    let renamed = |(path, (_, leaf)): (&'static str, (Weight, Leaf))| Leaf { path: path.to_owned(), ..leaf };
+    Ok(known.into_iter().map(renamed).collect())
 }
 
-/// Whether what is said later is taken, where a key is said twice under two names.
-fn wins(leaf: &Leaf, is_alias: bool, other: &Leaf) -> bool {
-    match (leaf.origin, other.origin) {
-        (Origin::Set, _) => true,
-        (_, Origin::Set) => false,
-        _ => !is_alias || leaf.path.starts_with("training.adaptive_lr."),
+const ADAPTIVE: &str = "training.adaptive_lr.";
+const ADAPTIVE_SWITCH: &str = "training.adaptive_lr.enabled";
+
+/// What is taken where something is said twice under two names: a schedule's rate is more than the one beside it, and what is typed is
+/// more than both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    OtherName,
+    OwnName,
+    Schedule,
+    Typed,
+}
+
+fn weight(leaf: &Leaf, key: &Key) -> Weight {
+    match leaf.origin {
+        Origin::Set => Weight::Typed,
+        Origin::Line(_) if leaf.path.starts_with(ADAPTIVE) => Weight::Schedule,
+        Origin::Line(_) if leaf.path == key.path => Weight::OwnName,
+        Origin::Line(_) => Weight::OtherName,
     }
+}
+
+fn line(leaf: &Leaf) -> usize {
+    if let Origin::Line(line) = leaf.origin { line } else { 0 }
 }
 
 /// What is to be said of a key that is not known.
-fn no_effect(leaf: &Leaf, line: usize, places: Places<'_>) -> Result<Option<Unknown>> {
+fn no_effect(leaf: &Leaf, places: Places<'_>) -> Result<Option<Unknown>> {
     if keys::is_section(&leaf.path) {
         if matches!(&leaf.value, Value::Object(table) if table.is_empty()) {
             return Ok(None);
@@ -179,7 +203,7 @@ fn no_effect(leaf: &Leaf, line: usize, places: Places<'_>) -> Result<Option<Unkn
             None => "there is no such key".to_owned(),
         },
     };
-    Ok(Some(Unknown { path: leaf.path.clone(), line, why }))
+    Ok(Some(Unknown { path: leaf.path.clone(), line: line(leaf), why }))
 }
 
 fn put(root: &mut Map<String, Value>, path: &str, value: Value) {

@@ -12,7 +12,7 @@ pub(super) fn parse(text: &str) -> Result<Leaf> {
         let message = format!("--set {text}: there is no =");
         return Err(Error::new(message, "write --set key=value, as in --set training.batch_size=16"));
     };
-    let (path, value) = (path.trim(), value.trim());
+    let path = path.trim();
     let Some(key) = keys::find(path) else {
         return Err(wrong_key(path));
     };
@@ -20,7 +20,9 @@ pub(super) fn parse(text: &str) -> Result<Leaf> {
     let json = serde_json::from_str::<Value>(value);
     let value = match json {
         Ok(json) if !is_text || json.is_string() || json.is_null() => json,
-        _ => Value::String(value.to_owned()),
+        // What is a text stays as it was typed, blanks included.
+        _ if key.expects == Expects::Text => Value::String(value.to_owned()),
+        _ => Value::String(value.trim().to_owned()),
     };
     Ok(Leaf { path: path.to_owned(), value, origin: Origin::Set })
 }
@@ -32,7 +34,7 @@ fn wrong_key(path: &str) -> Error {
         (None, Some(near)) => format!("there is no such key; did you mean {near}?"),
         (None, None) => "there is no such key".to_owned(),
     };
-    Error::new(format!("--set {path}: {why}"), "the documentation of configs lists all keys")
+    Error::new(format!("--set {path}: {why}"), "`hotloop train --keys` lists all keys")
 }
 
 /// LoopOS's names of schedules become ours.

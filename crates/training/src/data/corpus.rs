@@ -22,6 +22,7 @@ pub struct Corpus {
     facts: Facts,
     validation_facts: Option<Facts>,
     files: Vec<PathBuf>,
+    contents: Vec<String>,
     reused: bool,
 }
 
@@ -69,6 +70,7 @@ impl Corpus {
         let split = if validation.is_some() { 0.0 } else { request.settings.validation_split };
         let mut files = vec![tokens.path().to_owned()];
         files.extend(validation.as_ref().map(|file| file.path().to_owned()));
+        let contents = [Some(&tokens), validation.as_ref()].into_iter().flatten().map(|file| file.contents()).collect();
         let length = length(request, &tokens, validation.as_deref());
         let facts = tokens.trailer.facts.clone();
         let validation_facts = validation.as_ref().map(|file| file.trailer.facts.clone());
@@ -86,7 +88,7 @@ impl Corpus {
             let message = format!("the corpus has {} tokens, which is too little text to learn from", facts.tokens);
             return Err(Error::new(message, "add text, or keep back a smaller share (data.validation_split)"));
         }
-        Ok(Self { training, validation, facts, validation_facts, files, reused })
+        Ok(Self { training, validation, facts, validation_facts, files, contents, reused })
     }
 
     /// What is learned from.
@@ -120,11 +122,17 @@ impl Corpus {
         self.facts.notes().into_iter().chain(validation.map(|note| format!("validation: {note}"))).collect()
     }
 
-    /// The files of tokens. Their names follow from all that decides what is in them: a checkpoint that keeps them can tell whether
-    /// the corpus is still the same.
+    /// The files of tokens. Their names follow from all that decides what is in them.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
+    }
+
+    /// The hash of the tokens in each of them: a checkpoint that keeps these can tell whether the corpus is still the same, wherever it
+    /// is now.
+    #[must_use]
+    pub fn contents(&self) -> &[String] {
+        &self.contents
     }
 
     /// Whether the tokens were there already.

@@ -74,6 +74,8 @@ pub(super) struct TokenFile {
     file: File,
     path: PathBuf,
     index: u64,
+    /// The hash of all tokens and places.
+    contents: blake3::Hash,
     pub(super) trailer: Trailer,
 }
 
@@ -87,12 +89,17 @@ impl TokenFile {
         let (trailer, hashes) = read_trailer(&file, length).map_err(|what| damaged(&what))?;
         check_blocks(&file, &trailer, &hashes).map_err(|what| damaged(&what))?;
         let index = trailer.index().ok_or_else(|| damaged("its lengths are beyond any file"))?;
-        Ok(Self { file, path: path.to_owned(), index, trailer })
+        Ok(Self { file, path: path.to_owned(), index, contents: blake3::hash(&hashes), trailer })
     }
 
     /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What tells its tokens and sequences from others, wherever they came from.
+    pub(super) fn contents(&self) -> String {
+        self.contents.to_hex().to_string()
     }
 
     /// Where a sequence begins and ends, in tokens.

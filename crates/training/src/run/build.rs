@@ -1,7 +1,7 @@
 //! Everything a training needs, made from its settings or read from a checkpoint.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engine::train::{Network, NetworkOptions, Optimiser, OptimiserKind, Parameters};
 use engine::{Architecture, Config, Rope};
@@ -35,8 +35,8 @@ pub(super) struct Build {
     notes: Vec<String>,
     /// Where the texts are.
     texts: Vec<String>,
-    /// The step it goes on from.
-    resumed: Option<u64>,
+    /// The step it goes on from, and the checkpoint.
+    pub(super) resumed: Option<(u64, PathBuf)>,
 }
 
 pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn Watch) -> Result<Build> {
@@ -51,20 +51,13 @@ pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn 
     let (vocabulary, corpus, texts) = texts(settings, checkpoint.as_ref(), watch)?;
     notes.extend(vocabulary.notes().iter().cloned());
     notes.extend(corpus.notes());
-    let names = corpus.files().iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-    let mut state = State { corpus: names.collect(), settings: settings.clone(), ..State::default() };
-    let parameters = match &checkpoint {
-        Some(checkpoint) => {
-            state = resume::state(checkpoint, state)?;
-            checkpoint.parameters()?
-        }
-        None => Parameters::random(model(settings, &vocabulary)?, settings.model.tied, settings.training.random_seed)?,
+    let begin = State { corpus: corpus.contents().to_vec(), settings: settings.clone(), ..State::default() };
+    let (state, parameters) = match &checkpoint {
+        Some(checkpoint) => (resume::state(checkpoint, begin)?, checkpoint.parameters()?),
+        None => (begin, random(settings, &vocabulary)?),
     };
     let network = network(settings, &parameters, corpus.length())?;
-    let mut optimiser = optimiser(settings, &parameters)?;
-    if let Some(checkpoint) = &checkpoint {
-        checkpoint.read_optimiser(&parameters.layout, &mut optimiser)?;
-    }
+    let optimiser = optimiser(settings, &parameters, checkpoint.as_ref())?;
     let (feed, validation) = feeds(settings, &corpus, state.position)?;
     let step_batches = settings.training.gradient_accumulation as u64;
     let span = span(settings, feed.batches_per_epoch().div_ceil(step_batches));
@@ -72,7 +65,7 @@ pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn 
     let mut rate =
         LearningRate::new(settings.schedule(), training.learning_rate, training.schedule.warmup_steps, span)?;
     rate.state = state.schedule;
-    let resumed = checkpoint.is_some().then_some(state.step);
+    let resumed = checkpoint.map(|checkpoint| (state.step, checkpoint.path().to_owned()));
     Ok(Build {
         vocabulary,
         corpus,
@@ -129,6 +122,11 @@ fn texts(
     Ok((vocabulary, corpus, texts))
 }
 
+/// Weights to begin with.
+fn random(settings: &Settings, vocabulary: &Vocabulary) -> Result<Parameters> {
+    Ok(Parameters::random(model(settings, vocabulary)?, settings.model.tied, settings.training.random_seed)?)
+}
+
 /// The sizes of the model, in the words of the engine.
 fn model(settings: &Settings, vocabulary: &Vocabulary) -> Result<Config> {
     let model = &settings.model;
@@ -162,7 +160,8 @@ fn network(settings: &Settings, parameters: &Parameters, length: usize) -> Resul
     Ok(Network::new(&parameters.config, &parameters.layout, NetworkOptions { batch, length, dropout, recompute })?)
 }
 
-fn optimiser(settings: &Settings, parameters: &Parameters) -> Result<Optimiser> {
+/// As it was, or before its first step.
+fn optimiser(settings: &Settings, parameters: &Parameters, checkpoint: Option<&Checkpoint>) -> Result<Optimiser> {
     let training = &settings.training;
     let kind = match training.optimizer {
         OptimizerKind::Adamw => {
@@ -170,7 +169,11 @@ fn optimiser(settings: &Settings, parameters: &Parameters) -> Result<Optimiser> 
         }
         OptimizerKind::Sgd => OptimiserKind::Sgd { momentum: training.momentum },
     };
-    Ok(Optimiser::new(kind, training.weight_decay, &parameters.layout)?)
+    let mut optimiser = Optimiser::new(kind, training.weight_decay, &parameters.layout)?;
+    if let Some(checkpoint) = checkpoint {
+        checkpoint.read_optimiser(&parameters.layout, &mut optimiser)?;
+    }
+    Ok(optimiser)
 }
 
 /// Batches to learn from, from there on, and those to validate on.
@@ -236,7 +239,9 @@ impl Run<'_> {
             ]),
             corpus: parts.texts.clone(),
             seed: Some(training.random_seed),
-            resumed_at: parts.resumed,
+            weights_blake3: Some(hash(&parts.parameters.values)),
+            corpus_blake3: Some(parts.corpus.contents().join(" ")),
+            resumed_at: parts.resumed.as_ref().map(|(step, _)| *step),
             notes: parts.notes.clone(),
         }
     }
@@ -259,6 +264,18 @@ impl Run<'_> {
         sizes.insert("tied".to_owned(), self.settings.model.tied.into());
         sizes
     }
+}
+
+/// What tells whether weights are the same.
+fn hash(values: &[f32]) -> String {
+    let mut hash = blake3::Hasher::new();
+    let mut piece = Vec::with_capacity(1 << 16);
+    for values in values.chunks(1 << 14) {
+        piece.clear();
+        piece.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        hash.update(&piece);
+    }
+    hash.finalize().to_hex().to_string()
 }
 
 /// Refused where a checkpoint and the settings belong to different trainings.

@@ -12,6 +12,8 @@ pub(super) struct Clock {
     pub(super) phases: TrainingPhases,
     /// Of the epochs before.
     earlier: TrainingPhases,
+    /// CPU time of all threads up to the beginning of the epoch.
+    cpu: Option<f64>,
 }
 
 /// What was done.
@@ -30,7 +32,7 @@ pub(super) enum Phase {
 impl Clock {
     pub(super) fn start() -> Self {
         let none = TrainingPhases::default();
-        Self { last: Instant::now(), phases: none, earlier: none }
+        Self { last: Instant::now(), phases: none, earlier: none, cpu: cpu_seconds() }
     }
 
     /// What was done since the last lap; how long it took.
@@ -60,6 +62,12 @@ impl Clock {
         ended
     }
 
+    /// CPU time of all threads since this was asked last, or since the beginning; where the system tells it.
+    pub(super) fn cpu_of_epoch(&mut self) -> Option<f64> {
+        let before = std::mem::replace(&mut self.cpu, cpu_seconds());
+        Some(self.cpu? - before?)
+    }
+
     /// All phases so far.
     pub(super) fn all(&self) -> TrainingPhases {
         sum(&self.earlier, &self.phases)
@@ -77,6 +85,20 @@ fn sum(a: &TrainingPhases, b: &TrainingPhases) -> TrainingPhases {
         sample: a.sample + b.sample,
         overhead: a.overhead + b.overhead,
     }
+}
+
+/// CPU time of all threads of this process so far.
+#[cfg(unix)]
+fn cpu_seconds() -> Option<f64> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+    let times = [usage.user_time(), usage.system_time()];
+    Some(times.iter().map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6).sum())
+}
+
+#[cfg(not(unix))]
+fn cpu_seconds() -> Option<f64> {
+    None
 }
 
 /// All of them together.

@@ -37,9 +37,15 @@ pub(super) fn error(
     let numbers: Vec<String> = batch.numbers.iter().take(NAMED).map(ToString::to_string).collect();
     let more = batch.numbers.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let saved = match saved {
-        Some((step, path)) => format!("the last checkpoint, of step {step}, is {}", path.display()),
-        None => "there is no checkpoint yet".to_owned(),
+    let (saved, hint) = match saved {
+        Some((step, path)) => (
+            format!("the last checkpoint, of step {step}, is {}", path.display()),
+            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and go on with --resume",
+        ),
+        None => (
+            "there is no checkpoint yet".to_owned(),
+            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and begin again",
+        ),
     };
     let message = format!(
         "step {step}: {what} is {value}, {first}{culprit}; batch {} of epoch {} has the sequences {}{more} of the corpus; {saved}",
@@ -47,10 +53,7 @@ pub(super) fn error(
         position.epoch + 1,
         numbers.join(", "),
     );
-    Error::new(
-        message,
-        "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and go on with --resume",
-    )
+    Error::new(message, hint)
 }
 
 /// The number and the text of the sequence at fault, where one is.

@@ -46,7 +46,9 @@ pub fn train(settings: &Settings, resume: Option<&Path>, compute: &Compute, watc
     let tool = Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     // Room for what is told of each step, so that steps allocate nothing.
     let events = Vec::with_capacity(2 * usize::try_from(parts.span.steps).unwrap_or(usize::MAX).min(1 << 16) + 64);
-    let mut run = Run { settings, compute, watch, parts, clock: Clock::start(), events, before: 0, saved: None };
+    let saved = parts.resumed.clone();
+    let mut run =
+        Run { settings, compute, watch, parts, clock: Clock::start(), events, before: 0, saved, best_at_the_end: None };
     run.go()?;
     let phases = run.clock.all();
     let (schema, version) = (record::TRAINING_SCHEMA.to_owned(), record::TRAINING_VERSION);
@@ -73,6 +75,8 @@ struct Run<'a> {
     before: u64,
     /// The step of the last checkpoint and where it is.
     saved: Option<(u64, PathBuf)>,
+    /// The loss of a validation behind the last step that was better than all before.
+    best_at_the_end: Option<f64>,
 }
 
 /// Why there are no more steps.
@@ -112,12 +116,12 @@ impl Run<'_> {
         let mut loss = None;
         let mut model = None;
         let mut end = self.enough();
-        if end.is_some() {
-            model = self.close(Why::Finished)?;
+        if let Some(why) = end {
+            model = self.close(why)?;
         }
         while end.is_none() {
             let number = self.parts.state.position.epoch;
-            hotloop::scope!(steps::TRAIN_EPOCH, index = number);
+            hotloop::scope!(steps::TRAIN_EPOCH);
             let mut tally = Tally::default();
             end = self.epoch(&mut tally)?;
             if let Some(why) = end {
@@ -135,10 +139,17 @@ impl Run<'_> {
             tokens,
             seconds: clock::whole(&phases),
             loss,
-            best_validation: self.parts.state.best,
+            best_validation: self.best_validation(),
+            model_is_best: end.is_some_and(|why| model.is_some() && self.exports_best(why)),
             model: model.map(|path| path.display().to_string()),
         }));
         Ok(())
+    }
+
+    /// The best loss of a validation; where there is no text to validate on, there is none.
+    fn best_validation(&self) -> Option<f64> {
+        let best = self.best_at_the_end.or(self.parts.state.best);
+        best.filter(|_| self.parts.validation.is_some())
     }
 
     /// Whether there are no more steps, and why.
@@ -178,6 +189,7 @@ impl Run<'_> {
 
     fn tell_epoch(&mut self, number: u64, tally: &Tally) {
         let phases = self.clock.end_epoch();
+        let cpu_seconds = self.clock.cpu_of_epoch();
         self.tell(TrainingEvent::Epoch(TrainingEpoch {
             epoch: number + 1,
             steps: tally.steps,
@@ -185,8 +197,9 @@ impl Run<'_> {
             tokens: tally.tokens,
             loss: tally.loss,
             seconds: clock::whole(&phases),
-            cpu_seconds: None,
+            cpu_seconds,
             phases,
+            broken_off: self.parts.state.position.epoch == number,
         }));
     }
 

@@ -169,9 +169,7 @@ impl Run<'_> {
         let told = |event: &TrainingEvent| event.step() == Some(step);
         let validated = self.events.iter().any(|event| matches!(event, TrainingEvent::Validated(_)) && told(event));
         if self.parts.validation.is_some() && !validated {
-            // Beside the schedule: it is told, and changes nothing for those who go on from here.
-            let validated = self.validate()?;
-            self.tell(TrainingEvent::Validated(validated));
+            self.validate_at_the_end()?;
         }
         let sampled = self.events.iter().any(|event| matches!(event, TrainingEvent::Sampled(_)) && told(event));
         if self.settings.sample.length > 0 && !sampled {
@@ -183,11 +181,31 @@ impl Run<'_> {
         Ok(Some(path))
     }
 
+    /// Whether the model that is written is not the last one.
+    pub(super) fn exports_best(&self, why: Why) -> bool {
+        why == Why::EarlyStop && self.parts.folder.best().exists()
+    }
+
+    /// A validation beside the schedule: it may be the best, but changes nothing for those who go on from here.
+    fn validate_at_the_end(&mut self) -> Result<()> {
+        let validated = self.validate()?;
+        let best = self.parts.state.best.is_none_or(|best| validated.loss < best);
+        if best {
+            self.best_at_the_end = Some(validated.loss);
+        }
+        self.tell(TrainingEvent::Validated(TrainingValidation { best, ..validated }));
+        if best && self.settings.checkpointing.keep_best {
+            let path = self.parts.folder.best();
+            self.save(&path)?;
+        }
+        Ok(())
+    }
+
     /// The model as it is now; after an early stop as it was when it was best.
     fn export(&self, why: Why, path: &Path) -> Result<()> {
         hotloop::scope!(steps::CHECKPOINT);
         let best = self.parts.folder.best();
-        if why == Why::EarlyStop && best.exists() {
+        if self.exports_best(why) {
             export_checkpoint(&Checkpoint::open(&best)?, path, Format::F32, self.compute)?;
             return Ok(());
         }

@@ -28,6 +28,10 @@ const FIXED: &[&str] = &[
     "training.shuffle",
     "data.shuffle",
     "data.sequences",
+    "data.validation_split",
+    "tokenizer.kind",
+    "tokenizer.vocab_size",
+    "tokenizer.min_frequency",
 ];
 
 /// What changes nothing that is computed: where things are, how often something is told or kept, who computes.
@@ -40,10 +44,10 @@ const FREE: &[&str] = &[
     "training.num_workers",
     "training.recompute",
     "training.threads",
-    "data.input_file",
-    "data.output_dir",
-    "data.tokenizer_vocab",
-    "tokenizer.",
+    // What the texts are is compared as tokens.
+    "data.",
+    // Where a vocabulary is found; the one of the checkpoint is taken.
+    "tokenizer.file",
     "sample.",
     "checkpointing.",
     "profiling.",
@@ -59,12 +63,15 @@ pub(super) fn compare(checkpoint: &Checkpoint, settings: &Settings) -> Result<Ve
     let mut notes = Vec::new();
     for key in KEYS {
         let (before, now) = (at(&before, key.path), at(&now, key.path));
-        if before == now || FREE.iter().any(|free| key.path.starts_with(free)) {
+        if before == now {
             continue;
         }
         let path = checkpoint.path().display();
         if FIXED.contains(&key.path) {
             return Err(refused(format!("{path}: it was made with {} = {before}, which is now {now}", key.path)));
+        }
+        if FREE.iter().any(|free| key.path.starts_with(free)) {
+            continue;
         }
         notes.push(format!(
             "{} was {before} before the checkpoint and is {now} now: the training goes on, but not as it would have",

@@ -179,7 +179,7 @@ struct Learner {
 #[derive(Debug)]
 enum OfKind {
     Bpe(bpe::Learner),
-    Characters(characters::Learner),
+    Characters(Box<characters::Learner>),
     Words(words::Learner),
 }
 
@@ -187,7 +187,7 @@ impl Learner {
     fn new(settings: &VocabularySettings) -> Self {
         let (kind, size, least) = match settings.kind {
             Kind::Bpe => (OfKind::Bpe(bpe::Learner::default()), 4096, 2),
-            Kind::Characters => (OfKind::Characters(characters::Learner::default()), usize::MAX, 1),
+            Kind::Characters => (OfKind::Characters(Box::default()), usize::MAX, 1),
             Kind::Words => (OfKind::Words(words::Learner::default()), 10_000, 2),
         };
         Self { kind, size: settings.vocab_size.unwrap_or(size), least: settings.min_frequency.unwrap_or(least) }

@@ -7,5 +7,9 @@ mod folder;
 mod random;
 
 mod data;
+
+mod checkpoint;
+mod config;
+mod run;
 mod schedule;
 mod vocabulary;

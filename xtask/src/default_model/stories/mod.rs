@@ -2,9 +2,12 @@
 
 mod cast;
 mod chance;
+mod critic;
 mod plots;
 mod template;
 mod words;
+
+pub use critic::Critic;
 
 use cast::Cast;
 use plots::{PLOTS, Plot};

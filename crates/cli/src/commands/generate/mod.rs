@@ -21,17 +21,18 @@ use sequences::Sequences;
 
 /// Generates: the text goes to `out` as it comes, unless JSON was asked for. The figures, or the JSON.
 pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusal> {
-    let text = prompt::text(options)?;
+    let prompt::Text { text, opening } = prompt::text(options)?;
     let compute = compute(options)?;
     let subject = load(options, &compute)?;
     let prompt = prompt::tokens(options, &subject.tokenizer, &text)?;
     let mut batch = batch(options, &subject, &compute, prompt.len())?;
-    let mut sequences = Sequences::new(options, &subject.tokenizer, &prompt);
+    let mut sequences = Sequences::new(options, &subject.tokenizer, &prompt, opening);
     for number in 0..options.machine.batch {
         let sampling = sampling(options, number as u64);
         batch.join(&Request { prompt: &prompt, sampling: &sampling, limit: options.tokens })?;
     }
     let mut out = Output::new((!options.json).then_some(out));
+    sequences.begin(&mut out);
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
     let speed = generate(&mut batch, &mut sequences, &mut out, subject.load_s)?;
     if let Some(error) = out.lost() {

@@ -7,6 +7,7 @@ use engine::{ChatTemplate, Encode, Message, Prompt, Tokenizer};
 
 use crate::args::Generate;
 use crate::commands::Refusal;
+use crate::subject::{Kind, bundled};
 
 /// A prompt larger than this is no prompt.
 const LARGEST: u64 = 64 << 20;
@@ -27,9 +28,19 @@ pub fn tokens(options: &Generate, tokenizer: &Tokenizer, text: &str) -> Result<V
     Ok(tokens)
 }
 
-/// What was asked for, as text: read before a model is, since it may be refused.
-pub fn text(options: &Generate) -> Result<String, Refusal> {
-    Ok(read(options.prompt.as_deref(), options.prompt_file.as_deref())?.unwrap_or_default())
+/// A text to go on from.
+pub struct Text {
+    pub text: String,
+    /// What of it nobody wrote who reads it: that is shown too.
+    pub opening: &'static str,
+}
+
+/// What was asked for, as text: read before a model is, since it may be refused. The bundled model knows how stories begin.
+pub fn text(options: &Generate) -> Result<Text, Refusal> {
+    let given = read(options.prompt.as_deref(), options.prompt_file.as_deref())?;
+    let tells = given.is_none() && options.named.kind() == Kind::Bundled;
+    let opening = if tells { bundled::PROMPT } else { "" };
+    Ok(Text { text: given.unwrap_or_else(|| opening.to_owned()), opening })
 }
 
 /// A text, or that of a file; nothing where neither was named.

@@ -12,6 +12,8 @@ pub struct Sequences<'a> {
     all: Vec<Sequence<'a>>,
     tokenizer: &'a Tokenizer,
     prompt: &'a [u32],
+    /// What is shown before each text.
+    opening: &'static str,
     ignore_end: bool,
 }
 
@@ -26,7 +28,7 @@ struct Sequence<'a> {
 }
 
 impl<'a> Sequences<'a> {
-    pub fn new(options: &Generate, tokenizer: &'a Tokenizer, prompt: &'a [u32]) -> Self {
+    pub fn new(options: &Generate, tokenizer: &'a Tokenizer, prompt: &'a [u32], opening: &'static str) -> Self {
         let sequence = |_| Sequence {
             stream: tokenizer.stream(),
             stop: StopSequences::new(&options.stop),
@@ -36,7 +38,14 @@ impl<'a> Sequences<'a> {
             ended: None,
         };
         let all = (0..options.machine.batch).map(sequence).collect();
-        Self { all, tokenizer, prompt, ignore_end: options.choice.ignore_end }
+        Self { all, tokenizer, prompt, opening, ignore_end: options.choice.ignore_end }
+    }
+
+    /// Writes what a single text begins with.
+    pub fn begin(&self, out: &mut Output<'_>) {
+        if self.all.len() == 1 {
+            out.write(self.opening);
+        }
     }
 
     /// The tokens of all prompts.
@@ -73,7 +82,7 @@ impl<'a> Sequences<'a> {
         for (number, sequence) in self.all.iter_mut().enumerate() {
             sequence.end(if interrupted { "interrupted" } else { "limit" });
             if !single {
-                out.write(&format!("--- text {} ---\n", number + 1));
+                out.write(&format!("--- text {} ---\n{}", number + 1, self.opening));
             }
             sequence.show(out);
             out.write("\n");

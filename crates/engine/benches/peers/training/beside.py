@@ -74,24 +74,40 @@ class Turns:
 
 
 class Launches:
-    """A program that trains over the corpus of LoopOS from its start to its end, and tells tokens per second itself."""
+    """A program that trains over the corpus of LoopOS from its start to its end, and tells itself how fast it was."""
 
-    def __init__(self, name, command, environment, pattern):
-        self.name, self.command, self.environment, self.pattern = name, command, environment, re.compile(pattern)
+    def __init__(self, name, command, environment, settings, tell):
+        self.name, self.command, self.environment, self.settings, self.tell = name, command, environment, settings, tell
         self.speeds, self.loss, self.facts = [], None, {}
 
     def turn(self, _duration):
         with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "config.json").write_text(json.dumps(self.settings))
             command = [part.replace("{folder}", folder) for part in self.command]
             ended = subprocess.run(command, env={**os.environ, **self.environment}, capture_output=True, text=True, cwd=folder)
-        found = self.pattern.search(ended.stdout + ended.stderr)
-        if not found:
+            told = self.tell(ended.stdout + ended.stderr, Path(folder))
+        if not told:
             raise OSError(f"{self.command[0]} ended with {ended.returncode} and told no speed: {ended.stderr[-400:]}")
-        self.speeds.append(float(found["speed"].replace(",", "")))
-        self.loss = float(found["loss"])
+        speed, self.loss = told
+        self.speeds.append(speed)
 
     def end(self):
         pass
+
+
+def told_by_loopos(output, _folder):
+    """Tokens per second of its batches alone, without waiting for data."""
+    found = re.search(r"Avg Loss: ([\d.]+) \| Avg tokens/sec: ([\d.]+)", output)
+    return found and (float(found[2]), float(found[1]))
+
+
+def told_by_hotloop(_output, folder):
+    """Tokens per second of its steps, with waiting for data."""
+    log = folder / "train.jsonl"
+    events = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    steps = [event for event in events if event["event"] == "step"]
+    tokens = sum(step["tokens"] for step in steps)
+    return steps and (tokens / sum(step["seconds"] for step in steps), sum(step["loss"] * step["tokens"] for step in steps) / tokens)
 
 
 def contenders(options, name, threads):
@@ -129,18 +145,16 @@ def contenders(options, name, threads):
 
 
 def launches(options, threads, environment):
-    """LoopOS and our command on LoopOS's own config and corpus, everything that they do between two batches included where they count it."""
+    """LoopOS and our command on LoopOS's own config and corpus."""
     data = Path(options.data)
     settings = json.loads((data / "autoregressive_tiny.json").read_text())
     settings["data"]["input_file"] = str((data / "corpus32x128.txt").resolve())
     settings["training"]["shuffle"] = False
-    written = Path(tempfile.mkdtemp()) / "config.json"
-    written.write_text(json.dumps(settings))
-    theirs = [str(Path(options.peers) / "LoopOS/build/loop_cli"), "-c", str(written)]
-    yield "LoopOS", Launches, (theirs, environment, r"Avg Loss: (?P<loss>[\d.]+) \| Avg tokens/sec: (?P<speed>[\d.]+)")
+    theirs = [str(Path(options.peers).resolve() / "LoopOS/build/loop_cli"), "-c", "{folder}/config.json"]
+    yield "LoopOS", Launches, (theirs, environment, settings, told_by_loopos)
     if options.hotloop:
-        command = [options.hotloop, "train", str(written), "--threads", str(threads), "--set", "data.output_dir={folder}"]
-        yield "hotloop train", Launches, (command, environment, options.hotloop_speed)
+        command = [str(Path(options.hotloop).resolve()), "train", "{folder}/config.json", "--threads", str(threads), "--out", "{folder}"]
+        yield "hotloop train", Launches, (command, environment, settings, told_by_hotloop)
 
 
 def peak(options, threads):
@@ -155,20 +169,18 @@ def measure(options, name, threads):
     order = random.Random(1)
     for done in range(options.rounds + 1):
         for side in order.sample(sides, len(sides)):
-            if isinstance(side, Launches) and done % options.launch_every:
+            if isinstance(side, Launches) and done % options.launch_every != 1 % options.launch_every:
                 continue
             side.turn(options.turn)
         if done == 0:  # a turn of one step that finds out how many fit
             for side in sides:
-                if isinstance(side, Turns):
-                    side.speeds.clear()
+                side.speeds.clear()
     for side in sides:
         side.end()
     highest = max(highest, peak(options, threads))
     work = flops_per_token(SHAPES[name])
-    best = {side.name: max(side.speeds) for side in sides}
     for side in sides:
-        row = {
+        yield {
             "shape": name,
             "threads": threads,
             "contender": side.name,
@@ -180,9 +192,6 @@ def measure(options, name, threads):
             "loss": side.loss,
             **side.facts,
         }
-        if "ours" in best:
-            row["ours_to_it"] = best["ours"] / best[side.name]
-        yield row
 
 
 def number(value):
@@ -205,7 +214,6 @@ def arguments():
     parser.add_argument("shapes", nargs="*", metavar="SHAPE", help=f"of {', '.join(SHAPES)}; all without one")
     parser.add_argument("--ours", required=True, help="the built benchmark `training_turns`")
     parser.add_argument("--hotloop", help="the built command, for LoopOS's config and corpus")
-    parser.add_argument("--hotloop-speed", default=r"loss (?P<loss>[\d.]+).*?(?P<speed>[\d,.]+) tokens/s", help="where its output tells the speed")
     parser.add_argument("--peers", default=os.environ.get("HOTLOOP_PEERS", "").split(":")[0], help="their folder; else HOTLOOP_PEERS")
     parser.add_argument("--data", default="../shared/data/loopos", help="where LoopOS's config and corpus lie")
     parser.add_argument("--rounds", type=int, default=9)

@@ -55,3 +55,21 @@ fn a_real_file_written_again_is_the_same() {
         assert!(copied.format == real.format && copied.shape == real.shape && copied.data == real.data, "{name}");
     }
 }
+
+/// The bytes of a program are read where they lie, as those of a file are.
+#[test]
+fn a_file_that_is_part_of_the_program_is_not_copied() {
+    let Some(path) = shared("models/stories260K-f16.gguf") else { return };
+    let bytes: &'static [u8] = std::fs::read(&path).unwrap().leak();
+    let (embedded, file) = (File::from_program(bytes).unwrap(), File::open(&path).unwrap());
+    assert_eq!(embedded.metadata(), file.metadata());
+    assert_eq!(embedded.file(), None);
+    for name in file.names() {
+        let (own, real) = (embedded.tensor(name).unwrap().unwrap(), file.tensor(name).unwrap().unwrap());
+        assert!(own.data == real.data, "{name}");
+        assert!(bytes.as_ptr_range().contains(&own.data.as_ptr()), "{name} was copied");
+        let kept = embedded.keep(name).unwrap().unwrap();
+        assert!(bytes.as_ptr_range().contains(&kept.as_ptr()), "{name} was copied");
+    }
+    assert!(File::from_program(&bytes[..1000]).is_err());
+}

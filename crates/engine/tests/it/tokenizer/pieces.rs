@@ -111,13 +111,14 @@ fn words_and_marks() {
     let ids = |text| tokenizer.encode(text, Encode::default());
     assert_eq!(ids("The cat,\tTHE  dog!é"), [4, 5, 6, 4, 1, 7, 8]);
     assert_eq!(ids("the-cat"), [4, 1, 5]);
-    assert_eq!(ids(" \n"), []);
+    assert!(ids(" \n").is_empty());
     assert_eq!(tokenizer.decode(&[4, 5, 6, 4, 1, 7, 8]), "the cat, the <unk>! é");
     assert_eq!(tokenizer.decode(&[2, 4, 3]), "the");
     let special = Encode { parse_special: true, ..Encode::default() };
     assert_eq!(tokenizer.encode("<bos>the<eos>", special), [2, 4, 3]);
     let mut stream = tokenizer.stream();
-    assert_eq!((stream.push(4), stream.finish()), (" the", ""));
+    assert_eq!(stream.push(4), " the");
+    assert_eq!(stream.finish(), "");
 }
 
 #[test]

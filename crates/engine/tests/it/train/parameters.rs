@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use engine::gguf::Writer;
-use engine::train::{Network, NetworkOptions, Parameters};
-use engine::{Architecture, Config, Metadata, Synthetic, SyntheticSource, TensorSource, Value};
+use engine::train::{Examples, Mode, Network, NetworkOptions, Parameters};
+use engine::{Architecture, Compute, Config, Metadata, Synthetic, SyntheticSource, TensorSource, Value};
 
 use super::{options, rough, tiny};
 use crate::folder::Folder;
@@ -109,4 +109,30 @@ fn quantised_models_are_read_as_f32() {
         kernels::Kernels::best().dequantise(tensor.format, &tensor.data, &mut values);
         assert_eq!(parameters.tensor("blk.1.ffn_up.weight"), Some(&values[..]));
     }
+}
+
+fn evaluate(tokens: &[u32], targets: &[u32]) {
+    let config = tiny(Architecture::Llama);
+    let parameters = rough(&config, true, 1);
+    let mut network = Network::new(&config, &parameters.layout, options(2, 2)).unwrap();
+    let compute = &Compute::new(Some(1)).unwrap();
+    network.forward(compute, &parameters, Examples { tokens, targets }, Mode::Evaluate);
+}
+
+#[test]
+#[should_panic(expected = "token Some(11) of a vocabulary of 11")]
+fn tokens_that_are_none_are_the_callers_mistake() {
+    evaluate(&[1, 11], &[2, 3]);
+}
+
+#[test]
+#[should_panic(expected = "target Some(12) of a vocabulary of 11")]
+fn targets_that_are_none_too() {
+    evaluate(&[1, 2], &[kernels::IGNORED_TARGET, 12]);
+}
+
+#[test]
+#[should_panic(expected = "3 tokens are not 1 to 2 sequences of 2")]
+fn sequences_are_whole() {
+    evaluate(&[1, 2, 3], &[1, 2, 3]);
 }

@@ -10,6 +10,9 @@ use crate::simd::Simd;
 /// of all methods: `N` vectors from value `dim` on lie in the row (or `len` values), and `dim` is a multiple of their
 /// length or of 32.
 pub(super) trait Cell: Copy {
+    /// Values of a cell.
+    const VALUES: usize = 1;
+
     /// The values.
     unsafe fn load<S: Simd, const N: usize>(simd: S, row: *const Self, dim: usize) -> [S::F; N];
 
@@ -119,6 +122,8 @@ unsafe fn codes<S: Simd>(simd: S, row: *const BlockQ8_0, dim: usize) -> S::F {
 }
 
 impl Cell for BlockQ8_0 {
+    const VALUES: usize = Self::LEN;
+
     /// The products of codes and scale are exact: eight bits times eleven.
     #[inline(always)]
     unsafe fn load<S: Simd, const N: usize>(simd: S, row: *const BlockQ8_0, dim: usize) -> [S::F; N] {
@@ -201,6 +206,8 @@ impl Cell for BlockQ8_0 {
 pub(super) struct Shared(BlockQ8_0);
 
 impl Cell for Shared {
+    const VALUES: usize = BlockQ8_0::LEN;
+
     #[inline(always)]
     unsafe fn load<S: Simd, const N: usize>(simd: S, row: *const Shared, dim: usize) -> [S::F; N] {
         // SAFETY: as the caller promises; the layout is the same.

@@ -17,6 +17,10 @@ pub(super) const fn width<S: Simd>() -> usize {
 /// The most queries in a tile, whatever the instruction set.
 pub(super) const MAX_WIDTH: usize = 2 * super::MAX_LANES;
 
+/// How many positions ahead values of a head are asked for, line by line of the cache.
+const AHEAD: usize = 16;
+const LINE: usize = 64;
+
 /// Matrices in scratch: rows `stride` apart.
 #[derive(Clone, Copy)]
 pub(super) struct Matrix<'a> {
@@ -192,6 +196,11 @@ fn unpack_cells<S: Simd, C: Cell>(simd: S, rows: HeadRows<C>, positions: Range<u
     let stride = dims.next_multiple_of(super::MAX_LANES);
     for (position, out) in positions.zip(out.chunks_exact_mut(stride)) {
         let row = rows.row(position);
+        // Where rows of a head lie far apart, the CPU does not see them coming; the address need not exist.
+        let ahead = rows.row(position + AHEAD);
+        for cell in (0..dims / C::VALUES).step_by(LINE.div_ceil(size_of::<C>())) {
+            simd.prefetch(ahead.wrapping_add(cell).cast());
+        }
         let mut dim = 0;
         // SAFETY: the door made sure that the cache has these rows, with `dims` values each.
         unsafe {

@@ -5,7 +5,7 @@
 //!   for each block of the depth
 //!     pack the right factor's block into panels            (where they are not packed already)
 //!     for each block of rows (the left factor's block fits L2)
-//!       pack the left factor's block: rows one behind the other
+//!       pack the left factor's block: rows one behind the other, or columns where those are contiguous
 //!       for each group of panels (fits L1)
 //!         for each tile of rows: the innermost loop
 //! ```
@@ -180,14 +180,13 @@ fn rows_of<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &Panels<E>, left: &m
         let a = job.a.part(first..first + rows, b.first_row..b.first_row + b.rows);
         let crowded = rows > 1 && a.row_stride.is_multiple_of(CROWDED_STRIDE) && b.cols >= LEFT_PACKED_FROM * PANEL;
         let in_place = a.col_stride == 1 && !crowded;
-        if !in_place {
-            pack::left(simd, &a, left);
-        }
+        let [a_row, a_step] = if in_place { [a.row_stride, 1] } else { pack::left(&a, left) };
         let begins = b.first_row == 0;
         let corner = Tile {
             depth: b.rows,
             a: if in_place { a.data } else { left.as_ptr() },
-            a_row: if in_place { a.row_stride } else { b.rows },
+            a_row,
+            a_step,
             b: b.start,
             b_step: b.step,
             b_panel: b.panel,

@@ -3,19 +3,18 @@
 use crate::gemm::{Matrix, PANEL};
 use crate::simd::Simd;
 
-/// Rows one behind the other.
+/// Rows one behind the other, or columns where those are contiguous; returns how far apart rows and columns are then. The innermost
+/// loop takes either: nothing is turned.
 #[inline(always)]
-pub(crate) fn left<S: Simd>(simd: S, a: &Matrix<'_>, to: &mut [f32]) {
-    let to = &mut to[..a.rows * a.cols];
-    if a.col_stride == 1 {
-        for (row, to) in to.chunks_exact_mut(a.cols.max(1)).enumerate() {
-            // SAFETY: a row of the matrix.
-            unsafe { to.as_mut_ptr().copy_from_nonoverlapping(a.data.add(row * a.row_stride), a.cols) };
-        }
-    } else {
-        // SAFETY: `to` has room for all rows.
-        unsafe { turn(simd, &a.transposed(), to.as_mut_ptr(), a.cols) };
+pub(crate) fn left(a: &Matrix<'_>, to: &mut [f32]) -> [usize; 2] {
+    let by_columns = a.col_stride != 1;
+    let lines = if by_columns { a.transposed() } else { *a };
+    assert!(lines.col_stride == 1);
+    for (line, to) in to[..a.rows * a.cols].chunks_exact_mut(lines.cols.max(1)).enumerate() {
+        // SAFETY: a row or a column of the matrix.
+        unsafe { to.as_mut_ptr().copy_from_nonoverlapping(lines.data.add(line * lines.row_stride), lines.cols) };
     }
+    if by_columns { [1, a.rows] } else { [a.cols, 1] }
 }
 
 /// Panels of columns, which begin `stride` apart; the last filled up with zeros.

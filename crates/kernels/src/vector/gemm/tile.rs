@@ -13,10 +13,12 @@ use crate::simd::Simd;
 pub(crate) struct Tile<E> {
     /// How many k to walk over.
     pub depth: usize,
-    /// The first row of the left factor; k is contiguous.
+    /// The first row of the left factor.
     pub a: *const f32,
     /// From one row of the left factor to the next.
     pub a_row: usize,
+    /// From one k to the next in the left factor.
+    pub a_step: usize,
     /// The first panel of the right factor; its columns are contiguous.
     pub b: *const E,
     /// From one k to the next in the right factor.
@@ -169,8 +171,8 @@ unsafe fn run<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, tile
             }
             simd.prefetch(ahead.cast());
             ahead = ahead.wrapping_add(PANEL);
-            a = a.add(1);
             // Behind the last k of a factor that is read where it lies, memory may have ended.
+            a = a.wrapping_add(tile.a_step);
             b = b.wrapping_add(tile.b_step);
         }
         for (r, sums) in sums.iter().enumerate() {

@@ -72,7 +72,7 @@ pub(super) fn hottest(view: &View<'_>) -> Option<Insight> {
 /// Time that no scope explains.
 pub(super) fn outside(view: &View<'_>) -> Option<Insight> {
     let tree = view.tree.as_ref()?;
-    let (outside, whole) = (tree.profile.outside_ns, tree.accounted_ns());
+    let (outside, whole) = (tree.idle_ns(), tree.accounted_ns());
     let part = share(outside, whole)?;
     let sentence = format!(
         "{} of the threads' time, {} of {}, lies in no scope: idle, or code that has none yet.",
@@ -129,9 +129,10 @@ pub(super) fn uneven_index(view: &View<'_>) -> Option<Insight> {
 pub(super) fn uneven_threads(view: &View<'_>) -> Option<Insight> {
     let tree = view.tree.as_ref()?;
     // A thread that lived for a short time has its reasons to have done less.
-    let lasting = tree.profile.threads.iter().filter(|thread| thread.count == 1 && thread.wall_ns > view.wall_ns() / 2);
-    let most = lasting.clone().max_by_key(|thread| thread.in_scopes_ns)?;
-    let least = lasting.min_by_key(|thread| thread.in_scopes_ns)?;
+    let lasting = tree.threads().filter(|thread| thread.count == 1 && thread.wall_ns > view.wall_ns() / 2);
+    let lasting: Vec<&record::Thread> = lasting.collect();
+    let most = lasting.iter().max_by_key(|thread| thread.in_scopes_ns)?;
+    let least = lasting.iter().min_by_key(|thread| thread.in_scopes_ns)?;
     let called =
         |thread: &record::Thread| quoted(&thread.name.clone().unwrap_or_else(|| format!("thread {}", thread.id)));
     let sentence = format!(

@@ -23,6 +23,8 @@ const BOTTOM: f64 = 400.0;
 /// The panel of the learning rate.
 const RATE_TOP: f64 = 428.0;
 const RATE_BOTTOM: f64 = 492.0;
+/// More dots would be a line.
+const MOST_DOTS: usize = 40;
 /// More lines between epochs would be a hatching.
 const MOST_EPOCHS: usize = 30;
 
@@ -151,8 +153,12 @@ impl Drawn<'_> {
         if validations.is_empty() {
             return String::new();
         }
-        let finite = self.validations.iter().filter(|one| one.loss.is_finite());
-        let dots = finite.map(|one| {
+        let finite = || self.validations.iter().filter(|one| one.loss.is_finite());
+        let best = finite().map(|one| one.loss).fold(f64::INFINITY, f64::min);
+        // Many would hide what lies below them: then the best alone has one.
+        let are_few = finite().count() <= MOST_DOTS;
+        let is_dotted = |one: &&&TrainingValidation| are_few || one.loss <= best;
+        let dots = finite().filter(is_dotted).map(|one| {
             format!(
                 "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.4\"><title>step {}: validation loss {}, perplexity {}</title>\
                  </circle>\n",

@@ -1,0 +1,212 @@
+//! Whoever follows a training: the log, the screen, and what a step allocates.
+
+use record::{Allocations, Build, Machine, Profile, Training, TrainingEpoch, TrainingEvent, TrainingStart};
+use training::Watch;
+use training::data::Progress;
+
+use super::log::Log;
+use super::screen::Screen;
+use crate::commands::interrupt;
+
+/// Told of everything that happens.
+pub struct Follower<'a> {
+    pub log: Log,
+    pub screen: Screen,
+    pub machine: &'a Machine,
+    pub build: Option<&'a Build>,
+    /// What has to be known of the config.
+    pub notes: Vec<String>,
+    /// Where the profiler runs: how, and what steps have allocated.
+    pub profiled: Option<(hotloop::Config, Allocated)>,
+    /// Whether somebody was told that the log cannot be written.
+    complained: bool,
+    /// CPU time of the process when the epoch began.
+    cpu_s: Option<f64>,
+    /// Events that were told with more than the trainer knows, in their order.
+    amended: Vec<TrainingEvent>,
+}
+
+impl<'a> Follower<'a> {
+    /// Nothing has happened yet.
+    pub fn new(log: Log, screen: Screen, machine: &'a Machine) -> Self {
+        Self {
+            log,
+            screen,
+            machine,
+            build: None,
+            notes: Vec::new(),
+            profiled: None,
+            complained: false,
+            cpu_s: None,
+            amended: Vec::new(),
+        }
+    }
+
+    /// Behind the last event: the line that moves goes away.
+    pub fn end(&self) {
+        self.screen.end();
+    }
+
+    /// Puts what was told in place of what the trainer knew.
+    pub fn amend(&mut self, training: &mut Training) {
+        let mut amended = std::mem::take(&mut self.amended).into_iter();
+        for event in &mut training.events {
+            if matches!(event, TrainingEvent::Started(_) | TrainingEvent::Epoch(_))
+                && let Some(told) = amended.next()
+            {
+                *event = told;
+            }
+        }
+    }
+
+    /// The event with what only this program knows: keys that have no effect, and CPU time.
+    fn with_more(&mut self, event: &TrainingEvent) -> Option<TrainingEvent> {
+        let more = match event {
+            TrainingEvent::Started(start) => {
+                self.cpu_s = lab::cpu_s();
+                let notes = self.notes.iter().chain(&start.notes).cloned().collect();
+                TrainingEvent::Started(TrainingStart { notes, ..start.clone() })
+            }
+            TrainingEvent::Epoch(epoch) => {
+                let now = lab::cpu_s();
+                let cpu_seconds = self.cpu_s.zip(now).map(|(before, now)| now - before);
+                self.cpu_s = now;
+                TrainingEvent::Epoch(TrainingEpoch { cpu_seconds, ..epoch.clone() })
+            }
+            _ => return None,
+        };
+        self.amended.push(more.clone());
+        Some(more)
+    }
+
+    /// The profile is that of the steps and what lies between them: it begins before the first and ends behind the last.
+    fn profile(&mut self, event: &TrainingEvent) {
+        let Some((config, allocated)) = &mut self.profiled else { return };
+        match event {
+            TrainingEvent::Started(_) => {
+                config.start();
+                hotloop::reset();
+            }
+            TrainingEvent::Ended(_) => hotloop::stop(),
+            event => allocated.take(event),
+        }
+    }
+}
+
+impl Watch for Follower<'_> {
+    fn event(&mut self, event: &TrainingEvent) {
+        let more = self.with_more(event);
+        let event = more.as_ref().unwrap_or(event);
+        if let TrainingEvent::Started(start) = event {
+            self.screen.say(&(report::training_head_text(start, Some(self.machine), self.build) + "\n"));
+            self.screen.warn(&start.notes);
+        }
+        self.screen.take(event);
+        self.log.take(event);
+        if let Some(fault) = self.log.fault().filter(|_| !self.complained) {
+            self.screen.say(&format!("error: {fault}; the training goes on\n"));
+            self.complained = true;
+        }
+        self.profile(event);
+    }
+
+    fn wants_to_stop(&mut self) -> bool {
+        interrupt::asked()
+    }
+
+    fn preparing(&mut self, progress: Progress) {
+        self.screen.preparing(progress);
+    }
+}
+
+/// Hears what would be trained, and ends before the first step.
+#[derive(Debug, Default)]
+pub struct Planner(pub Option<TrainingStart>);
+
+impl Watch for Planner {
+    fn event(&mut self, event: &TrainingEvent) {
+        if let TrainingEvent::Started(start) = event {
+            self.0 = Some(start.clone());
+        }
+    }
+
+    fn wants_to_stop(&mut self) -> bool {
+        self.0.is_some() || interrupt::asked()
+    }
+}
+
+/// What was allocated when the first steps were done, and how many steps came behind them.
+#[derive(Debug, Default)]
+pub struct Allocated {
+    steps: u64,
+    warm: Option<Allocations>,
+}
+
+impl Allocated {
+    fn take(&mut self, event: &TrainingEvent) {
+        if !matches!(event, TrainingEvent::Step(_)) {
+            return;
+        }
+        self.steps += 1;
+        if self.steps == lab::training::WARM_UP_STEPS {
+            let profile = Profile::from_json(&hotloop::snapshot().to_json());
+            self.warm = profile.ok().and_then(|profile| in_batches(&profile));
+        }
+    }
+
+    /// Allocations of a step once it is warm, and their bytes, by what was recorded until the end.
+    pub fn of_a_step(&self, profile: &Profile) -> Option<(f64, f64)> {
+        let (before, after) = (self.warm?, in_batches(profile)?);
+        let steps = self.steps.checked_sub(lab::training::WARM_UP_STEPS).filter(|steps| *steps > 0)? as f64;
+        let each = |after: u64, before: u64| after.saturating_sub(before) as f64 / steps;
+        Some((each(after.allocs, before.allocs), each(after.alloc_bytes, before.alloc_bytes)))
+    }
+}
+
+/// What batches have allocated, without what is told of them. Nothing where allocations are not counted.
+fn in_batches(profile: &Profile) -> Option<Allocations> {
+    let mut inside = Vec::with_capacity(profile.scopes.len());
+    let mut sum: Option<Allocations> = None;
+    for scope in &profile.scopes {
+        let name = scope.name.rsplit("::").next().unwrap_or_default();
+        let above = scope.parent.and_then(|parent| inside.get(parent).copied()).unwrap_or(false);
+        let counts = (above || name == "batch") && name != "log";
+        inside.push(counts);
+        if let Some(own) = scope.allocs.filter(|_| counts) {
+            let sum = sum.get_or_insert_default();
+            sum.allocs += own.allocs;
+            sum.alloc_bytes += own.alloc_bytes;
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Scope;
+
+    use super::*;
+
+    fn scope(name: &str, parent: Option<usize>, allocs: u64) -> Scope {
+        let own = Allocations { allocs, alloc_bytes: 10 * allocs, ..Allocations::default() };
+        Scope { name: name.to_owned(), parent, allocs: Some(own), ..Scope::default() }
+    }
+
+    #[test]
+    fn what_is_below_batches_counts_and_telling_of_them_does_not() {
+        let scopes = vec![
+            scope("training::train_epoch", None, 1),
+            scope("training::batch", Some(0), 2),
+            scope("engine::forward", Some(1), 4),
+            scope("training::log", Some(1), 8),
+            scope("cli::line", Some(3), 16),
+        ];
+        let profile = Profile { scopes, ..Profile::default() };
+        let found = in_batches(&profile).expect("allocations are counted");
+        assert_eq!((found.allocs, found.alloc_bytes), (6, 60));
+        let allocated = Allocated { steps: 6, warm: Some(Allocations { allocs: 2, ..Allocations::default() }) };
+        assert_eq!(allocated.of_a_step(&profile), Some((1.0, 15.0)));
+        assert_eq!(Allocated { steps: 2, ..allocated }.of_a_step(&profile), None);
+        assert_eq!(in_batches(&Profile::default()), None);
+    }
+}

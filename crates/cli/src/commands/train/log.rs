@@ -1,0 +1,212 @@
+//! The log of a training, a line for everything that happens, and the curve of its loss beside it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use record::TrainingEvent;
+
+use crate::commands::export;
+
+/// The time between two drawings, but for the last: of small models there are hundreds of validations in a second.
+const BETWEEN_DRAWINGS: Duration = Duration::from_secs(1);
+/// Its name in the folder of the training.
+const LOG: &str = "train.jsonl";
+const CURVE: &str = "loss.svg";
+
+/// Written as things happen; a fault ends the writing, and not the training.
+pub struct Log {
+    folder: PathBuf,
+    file: Option<File>,
+    /// What the curve is drawn from, that before a pause included.
+    drawn: Vec<TrainingEvent>,
+    last_drawing: Option<Instant>,
+    fault: Option<String>,
+}
+
+impl Log {
+    /// In this folder, which need not be there before something happens.
+    pub fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), file: None, drawn: Vec::new(), last_drawing: None, fault: None }
+    }
+
+    /// What could not be written, and why.
+    pub fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+
+    /// The file, where there is one.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.file.as_ref().map(|_| self.folder.join(LOG))
+    }
+
+    /// The curve, where there is one.
+    pub fn curve(&self) -> Option<PathBuf> {
+        let path = self.folder.join(CURVE);
+        (self.file.is_some() && path.exists()).then_some(path)
+    }
+
+    /// Writes a line, and the curve where it is worth a look.
+    pub fn take(&mut self, event: &TrainingEvent) {
+        if self.fault.is_some() {
+            return;
+        }
+        if let Err((name, error)) = self.try_take(event) {
+            self.fault = Some(format!("{} cannot be written: {error}", self.folder.join(name).display()));
+        }
+    }
+
+    fn try_take(&mut self, event: &TrainingEvent) -> Result<(), (&'static str, io::Error)> {
+        let of_log = |error: io::Error| (LOG, error);
+        if let TrainingEvent::Started(start) = event
+            && self.file.is_none()
+        {
+            self.open(start.resumed_at).map_err(of_log)?;
+        }
+        if let Some(file) = &mut self.file {
+            let line = event.to_line() + "\n";
+            file.write_all(line.as_bytes()).map_err(of_log)?;
+        }
+        self.remember(event);
+        let is_due = || self.last_drawing.is_none_or(|last| last.elapsed() >= BETWEEN_DRAWINGS);
+        match event {
+            TrainingEvent::Validated(_) | TrainingEvent::Epoch(_) if is_due() => self.draw(),
+            TrainingEvent::Ended(_) => self.draw(),
+            _ => Ok(()),
+        }
+    }
+
+    fn remember(&mut self, event: &TrainingEvent) {
+        if matches!(event, TrainingEvent::Step(_) | TrainingEvent::Validated(_)) {
+            self.drawn.push(event.clone());
+        }
+    }
+
+    /// What stands behind the step that is gone on from happened in a life that does not count any more.
+    fn open(&mut self, resumed_at: Option<u64>) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let path = self.folder.join(LOG);
+        if resumed_at.is_none() {
+            set_aside(&path)?;
+        }
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        if let Some(step) = resumed_at {
+            let kept = self.read_until(&file, step)?;
+            file.set_len(kept)?;
+            file.seek(SeekFrom::Start(kept))?;
+        }
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Reads the lines up to a step, and gives their length in bytes. A line that cannot be read is where somebody was ended while
+    /// writing.
+    fn read_until(&mut self, file: &File, step: u64) -> io::Result<u64> {
+        let mut lines = BufReader::new(file);
+        let (mut kept, mut line) = (0, Vec::new());
+        loop {
+            line.clear();
+            let length = lines.read_until(b'\n', &mut line)?;
+            let event = std::str::from_utf8(&line).ok().and_then(|text| TrainingEvent::from_line(text).ok());
+            let Some(event) = event.filter(|_| line.ends_with(b"\n")) else { return Ok(kept) };
+            if event.step().is_some_and(|at| at > step) {
+                return Ok(kept);
+            }
+            self.remember(&event);
+            kept += length as u64;
+        }
+    }
+
+    /// Draws the curve anew, whole or not at all.
+    fn draw(&mut self) -> Result<(), (&'static str, io::Error)> {
+        self.last_drawing = Some(Instant::now());
+        let picture = report::training_curve(&self.drawn);
+        export::replace(&self.folder.join(CURVE), picture.as_bytes()).map_err(|error| (CURVE, error))
+    }
+}
+
+/// The log of an earlier training gets another name, so that none is lost.
+fn set_aside(path: &Path) -> io::Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut number = 1_u64;
+    let aside = |number: u64| path.with_file_name(format!("train-earlier-{number}.jsonl"));
+    while aside(number).exists() {
+        number += 1;
+    }
+    fs::rename(path, aside(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{TrainingEnd, TrainingEpoch, TrainingStart, TrainingStep, TrainingValidation};
+
+    use super::*;
+
+    fn started(resumed_at: Option<u64>) -> TrainingEvent {
+        TrainingEvent::Started(TrainingStart { resumed_at, ..TrainingStart::default() })
+    }
+
+    fn step(step: u64) -> TrainingEvent {
+        TrainingEvent::Step(TrainingStep { step, loss: 1.0, ..TrainingStep::default() })
+    }
+
+    fn steps_of(folder: &Path) -> Vec<Option<u64>> {
+        let text = fs::read_to_string(folder.join(LOG)).expect("there is a log");
+        text.lines().map(|line| TrainingEvent::from_line(line).expect("every line is an event").step()).collect()
+    }
+
+    fn written(folder: &Path, events: &[TrainingEvent]) -> Log {
+        let mut log = Log::new(folder);
+        events.iter().for_each(|event| log.take(event));
+        assert_eq!(log.fault(), None);
+        log
+    }
+
+    #[test]
+    fn no_step_is_there_twice() {
+        let folder = lab::Folder::new().expect("a folder can be made");
+        written(folder.path(), &[started(None), step(1), step(2), step(3)]);
+        // Ended while it wrote.
+        let mut file = OpenOptions::new().append(true).open(folder.path().join(LOG)).expect("it is there");
+        file.write_all(b"{\"event\":\"step\",\"st").expect("it can be written");
+        written(folder.path(), &[started(Some(2)), step(3), step(4)]);
+        assert_eq!(steps_of(folder.path()), [None, Some(1), Some(2), None, Some(3), Some(4)]);
+        let log = written(folder.path(), &[started(Some(4))]);
+        assert_eq!((steps_of(folder.path()).len(), log.drawn.len()), (7, 4), "nothing is lost, and all of it is drawn");
+        written(folder.path(), &[started(None)]);
+        assert_eq!(steps_of(folder.path()), [None], "who begins anew begins a new log");
+        let earlier = fs::read_to_string(folder.path().join("train-earlier-1.jsonl")).expect("the old one is kept");
+        assert_eq!(earlier.lines().count(), 7);
+    }
+
+    #[test]
+    fn the_curve_is_there_from_the_first_validation_on() {
+        let folder = lab::Folder::new().expect("a folder can be made");
+        let validated = TrainingEvent::Validated(TrainingValidation { step: 1, ..TrainingValidation::default() });
+        assert_eq!(written(folder.path(), &[started(None), step(1)]).curve(), None);
+        let log = written(folder.path(), &[started(None), step(1), validated]);
+        assert_eq!(log.curve(), Some(folder.path().join(CURVE)));
+        let events = [TrainingEvent::Epoch(TrainingEpoch::default()), TrainingEvent::Ended(TrainingEnd::default())];
+        let other = lab::Folder::new().expect("a folder can be made");
+        written(other.path(), &[&[started(None)], &events[..]].concat());
+        let names: Vec<_> =
+            fs::read_dir(other.path()).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(names.len(), 2, "nothing is left over: {names:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said_once() {
+        let folder = lab::Folder::new().expect("a folder can be made");
+        let file = folder.path().join("file");
+        fs::write(&file, "").expect("it can be written");
+        let mut log = Log::new(&file);
+        log.take(&started(None));
+        log.take(&step(1));
+        let fault = log.fault().expect("it cannot be written");
+        assert!(fault.contains("train.jsonl cannot be written: "), "{fault}");
+        assert_eq!(log.path(), None);
+    }
+}
