@@ -10,25 +10,22 @@ use engine::{Metadata, Value, byte_character};
 use super::keys::{CONTROL, END_OF_TEXT, Keys, NORMAL, UNKNOWN};
 
 /// Learns characters.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Learner {
-    ascii: AsciiCounts,
+    ascii: Box<[u64; 128]>,
     others: HashMap<char, u64>,
 }
 
-#[derive(Debug)]
-struct AsciiCounts([u64; 128]);
-
-impl Default for AsciiCounts {
+impl Default for Learner {
     fn default() -> Self {
-        Self([0; 128])
+        Self { ascii: Box::new([0; 128]), others: HashMap::new() }
     }
 }
 
 impl Learner {
     pub(super) fn add(&mut self, text: &str) {
         for character in text.chars() {
-            match self.ascii.0.get_mut(character as usize) {
+            match self.ascii.get_mut(character as usize) {
                 Some(count) => *count += 1,
                 None => *self.others.entry(character).or_default() += 1,
             }
@@ -37,7 +34,7 @@ impl Learner {
 
     /// At most so many tokens, of characters that come so often.
     pub(super) fn finish(self, size: usize, least: u64) -> Metadata {
-        let ascii = (0u8..).map(char::from).zip(self.ascii.0);
+        let ascii = (0u8..).map(char::from).zip(*self.ascii);
         let mut counted: Vec<(char, u64)> = ascii.chain(self.others).filter(|(_, count)| *count >= least).collect();
         counted.retain(|(_, count)| *count > 0);
         counted.sort_unstable_by(|(a, often), (b, other)| other.cmp(often).then(a.cmp(b)));

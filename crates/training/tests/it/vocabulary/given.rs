@@ -141,7 +141,7 @@ fn damaged_vocabularies_do_no_harm() {
     }
     let mut read = 0;
     for bytes in &sound {
-        for _ in 0..400 {
+        for _ in 0..150 {
             let mut damaged = bytes.clone();
             for _ in 0..1 + random.below(4) {
                 let at = random.below(damaged.len());
@@ -166,5 +166,5 @@ fn damaged_vocabularies_do_no_harm() {
             }
         }
     }
-    assert!(read > 100, "{read} of them could be read, so that little was tried");
+    assert!(read > 50, "{read} of them could be read, so that little was tried");
 }
