@@ -11,7 +11,7 @@ pub struct Examples<'a> {
     pub targets: &'a [u32],
 }
 
-/// How large a [`Network`] is.
+/// How large a [`Network`](super::Network) is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NetworkOptions {
     /// Sequences of a step at most.
