@@ -128,7 +128,9 @@ impl Run<'_> {
                 model = self.close(why)?;
             }
             tokens += tally.tokens;
-            loss = Some(tally.loss);
+            if tally.steps > 0 {
+                loss = Some(tally.loss);
+            }
             self.tell_epoch(number, &tally);
         }
         let phases = self.clock.all();
