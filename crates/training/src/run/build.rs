@@ -92,12 +92,11 @@ fn texts(
     watch: &mut dyn Watch,
 ) -> Result<(Vocabulary, Corpus, Vec<String>)> {
     let (data, here, folder) = (&settings.data, Path::new(""), settings.output().join("corpus"));
-    let sources = Sources::find(data, Which::Training, here, &folder)?;
-    let validation = if data.validation_file.is_empty() {
-        None
-    } else {
-        Some(Sources::find(data, Which::Validation, here, &folder)?)
-    };
+    // A stream is over when a training goes on; what was kept of it is not.
+    let find = if checkpoint.is_some() { Sources::find_again } else { Sources::find };
+    let sources = find(data, Which::Training, here, &folder)?;
+    let validation =
+        if data.validation_file.is_empty() { None } else { Some(find(data, Which::Validation, here, &folder)?) };
     let mut watcher = |progress| {
         watch.preparing(progress);
         !watch.wants_to_stop()
