@@ -155,7 +155,10 @@ fn what_cannot_be_set_is_named() {
     refused("--a colour=red --b kv=on", "there is no setting `colour`");
     refused("--a kv=off --b kv=perhaps", "kv=perhaps: kv takes on or off");
     refused("--a kv=off --b tokens=3", "`tokens=3` asks for other work than `kv=off`");
-    refused("--synthetic small --a tokens=200 --b tokens=200,kv=off", "do not fit into the model's context of 64 tokens");
+    refused(
+        "--synthetic small --a tokens=200 --b tokens=200,kv=off",
+        "do not fit into the model's context of 64 tokens",
+    );
     refused("--synthetic small --a in_place=on --b kv=on", "in_place=on needs a model file");
     refused("--model no-such.gguf --a kv=on --b kv=off", "no-such.gguf");
     refused("--a kv=on --b kv=off --text no-such.txt", "no-such.txt cannot be read");
