@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use engine::Compute;
 use engine::steps;
-use record::{Tool, Training, TrainingEnd, TrainingEpoch, TrainingEvent};
+use record::{Tool, Training, TrainingEnd, TrainingEpoch, TrainingEvent, TrainingPhases};
 
 use crate::config::Settings;
 use crate::data::Progress;
@@ -49,8 +49,7 @@ pub fn train(settings: &Settings, resume: Option<&Path>, compute: &Compute, watc
     let saved = parts.resumed.clone();
     let mut run =
         Run { settings, compute, watch, parts, clock: Clock::start(), events, before: 0, saved, best_at_the_end: None };
-    run.go()?;
-    let phases = run.clock.all();
+    let phases = run.go()?;
     let (schema, version) = (record::TRAINING_SCHEMA.to_owned(), record::TRAINING_VERSION);
     Ok(Training { schema, version, tool, events: run.events, phases })
 }
@@ -108,7 +107,8 @@ struct Tally {
 }
 
 impl Run<'_> {
-    fn go(&mut self) -> Result<()> {
+    /// To the end; where the time went until then.
+    fn go(&mut self) -> Result<TrainingPhases> {
         let started = self.started();
         self.tell(TrainingEvent::Started(started));
         self.clock = Clock::start();
@@ -145,7 +145,7 @@ impl Run<'_> {
             model_is_best: end.is_some_and(|why| model.is_some() && self.exports_best(why)),
             model: model.map(|path| path.display().to_string()),
         }));
-        Ok(())
+        Ok(phases)
     }
 
     /// The best loss of a validation; where there is no text to validate on, there is none.
