@@ -1,6 +1,6 @@
 //! Whoever follows a training: the log, the screen, and what a step allocates.
 
-use record::{Allocations, Build, Machine, Profile, Training, TrainingEpoch, TrainingEvent, TrainingStart};
+use record::{Allocations, Build, Machine, Profile, Training, TrainingEvent, TrainingStart};
 use training::Watch;
 use training::data::Progress;
 
@@ -20,26 +20,12 @@ pub struct Follower<'a> {
     pub profiled: Option<(hotloop::Config, Allocated)>,
     /// Whether somebody was told that the log cannot be written.
     complained: bool,
-    /// CPU time of the process when the epoch began.
-    cpu_s: Option<f64>,
-    /// Events that were told with more than the trainer knows, in their order.
-    amended: Vec<TrainingEvent>,
 }
 
 impl<'a> Follower<'a> {
     /// Nothing has happened yet.
     pub fn new(log: Log, screen: Screen, machine: &'a Machine) -> Self {
-        Self {
-            log,
-            screen,
-            machine,
-            build: None,
-            notes: Vec::new(),
-            profiled: None,
-            complained: false,
-            cpu_s: None,
-            amended: Vec::new(),
-        }
+        Self { log, screen, machine, build: None, notes: Vec::new(), profiled: None, complained: false }
     }
 
     /// Behind the last event: the line that moves goes away.
@@ -47,36 +33,20 @@ impl<'a> Follower<'a> {
         self.screen.end();
     }
 
-    /// Puts what was told in place of what the trainer knew.
-    pub fn amend(&mut self, training: &mut Training) {
-        let mut amended = std::mem::take(&mut self.amended).into_iter();
+    /// Adds to what the trainer told at the beginning.
+    pub fn amend(&self, training: &mut Training) {
         for event in &mut training.events {
-            if matches!(event, TrainingEvent::Started(_) | TrainingEvent::Epoch(_))
-                && let Some(told) = amended.next()
-            {
-                *event = told;
+            if let Some(more) = self.with_more(event) {
+                *event = more;
             }
         }
     }
 
-    /// The event with what only this program knows: keys that have no effect, and CPU time.
-    fn with_more(&mut self, event: &TrainingEvent) -> Option<TrainingEvent> {
-        let more = match event {
-            TrainingEvent::Started(start) => {
-                self.cpu_s = lab::cpu_s();
-                let notes = self.notes.iter().chain(&start.notes).cloned().collect();
-                TrainingEvent::Started(TrainingStart { notes, ..start.clone() })
-            }
-            TrainingEvent::Epoch(epoch) => {
-                let now = lab::cpu_s();
-                let cpu_seconds = self.cpu_s.zip(now).map(|(before, now)| now - before);
-                self.cpu_s = now;
-                TrainingEvent::Epoch(TrainingEpoch { cpu_seconds, ..epoch.clone() })
-            }
-            _ => return None,
-        };
-        self.amended.push(more.clone());
-        Some(more)
+    /// The event with what only this program knows: keys that have no effect.
+    fn with_more(&self, event: &TrainingEvent) -> Option<TrainingEvent> {
+        let TrainingEvent::Started(start) = event else { return None };
+        let notes = self.notes.iter().chain(&start.notes).cloned().collect();
+        Some(TrainingEvent::Started(TrainingStart { notes, ..start.clone() }))
     }
 
     /// The profile is that of the steps and what lies between them: it begins before the first and ends behind the last.
