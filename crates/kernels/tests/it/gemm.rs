@@ -168,6 +168,10 @@ fn more_than_one_block_of_rows_and_columns() {
         {
             check(kernels, &Case::new(shape, 7));
         }
+        // More rows than meet a strip, with a depth of several blocks; left factors whose columns are packed.
+        for shape in [[520, 40, 1030], [30, 300, 2100], [1024, 33, 17], [2048, 18, 2], [61, 1050, 70], [13, 1040, 1]] {
+            check(kernels, &Case::new(shape, 8));
+        }
     }
 }
 
