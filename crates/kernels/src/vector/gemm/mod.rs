@@ -13,6 +13,7 @@
 pub(crate) mod element;
 mod pack;
 mod row;
+mod stream;
 mod tile;
 mod turned;
 
@@ -106,6 +107,9 @@ struct Panels<E> {
 
 #[inline(always)]
 fn packed<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &PackedMatrix, (panels, left): (*const E, &mut [f32])) {
+    if job.a.rows == 1 {
+        return stream::along(simd, job, b, panels);
+    }
     for (first_row, rows) in blocks(b.rows(), DEPTH) {
         // SAFETY: the panel that begins with the job's first column is there.
         let start = unsafe { panels.add(b.start(first_row, job.first_col / PANEL)) };
