@@ -16,6 +16,7 @@
 pub(crate) mod element;
 mod pack;
 mod row;
+mod stream;
 mod strips;
 mod tile;
 mod turned;
@@ -110,6 +111,9 @@ struct Panels<E> {
 
 #[inline(always)]
 fn packed<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &PackedMatrix, (panels, left): (*const E, &mut [f32])) {
+    if job.a.rows == 1 {
+        return stream::along(simd, job, b, panels);
+    }
     for (block_row, block_rows) in blocks(b.rows(), DEPTH) {
         for (row, rows) in blocks(block_rows, S::DEPTH) {
             let start = b.start(block_row, job.first_col / PANEL) + row * PANEL;
