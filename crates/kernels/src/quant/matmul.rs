@@ -160,6 +160,14 @@ impl<'a> Outputs<'a> {
         self.stride
     }
 
+    /// Where one value is.
+    #[inline(always)]
+    pub(crate) fn place(&mut self, row: usize, column: usize) -> *mut f32 {
+        assert!(row < self.rows && column < self.columns);
+        // SAFETY: within the borrowed values.
+        unsafe { self.start.add(row * self.stride + column) }
+    }
+
     /// The columns of one row.
     #[inline(always)]
     pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f32] {

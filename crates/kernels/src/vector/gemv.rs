@@ -11,19 +11,22 @@ use crate::simd::Simd;
 const SHORT: usize = 2048;
 /// Weights up to so many bytes come from L2, where rows side by side will do.
 const NEAR: usize = 512 << 10;
+/// Weights of more bytes come from DRAM; in small pages, as those of files are, four streams are read faster than two.
+const FAR: usize = 24 << 20;
 
 /// See [`Kernels::gemv`](crate::Kernels::gemv).
 #[inline(always)]
 pub(crate) fn gemv<S: Simd>(simd: S, weights: &[f32], x: &[f32], out: &mut [f32]) {
-    let (rows, near) = (out.len(), size_of_val(weights) <= NEAR);
+    let (rows, bytes) = (out.len(), size_of_val(weights));
+    let (near, far) = (bytes <= NEAR, bytes > FAR);
     // AVX2 has sixteen registers, the others twice as many.
     let many = S::LANES != 8;
     let mut job = Job { weights, x, out };
     let done = match (x.len() <= SHORT, many) {
         (true, true) if near => side_by_side::<S, 4, 4, 1>(simd, &mut job),
         (true, false) if near => side_by_side::<S, 2, 4, 1>(simd, &mut job),
-        (true, true) => far_apart::<S, 4, 4, 1>(simd, &mut job),
-        (true, false) => far_apart::<S, 2, 4, 1>(simd, &mut job),
+        (true, true) if far => far_apart::<S, 4, 4, 1>(simd, &mut job),
+        (true, _) => far_apart::<S, 2, 4, 1>(simd, &mut job),
         (false, true) => far_apart::<S, 4, 2, 1>(simd, &mut job),
         (false, false) => far_apart::<S, 4, 2, 2>(simd, &mut job),
     };

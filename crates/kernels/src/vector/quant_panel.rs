@@ -12,10 +12,14 @@ use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
 use crate::quant::packed::{GROUP, LINE, Layout, PackedRows};
 
-/// Rows of activations per pass over the weights. Their sums take 8 KiB.
-const BATCH: usize = 64;
+/// Rows of activations per pass over the weights, at most. Their sums take 16 KiB, and decoding is paid once for all of them: with 64
+/// it was a sixth of a product.
+const BATCH: usize = 128;
+/// The rows of a pass are fewer where they would take more bytes than this, so that they stay in L2; down to [`FEWEST`].
+const NEAR: usize = 512 << 10;
+const FEWEST: usize = 64;
 
-/// Tiles in a panel.
+/// Tiles in a panel, at most.
 const TILES: usize = 8;
 
 /// Rows of weights in a panel.
@@ -40,27 +44,20 @@ pub(super) fn matmul<S: ByteSimd, L: Layout>(simd: S, weights: PackedRows<'_>, x
         sums: [0.0; BATCH * WIDTH],
     };
     let steps = std::hint::black_box(8);
+    let batch = (NEAR / x.columns().max(1)).clamp(FEWEST, BATCH);
     let mut first = 0;
     while first < x.rows() {
-        let rows = first..(first + BATCH).min(x.rows());
+        let rows = first..(first + batch).min(x.rows());
         let mut group = 0;
         while group < weights.groups() {
             let job = Job { weights, group, x, first_tile: 0, tiles: 0, steps };
-            let two = S::GROUPS == 2 && group + 2 <= weights.groups();
-            if two {
-                by_panel::<S, L, 2>(simd, job, rows.clone(), &mut panel);
+            group += if S::GROUPS == 2 && group + 2 <= weights.groups() {
+                by_panel::<S, L, 2>(simd, job, rows.clone(), &mut panel, out)
             } else {
-                by_panel::<S, L, 1>(simd, job, rows.clone(), &mut panel);
-            }
-            let width = if two { 2 * GROUP } else { GROUP };
-            for (sums, row) in panel.sums.chunks_exact(width).zip(rows.clone()) {
-                let out = &mut out.row_mut(row)[group * GROUP..];
-                let width = width.min(out.len());
-                out[..width].copy_from_slice(&sums[..width]);
-            }
-            group += width / GROUP;
+                by_panel::<S, L, 1>(simd, job, rows.clone(), &mut panel, out)
+            };
         }
-        first += BATCH;
+        first += batch;
     }
 }
 
@@ -79,29 +76,137 @@ struct Job<'a> {
     steps: usize,
 }
 
-/// The sums of `G` groups and some rows of activations.
+/// Where the sums of some rows of activations are: one behind the other in the panel, or in the result itself.
+#[derive(Clone, Copy)]
+struct Sums {
+    start: *mut f32,
+    stride: usize,
+}
+
+impl Sums {
+    /// So many rows further.
+    ///
+    /// # Safety
+    /// There are so many.
+    #[inline(always)]
+    unsafe fn skip(self, rows: usize) -> Self {
+        // SAFETY: as the caller promises.
+        Self { start: unsafe { self.start.add(rows * self.stride) }, ..self }
+    }
+}
+
+/// The sums of `G` groups and some rows of activations; returns `G`.
 #[inline(always)]
-fn by_panel<S: ByteSimd, L: Layout, const G: usize>(simd: S, mut job: Job<'_>, rows: Range<usize>, panel: &mut Panel) {
-    panel.sums[..rows.len() * G * GROUP].fill(0.0);
-    while job.first_tile < job.weights.tiles() {
-        job.tiles = TILES.min(job.weights.tiles() - job.first_tile);
-        // SAFETY: the groups exist and have so many tiles.
-        unsafe { decode::<S, L, G>(simd, job, panel) };
-        let mut done = 0;
-        while done < rows.len() {
-            let (row, left) = (rows.start + done, rows.len() - done);
-            let sums = panel.sums[done * G * GROUP..].as_mut_ptr();
-            // SAFETY: there are so many rows of activations, and sums for them.
-            done += unsafe {
-                match S::ROWS {
-                    6 if left >= 6 => some_rows::<S, L, G, 6>(simd, job, row, panel, sums),
-                    4 | 6 if left >= 4 => some_rows::<S, L, G, 4>(simd, job, row, panel, sums),
-                    _ if left >= 2 => some_rows::<S, L, G, 2>(simd, job, row, panel, sums),
-                    _ => some_rows::<S, L, G, 1>(simd, job, row, panel, sums),
-                }
-            };
+fn by_panel<S: ByteSimd, L: Layout, const G: usize>(
+    simd: S,
+    mut job: Job<'_>,
+    rows: Range<usize>,
+    panel: &mut Panel,
+    out: &mut Outputs<'_>,
+) -> usize {
+    let panel = std::ptr::from_mut(panel);
+    let (first_column, tiles) = (job.group * GROUP, job.weights.tiles());
+    let width = (out.columns() - first_column).min(G * GROUP);
+    // SAFETY: the panel is there, and has that field.
+    let beside = Sums { start: unsafe { (&raw mut (*panel).sums).cast() }, stride: G * GROUP };
+    // Panels of about the same size: where a row has nine tiles, the ninth would not be worth a panel of its own.
+    let panels = tiles.div_ceil(TILES);
+    let part = |number: usize| number * tiles / panels..(number + 1) * tiles / panels;
+    for number in 0..panels {
+        (job.first_tile, job.tiles) = (part(number).start, part(number).len());
+        let last = number + 1 == panels;
+        let direct = last && width == G * GROUP;
+        let to = Sums { start: out.place(rows.start, first_column), stride: out.stride() };
+        let ahead = match last {
+            false => Ahead::new::<L, G>(job, job.group, part(number + 1)),
+            true => Ahead::new::<L, G>(job, job.group + G, part(0)),
+        };
+        // SAFETY: the groups exist and have so many tiles; there are so many rows of activations, and sums for them.
+        unsafe {
+            decode::<S, L, G>(simd, job, panel);
+            all_rows::<S, L, G>(simd, (job, ahead), rows.clone(), panel, [beside, if direct { to } else { beside }]);
         }
-        job.first_tile += TILES;
+    }
+    if panels == 0 || width < G * GROUP {
+        for (number, row) in rows.enumerate() {
+            let to = &mut out.row_mut(row)[first_column..][..width];
+            // SAFETY: so many sums are in the panel.
+            let sums = unsafe { std::slice::from_raw_parts(beside.skip(number).start, width) };
+            if panels == 0 { to.fill(0.0) } else { to.copy_from_slice(sums) }
+        }
+    }
+    G
+}
+
+/// Weights that will be decoded next. They are asked for while the panel is multiplied, because the CPU does not find them by itself:
+/// two of four groups that lie in turn are read.
+struct Ahead {
+    chunk: *const u8,
+    /// From a chunk to the next.
+    step: usize,
+    /// How many chunks are left, the lines that are wanted of each, and which of them is next.
+    chunks: usize,
+    lines: usize,
+    line: usize,
+}
+
+impl Ahead {
+    /// Some tiles of the groups from `group` on, if there are any.
+    #[inline(always)]
+    fn new<L: Layout, const G: usize>(job: Job<'_>, group: usize, tiles: Range<usize>) -> Self {
+        if group >= job.weights.groups() {
+            return Self { chunk: std::ptr::null(), step: 0, chunks: 0, lines: 0, line: 0 };
+        }
+        let band = job.weights.band(group);
+        let (first, end) = (tiles.start / L::TILES, tiles.end.div_ceil(L::TILES));
+        let chunk = band.start.wrapping_add(first * band.step);
+        Self { chunk, step: band.step, chunks: end - first, lines: G * L::CHUNK / LINE, line: 0 }
+    }
+
+    /// Asks for so many lines more.
+    #[inline(always)]
+    fn ask<S: ByteSimd>(&mut self, simd: S, count: usize) {
+        for _ in 0..count {
+            if self.chunks == 0 {
+                return;
+            }
+            simd.prefetch(self.chunk.wrapping_add(self.line * LINE).cast());
+            self.line += 1;
+            if self.line == self.lines {
+                (self.line, self.chunks) = (0, self.chunks - 1);
+                self.chunk = self.chunk.wrapping_add(self.step);
+            }
+        }
+    }
+}
+
+/// Rows of activations times the panel, as many at a time as registers allow.
+///
+/// # Safety
+/// The rows are there, and sums for them.
+#[inline(always)]
+unsafe fn all_rows<S: ByteSimd, L: Layout, const G: usize>(
+    simd: S,
+    (job, mut ahead): (Job<'_>, Ahead),
+    rows: Range<usize>,
+    panel: *const Panel,
+    [from, to]: [Sums; 2],
+) {
+    let lines = (ahead.chunks * ahead.lines).div_ceil(rows.len().div_ceil(S::ROWS));
+    let mut done = 0;
+    while done < rows.len() {
+        ahead.ask(simd, lines);
+        let (row, left) = (rows.start + done, rows.len() - done);
+        // SAFETY: so many rows are left.
+        done += unsafe {
+            let sums = [from.skip(done), to.skip(done)];
+            match S::ROWS {
+                6 if left >= 6 => some_rows::<S, L, G, 6>(simd, job, row, panel, sums),
+                4 | 6 if left >= 4 => some_rows::<S, L, G, 4>(simd, job, row, panel, sums),
+                _ if left >= 2 => some_rows::<S, L, G, 2>(simd, job, row, panel, sums),
+                _ => some_rows::<S, L, G, 1>(simd, job, row, panel, sums),
+            }
+        };
     }
 }
 
@@ -110,7 +215,7 @@ fn by_panel<S: ByteSimd, L: Layout, const G: usize>(simd: S, mut job: Job<'_>, r
 /// # Safety
 /// The job's `G` groups exist and have its tiles.
 #[inline(always)]
-unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, panel: &mut Panel) {
+unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, panel: *mut Panel) {
     let vectors = GROUP / S::LANES;
     for t in 0..job.tiles {
         let (chunk, tile) = ((job.first_tile + t) / L::TILES, (job.first_tile + t) % L::TILES);
@@ -122,16 +227,16 @@ unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, 
                 let band = job.weights.band(job.group + g);
                 let chunk = band.start.add(chunk * band.step);
                 let from = chunk.add(L::CODES + tile * L::TILE_CODES + 4 * S::LANES * v);
-                let to = panel.codes.as_mut_ptr().add(t * 8 * LINE * G + 4 * row);
+                let to = (&raw mut (*panel).codes).cast::<u8>().add(t * 8 * LINE * G + 4 * row);
                 steps!(STEP in [0 1 2 3 4 5 6 7] {
                     simd.store_bytes(load_codes::<S, L, STEP>(simd, from), to.add(STEP * LINE * G));
                 });
                 for half in 0..if L::HALVED { 2 } else { 1 } {
-                    let to = panel.scales.as_mut_ptr().add((2 * t + half) * G * GROUP + row);
+                    let to = (&raw mut (*panel).scales).cast::<f32>().add((2 * t + half) * G * GROUP + row);
                     simd.store_ptr(scale::<S, L>(simd, Part { chunk, tile, half }, v), to);
                 }
                 if L::OFFSETS {
-                    let to = panel.offsets.as_mut_ptr().add(t * G * GROUP + row);
+                    let to = (&raw mut (*panel).offsets).cast::<f32>().add(t * G * GROUP + row);
                     simd.store_ptr(offset::<S, L>(simd, chunk, tile, v), to);
                 }
             }
@@ -139,17 +244,18 @@ unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, 
     }
 }
 
-/// Adds the products of `R` rows of activations by the panel to their sums; returns `R`.
+/// Adds the products of `R` rows of activations by the panel to their sums, which it takes from one place and brings to another;
+/// returns `R`.
 ///
 /// # Safety
-/// There are `R` rows of activations from `row` on, and of sums behind `sums`.
+/// There are `R` rows of activations from `row` on, and of sums at both places.
 #[inline(always)]
 unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     simd: S,
     job: Job<'_>,
     row: usize,
     panel: *const Panel,
-    sums: *mut f32,
+    [from, to]: [Sums; 2],
 ) -> usize {
     let vectors = G * GROUP / S::LANES;
     // SAFETY: the rows have the tiles of the job; the panel has them too; all else as the caller promises.
@@ -160,11 +266,13 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
             x[r] = first.skip(r * job.weights.tiles());
         });
         let mut acc = [[simd.splat(0.0); MOST_VECTORS]; R];
-        unrolled!(r < rows R => {
-            unrolled!(u < vectors vectors => {
-                acc[r][u] = simd.load_ptr(sums.add(r * G * GROUP + u * S::LANES));
+        if job.first_tile > 0 {
+            unrolled!(r < rows R => {
+                unrolled!(u < vectors vectors => {
+                    acc[r][u] = simd.load_ptr(from.skip(r).start.add(u * S::LANES));
+                });
             });
-        });
+        }
         for t in 0..job.tiles {
             let tile = PanelTile {
                 codes: (&raw const (*panel).codes).cast::<u8>().add(t * 8 * LINE * G),
@@ -179,7 +287,7 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
         }
         unrolled!(r < rows R => {
             unrolled!(u < vectors vectors => {
-                simd.store_ptr(acc[r][u], sums.add(r * G * GROUP + u * S::LANES));
+                simd.store_ptr(acc[r][u], to.skip(r).start.add(u * S::LANES));
             });
         });
     }
