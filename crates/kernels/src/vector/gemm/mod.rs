@@ -13,7 +13,7 @@
 pub(crate) mod element;
 mod pack;
 mod row;
-mod tile;
+pub(crate) mod tile;
 mod turned;
 
 use std::cell::Cell;
@@ -207,7 +207,7 @@ fn rows_of<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &Panels<E>, left: &m
 /// # Safety
 /// All that `corner` points to is there for so many rows and columns; the right factor in whole panels.
 #[inline(always)]
-unsafe fn block<S: Tiles, E: Element>(simd: S, rows: usize, cols: usize, corner: &Tile<E>) {
+pub(crate) unsafe fn block<S: Tiles, E: Element>(simd: S, rows: usize, cols: usize, corner: &Tile<E>) {
     let row_tiles = rows.div_ceil(S::ROWS);
     let panels = cols.div_ceil(PANEL);
     let groups = panels.div_ceil(S::panels(rows.div_ceil(row_tiles)));
