@@ -1,14 +1,23 @@
 //! Where the first number is that is none.
 
 use super::arena::Parts;
-use super::{Layout, Place};
+use super::{Entry, Layout, Place};
 use crate::{Compute, steps};
 
-/// The first tensor with a number that is infinite or none.
-pub(crate) fn tensor(compute: &Compute, layout: &Layout, values: &[f32]) -> Option<String> {
-    let bad = |values: &[f32]| compute.kernels.has_non_finite(values);
-    let entry = layout.entries().iter().find(|entry| bad(&values[entry.range.clone()]))?;
-    Some(entry.info.name.clone())
+/// The first of some tensors with a number that is infinite or none.
+fn tensor<'a>(compute: &Compute, mut entries: impl Iterator<Item = &'a Entry>, values: &[f32]) -> Option<String> {
+    let bad = |entry: &&Entry| compute.kernels.has_non_finite(&values[entry.range.clone()]);
+    entries.find(bad).map(|entry| entry.info.name.clone())
+}
+
+/// The first parameter with such a number.
+pub(crate) fn parameter(compute: &Compute, layout: &Layout, values: &[f32]) -> Option<Place> {
+    tensor(compute, layout.entries().iter(), values).map(|tensor| Place::Parameter { tensor })
+}
+
+/// The first gradient with such a number in the order of a backward pass, which goes from the last tensor to the first.
+pub(crate) fn gradient(compute: &Compute, layout: &Layout, values: &[f32]) -> Option<Place> {
+    tensor(compute, layout.entries().iter().rev(), values).map(|tensor| Place::Gradient { tensor })
 }
 
 /// The first step of a forward pass that gave such a number, in sequences of so many tokens.

@@ -202,19 +202,15 @@ impl Network {
     }
 
     /// Where the first value is that is infinite or no number: in the parameters, in the order of the last forward pass, or in the
-    /// gradients. With recomputation the residual stream behind each layer is looked at alone.
+    /// gradients in the order of a backward pass. With recomputation the residual stream behind each layer is looked at alone.
     pub fn first_non_finite(&mut self, compute: &Compute, parameters: &Parameters) -> Option<Place> {
         let Last { rows, .. } = self.last;
-        finite::tensor(compute, &parameters.layout, &parameters.values)
-            .map(|tensor| Place::Parameter { tensor })
+        finite::parameter(compute, &parameters.layout, &parameters.values)
             .or_else(|| {
                 let parts = self.sizes.parts(&mut self.arena, &mut self.gradients, &mut self.scratch, rows);
                 finite::activation(compute, parts, self.options.length)
             })
-            .or_else(|| {
-                let tensor = finite::tensor(compute, &parameters.layout, &self.gradients)?;
-                Some(Place::Gradient { tensor })
-            })
+            .or_else(|| finite::gradient(compute, &parameters.layout, &self.gradients))
     }
 }
 

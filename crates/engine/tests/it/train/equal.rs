@@ -155,3 +155,26 @@ fn the_first_number_that_is_none_is_found() {
         assert_eq!(place.to_string(), "the step ffn_down of layer 1, sequence 0 of the batch, position 0");
     }
 }
+
+/// A gradient that overflows is found where the way back met it first, though it has spread to all layers in front.
+#[test]
+fn the_first_gradient_that_is_none_is_found() {
+    let compute = &Compute::new(Some(1)).unwrap();
+    let config = tiny(Architecture::Gpt2);
+    let text = Text::random(config.vocab, 10, 2);
+    let mut parameters = rough(&config, true, 1);
+    let mut network = Network::new(&config, &parameters.layout, options(2, 5)).unwrap();
+    // So far below zero GELU and its slope are zero: forward nothing comes of the huge weights behind it, backward infinity times zero.
+    let range = |name: &str| parameters.layout.range(name).unwrap();
+    let (bias, down) = (range("blk.1.ffn_up.bias"), range("blk.1.ffn_down.weight"));
+    parameters.values[bias].fill(-30.0);
+    parameters.values[down].fill(3e38);
+    network.zero_gradients(compute);
+    let loss = network.forward(compute, &parameters, text.examples(), Mode::Learn { key: 0, scale: 1e4 });
+    assert!(loss.sum.is_finite());
+    network.backward(compute, &parameters, text.examples());
+    let place = network.first_non_finite(compute, &parameters).unwrap();
+    assert_eq!(place.to_string(), "the gradient of blk.1.ffn_up.bias");
+    let first = parameters.layout.range("token_embd.weight").unwrap();
+    assert!(network.gradients()[first].iter().any(|value| value.is_nan()));
+}
