@@ -234,8 +234,10 @@ impl Kernels {
         let WeightsInFile { format, row_bytes, .. } = weights;
         let activations = input.bytes.filter(|_| PackedWeights::supports(format));
         let bytes = &weights.bytes[outputs.start * row_bytes..outputs.end * row_bytes];
-        for (block, bytes) in bytes.chunks(ROWS_TOGETHER * row_bytes).enumerate() {
-            let first = block * ROWS_TOGETHER;
+        // One row of activations meets all at once, so that they are read as it is best.
+        let together = if input.rows() == 1 { outputs.len() } else { ROWS_TOGETHER };
+        for (block, bytes) in bytes.chunks(together * row_bytes).enumerate() {
+            let first = block * together;
             let places = first..first + bytes.len() / row_bytes;
             if let Some(activations) = activations.filter(|all| all.rows() >= PACKED_FROM && places.len() == GROUP) {
                 // SAFETY: this part has these columns for itself.

@@ -4,6 +4,7 @@ use std::alloc::{self, Layout};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// A cache line, and the widest vector.
 const LINE: usize = 64;
@@ -27,12 +28,75 @@ macro_rules! plain {
 plain! { u8 i8 u16 i16 i32 f32 }
 
 /// A fixed number of values, zero at first, that begin at a cache line; two mebibytes or more begin at a large page and ask
-/// for such pages.
+/// for such pages, unless they are a part of a [`Shelf`].
 pub struct AlignedBuffer<T: Plain> {
     start: NonNull<T>,
     len: usize,
+    /// What it is a part of; nothing where the memory is its own.
+    shelf: Option<Arc<Board>>,
     owned: PhantomData<T>,
 }
+
+/// Memory for many buffers one behind the other, all of it in large pages: those of a model's weights are read in that order, and small
+/// ones would have no large page to themselves. It lives as long as one of them.
+#[derive(Debug)]
+pub struct Shelf {
+    board: Option<Arc<Board>>,
+    used: usize,
+}
+
+/// The memory of a shelf.
+#[derive(Debug)]
+struct Board {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Shelf {
+    /// Room for so many bytes. Pages that no buffer touches take no memory.
+    pub fn new(bytes: usize) -> Self {
+        let rounded = bytes.checked_next_multiple_of(LARGE_PAGE);
+        let layout = rounded.and_then(|bytes| Layout::from_size_align(bytes, LARGE_PAGE).ok());
+        let board = layout.filter(|layout| layout.size() > 0).and_then(|layout| {
+            // SAFETY: the layout is not empty.
+            let start = NonNull::new(unsafe { alloc::alloc(layout) })?;
+            ask_for_large_pages(start.as_ptr(), layout);
+            Some(Arc::new(Board { start, layout }))
+        });
+        Self { board, used: 0 }
+    }
+
+    /// `len` zeros behind those that were taken before; in memory of their own where the shelf is full.
+    ///
+    /// # Panics
+    /// As [`AlignedBuffer::zeroed`].
+    pub fn zeroed<T: Plain>(&mut self, len: usize) -> AlignedBuffer<T> {
+        let bytes = Layout::array::<T>(len).expect("a buffer no larger than memory can be").size();
+        let board = self.board.as_ref().filter(|board| bytes > 0 && bytes <= board.layout.size() - self.used);
+        let Some(board) = board else { return AlignedBuffer::zeroed(len) };
+        // SAFETY: so many bytes are left behind those in use, and nobody else has them.
+        let start = unsafe {
+            let start = board.start.add(self.used);
+            start.write_bytes(0, bytes);
+            start.cast()
+        };
+        let buffer = AlignedBuffer { start, len, shelf: Some(Arc::clone(board)), owned: PhantomData };
+        self.used = (self.used + bytes).next_multiple_of(LINE);
+        buffer
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this very layout.
+        unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+// SAFETY: it is only memory; who may read and write which part of it, the buffers say.
+unsafe impl Send for Board {}
+// SAFETY: as above.
+unsafe impl Sync for Board {}
 
 impl<T: Plain> AlignedBuffer<T> {
     /// `len` zeros.
@@ -42,7 +106,7 @@ impl<T: Plain> AlignedBuffer<T> {
     pub fn zeroed(len: usize) -> Self {
         let layout = Self::layout(len);
         if layout.size() == 0 {
-            return Self { start: NonNull::dangling(), len, owned: PhantomData };
+            return Self { start: NonNull::dangling(), len, shelf: None, owned: PhantomData };
         }
         // SAFETY: the layout is not empty.
         let bytes = unsafe { alloc::alloc(layout) };
@@ -51,7 +115,7 @@ impl<T: Plain> AlignedBuffer<T> {
         ask_for_large_pages(bytes, layout);
         // SAFETY: the allocation has this many bytes.
         unsafe { bytes.write_bytes(0, layout.size()) };
-        Self { start, len, owned: PhantomData }
+        Self { start, len, shelf: None, owned: PhantomData }
     }
 
     fn layout(len: usize) -> Layout {
@@ -100,7 +164,7 @@ impl<T: Plain> Clone for AlignedBuffer<T> {
 impl<T: Plain> Drop for AlignedBuffer<T> {
     fn drop(&mut self) {
         let layout = Self::layout(self.len);
-        if layout.size() > 0 {
+        if self.shelf.is_none() && layout.size() > 0 {
             // SAFETY: allocated by `zeroed` with this very layout.
             unsafe { alloc::dealloc(self.start.as_ptr().cast(), layout) };
         }
@@ -135,5 +199,24 @@ mod tests {
             buffer.fill(1.5);
             assert!(buffer.clone().iter().all(|value| *value == 1.5));
         }
+    }
+
+    #[test]
+    fn a_shelf_gives_what_it_has_and_lives_as_long_as_that() {
+        let mut shelf = Shelf::new(1000);
+        let mut first = shelf.zeroed::<u8>(100);
+        let second = shelf.zeroed::<f32>(7);
+        assert!(first.as_ptr().addr().is_multiple_of(LARGE_PAGE));
+        assert_eq!(second.as_ptr().addr() - first.as_ptr().addr(), 128);
+        assert!(shelf.zeroed::<u8>(0).is_empty());
+        let beyond = shelf.zeroed::<u8>(LARGE_PAGE - 128);
+        let fits = shelf.zeroed::<u8>(LARGE_PAGE - 192);
+        assert_eq!(fits.as_ptr().addr() - first.as_ptr().addr(), 192);
+        assert!([&beyond, &fits].iter().all(|bytes| bytes[0] == 0 && bytes[bytes.len() - 1] == 0));
+        drop(shelf);
+        first.fill(3);
+        assert!(first.clone().iter().all(|byte| *byte == 3) && second.iter().all(|value| *value == 0.0));
+        assert_eq!(Shelf::new(0).zeroed::<i32>(3)[..], [0; 3]);
+        assert_eq!(Shelf::new(usize::MAX).zeroed::<i32>(3)[..], [0; 3]);
     }
 }

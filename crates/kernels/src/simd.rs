@@ -77,6 +77,8 @@ pub(crate) trait Simd: Copy {
     unsafe fn load_turned(self, from: *const f32, row: usize, to: &mut [Self::F; 16]);
     /// Asks for the cache line of an address, which need not exist, into L2.
     fn prefetch(self, address: *const f32);
+    /// Asks for the cache line of an address, which need not exist, into L1, to be written.
+    fn prefetch_write(self, address: *mut f32);
 
     /// a + b
     fn add(self, a: Self::F, b: Self::F) -> Self::F;

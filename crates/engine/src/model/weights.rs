@@ -1,7 +1,7 @@
 //! The numbers of a model, in the layouts that the kernels read.
 
 use kernels::quant::{Format, GROUP, PackedWeights};
-use kernels::{LinearWeights, PackedMatrix, WeightRows, WeightsInFile};
+use kernels::{LinearWeights, PackedMatrix, Shelf, WeightRows, WeightsInFile};
 
 use super::Config;
 use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorInfo, TensorSource, check_finite, memory};
@@ -147,7 +147,7 @@ impl Weights {
         compute: &Compute,
         options: &mut LoadOptions<'_>,
     ) -> Result<Self> {
-        let mut loader = Loader { config, source, compute, options, done: 0, total: 0 };
+        let mut loader = Loader { config, source, compute, options, shelf: Shelf::new(0), done: 0, total: 0 };
         loader.total = loader.total_bytes()?;
         // What is in no file has to be in memory, wherever it is used.
         let in_file = source.file().is_some();
@@ -155,7 +155,9 @@ impl Weights {
             let advice = "choose a smaller or more strongly quantised model";
             let advice =
                 if in_file { format!("{advice}, or leave the weights in the file") } else { advice.to_owned() };
-            memory::check(loader.packed_bytes()?, "the weights", &advice)?;
+            let bytes = loader.packed_bytes()?;
+            memory::check(bytes, "the weights", &advice)?;
+            loader.shelf = Shelf::new(bytes.saturating_add(bytes / FILLING));
         }
         loader.whole()
     }
@@ -183,11 +185,16 @@ impl Weights {
     }
 }
 
+/// Packed matrices are filled up to whole groups: room for so much more of what they take in the file, a sixteenth.
+const FILLING: usize = 16;
+
 struct Loader<'a, 'b> {
     config: &'a Config,
     source: &'a dyn TensorSource,
     compute: &'a Compute,
     options: &'a mut LoadOptions<'b>,
+    /// Where packed matrices lie, in the order in which a token meets them.
+    shelf: Shelf,
     done: usize,
     total: usize,
 }
@@ -218,16 +225,17 @@ impl<'a> Loader<'a, '_> {
 
     fn whole(&mut self) -> Result<Weights> {
         let Config { width, vocab, .. } = *self.config;
-        let embedding = self.embedding()?;
+        // A model without a head of its own uses the embedding.
+        let tied = !self.has("output.weight")?;
+        // The head before all else: while it is packed, its bytes are in memory twice, and little else is yet.
+        let head = self.matrix(if tied { "token_embd" } else { "output" }, [width, vocab])?;
+        let embedding = self.embedding(tied)?;
         let positions = match self.config.architecture.is_gpt2() {
             true => Some(self.floats("position_embd.weight", &[width, self.config.context])?),
             false => None,
         };
         let layers = (0..self.config.layers).map(|layer| self.layer(layer)).collect::<Result<_>>()?;
         let final_norm = self.norm("output_norm")?;
-        // A model without a head of its own uses the embedding.
-        let tied = !self.has("output.weight")?;
-        let head = self.matrix(if tied { "token_embd" } else { "output" }, [width, vocab])?;
         let rope_factors = match &self.config.rope {
             Some(rope) if self.has("rope_freqs.weight")? => Some(self.rope_factors(rope.dims / 2)?),
             _ => None,
@@ -244,11 +252,13 @@ impl<'a> Loader<'a, '_> {
         Ok(factors)
     }
 
-    fn embedding(&mut self) -> Result<Embedding> {
+    /// The table of tokens, whose numbers have been looked at already where it is the head too.
+    fn embedding(&mut self, tied: bool) -> Result<Embedding> {
         let name = "token_embd.weight";
         let tensor = self.tensor(name, &[self.config.width, self.config.vocab])?;
-        if !self.options.in_place {
+        if !self.options.in_place && !tied {
             check_finite(&tensor)?;
+            self.source.release(name);
         }
         let (format, row_bytes) = (tensor.format, tensor.data.len() / self.config.vocab);
         let rows = self.source.keep(name)?.ok_or_else(|| missing(name))?;
@@ -311,17 +321,17 @@ impl<'a> Loader<'a, '_> {
         Ok(LinearLayer::new(weights, bias))
     }
 
-    fn pack(&self, tensor: &Tensor<'_>, [inputs, outputs]: [usize; 2]) -> Packed {
-        let pool = &self.compute.pool;
+    fn pack(&mut self, tensor: &Tensor<'_>, [inputs, outputs]: [usize; 2]) -> Packed {
+        let (pool, shelf) = (&self.compute.pool, &mut self.shelf);
         if !PackedWeights::supports(tensor.format) {
-            return Packed::Floats(PackedMatrix::from_file(pool, tensor.format, inputs, &tensor.data));
+            return Packed::Floats(PackedMatrix::from_file(pool, shelf, tensor.format, inputs, &tensor.data));
         }
         if self.options.exact {
             let mut values = vec![0.0; inputs * outputs];
             self.compute.kernels.dequantise(tensor.format, &tensor.data, &mut values);
             return Packed::Floats(PackedMatrix::from_rows(WeightRows::F32(&values), inputs));
         }
-        let mut packed = PackedWeights::zeroed(tensor.format, outputs, inputs);
+        let mut packed = PackedWeights::zeroed_on(shelf, tensor.format, outputs, inputs);
         let rows = tensor.data.chunks(GROUP * packed.row_bytes());
         let mut groups: Vec<_> = packed.groups_mut().zip(rows).map(Some).collect();
         pool.run_each(&mut groups, |group| {

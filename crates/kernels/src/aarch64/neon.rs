@@ -137,6 +137,9 @@ impl Simd for Neon {
     #[inline(always)]
     fn prefetch(self, _address: *const f32) {}
 
+    #[inline(always)]
+    fn prefetch_write(self, _address: *mut f32) {}
+
     /// By integer arithmetic, as [`f32_to_f16`](crate::quant::f32_to_f16) does it for one value.
     #[inline(always)]
     unsafe fn store_f16_ptr(self, value: float32x4_t, to: *mut u16) {

@@ -16,8 +16,8 @@ use job::{Job, Right};
 /// Columns of the right factor lie together in panels of so many: one vector of AVX-512, two of AVX2, four of NEON.
 pub(crate) const PANEL: usize = 16;
 
-/// The depth of a block: a panel of it takes 32 KiB.
-pub(crate) const DEPTH: usize = 512;
+/// The depth of a block of a matrix that is packed beforehand.
+pub(crate) const DEPTH: usize = 1024;
 
 /// What to multiply, and with what the result begins.
 #[derive(Debug, Clone, Copy)]

@@ -31,7 +31,7 @@ use super::format::Format;
 use super::half::f32_to_f16;
 use super::tile::{TILE, Tiled};
 use super::{BlockQ4_0, BlockQ4_1, BlockQ4_K, BlockQ5_0, BlockQ5_1, BlockQ5_K, BlockQ6_K, BlockQ8_0};
-use crate::memory::AlignedBuffer;
+use crate::memory::{AlignedBuffer, Shelf};
 
 /// How many rows a group has.
 pub const GROUP: usize = 16;
@@ -190,12 +190,20 @@ impl PackedWeights {
     /// # Panics
     /// Where the format cannot be packed, or `columns` are no whole blocks.
     pub fn zeroed(format: Format, rows: usize, columns: usize) -> Self {
+        Self::zeroed_on(&mut Shelf::new(0), format, rows, columns)
+    }
+
+    /// As [`PackedWeights::zeroed`], in memory of a shelf.
+    ///
+    /// # Panics
+    /// As that.
+    pub fn zeroed_on(shelf: &mut Shelf, format: Format, rows: usize, columns: usize) -> Self {
         let len = format.block_len();
         assert!(columns.is_multiple_of(len), "{columns} columns are no whole blocks of {len}");
         let (chunk_bytes, tiles) = with_layout!(format, L => (L::CHUNK, L::TILES));
         let chunks = (columns / TILE).div_ceil(tiles);
         let bytes = rows.div_ceil(GROUP).checked_mul(chunks).and_then(|chunks| chunks.checked_mul(chunk_bytes));
-        let bytes = AlignedBuffer::zeroed(bytes.expect("a matrix no larger than memory can be"));
+        let bytes = shelf.zeroed(bytes.expect("a matrix no larger than memory can be"));
         Self { format, rows, columns, chunk_bytes, chunks, bytes }
     }
 

@@ -1,87 +1,92 @@
 //! A matrix times a vector.
 //!
-//! How many rows are computed together decides how memory is read, and no bit: a row is summed in the same order in any
-//! company. One row at a time is one stream, which the CPU reads ahead best, as long as x and the row stay in L1 together; from
-//! DRAM rows of 512 came at 28 GB/s so, and four of them together at 12. Longer rows are read several at a time, so that x is loaded
-//! once for all of them.
+//! How many rows are computed together, and which, decides how memory is read, and no bit: a row is summed in the same order in
+//! any company. Rows that are computed together are a quarter of the matrix apart (a half, where registers are few): so few streams
+//! are read, each of them in order to its end. Rows side by side are streams that break off at the end of each row: from DRAM
+//! eight rows of 8 KiB came at 19 GB/s so, four far ones at 25; from L3 at 55 and 73.
 
 use crate::simd::Simd;
 
 /// Rows up to this length, with x, are half of an L1 of 32 KiB.
 const SHORT: usize = 2048;
-/// Weights up to so many bytes come from L2, where loading x once for some rows gives 8 % more.
+/// Weights up to so many bytes come from L2, where rows side by side will do.
 const NEAR: usize = 512 << 10;
-/// Weights of more bytes come from DRAM.
-const FAR: usize = 24 << 20;
-/// How far ahead long rows are asked for from DRAM, in bytes: some lines, from which the CPU takes over. It gave 5 to 15 %.
-const AHEAD: usize = 2048;
 
 /// See [`Kernels::gemv`](crate::Kernels::gemv).
 #[inline(always)]
 pub(crate) fn gemv<S: Simd>(simd: S, weights: &[f32], x: &[f32], out: &mut [f32]) {
-    let bytes = size_of_val(weights);
+    let (rows, near) = (out.len(), size_of_val(weights) <= NEAR);
     // AVX2 has sixteen registers, the others twice as many.
     let many = S::LANES != 8;
+    let mut job = Job { weights, x, out };
     let done = match (x.len() <= SHORT, many) {
-        (true, true) if bytes <= NEAR => together::<S, 4, 4, 1, false>(simd, weights, x, out),
-        (true, false) if bytes <= NEAR => together::<S, 2, 4, 1, false>(simd, weights, x, out),
-        (true, _) => 0,
-        (false, true) if bytes > FAR => together::<S, 8, 2, 1, true>(simd, weights, x, out),
-        (false, true) => together::<S, 8, 2, 1, false>(simd, weights, x, out),
-        (false, false) if bytes > FAR => together::<S, 4, 2, 2, true>(simd, weights, x, out),
-        (false, false) => together::<S, 4, 2, 2, false>(simd, weights, x, out),
+        (true, true) if near => side_by_side::<S, 4, 4, 1>(simd, &mut job),
+        (true, false) if near => side_by_side::<S, 2, 4, 1>(simd, &mut job),
+        (true, true) => far_apart::<S, 4, 4, 1>(simd, &mut job),
+        (true, false) => far_apart::<S, 2, 4, 1>(simd, &mut job),
+        (false, true) => far_apart::<S, 4, 2, 1>(simd, &mut job),
+        (false, false) => far_apart::<S, 4, 2, 2>(simd, &mut job),
     };
-    let (weights, out) = (&weights[done * x.len()..], &mut out[done..]);
-    if x.len() <= SHORT {
-        together::<S, 1, 4, 4, false>(simd, weights, x, out);
-    } else {
-        together::<S, 1, 2, 4, false>(simd, weights, x, out);
+    for row in done..rows {
+        if x.len() <= SHORT {
+            together::<S, 1, 4, 4>(simd, &mut job, row, 0);
+        } else {
+            together::<S, 1, 2, 4>(simd, &mut job, row, 0);
+        }
     }
+}
+
+/// A row of weights for each place of the result, as long as x.
+struct Job<'a> {
+    weights: &'a [f32],
+    x: &'a [f32],
+    out: &'a mut [f32],
 }
 
 /// As many rows as there are in whole `R`s; says how many.
 #[inline(always)]
-fn together<S: Simd, const R: usize, const SUMS: usize, const TURNS: usize, const FAR: bool>(
-    simd: S,
-    weights: &[f32],
-    x: &[f32],
-    out: &mut [f32],
-) -> usize {
-    let mut done = 0;
-    while done + R <= out.len() {
-        rows::<S, R, SUMS, TURNS, FAR>(simd, &weights[done * x.len()..], x, &mut out[done..done + R]);
-        done += R;
+fn side_by_side<S: Simd, const R: usize, const SUMS: usize, const TURNS: usize>(simd: S, job: &mut Job<'_>) -> usize {
+    let whole = job.out.len() - job.out.len() % R;
+    for first in (0..whole).step_by(R) {
+        together::<S, R, SUMS, TURNS>(simd, job, first, 1);
     }
-    done
+    whole
 }
 
-/// `R` rows, each in `SUMS` sums that take the vectors of a row in turn, so that none waits for the one before.
+/// As many rows as `R` streams of the same length have; says how many.
 #[inline(always)]
-fn rows<S: Simd, const R: usize, const SUMS: usize, const TURNS: usize, const FAR: bool>(
+fn far_apart<S: Simd, const R: usize, const SUMS: usize, const TURNS: usize>(simd: S, job: &mut Job<'_>) -> usize {
+    let each = job.out.len() / R;
+    for first in 0..each {
+        together::<S, R, SUMS, TURNS>(simd, job, first, each);
+    }
+    each * R
+}
+
+/// `R` rows, each `apart` rows behind the one before, in `SUMS` sums that take the vectors of a row in turn, so that none waits
+/// for the one before.
+#[inline(always)]
+fn together<S: Simd, const R: usize, const SUMS: usize, const TURNS: usize>(
     simd: S,
-    weights: &[f32],
-    x: &[f32],
-    out: &mut [f32],
+    job: &mut Job<'_>,
+    first: usize,
+    apart: usize,
 ) {
-    let len = x.len();
-    assert!(weights.len() >= R * len && out.len() == R);
+    let (x, len) = (job.x, job.x.len());
+    let rows = &job.weights[first * len..];
+    assert!(rows.len() >= ((R - 1) * apart + 1) * len);
     let mut sums = [[simd.splat(0.0); SUMS]; R];
-    let (turn, mut at) = (SUMS * S::LANES, 0);
+    let (turn, step, mut at) = (SUMS * S::LANES, apart * len, 0);
     while at + TURNS * turn <= len {
-        if FAR {
-            for row in 0..R {
-                simd.prefetch(weights.as_ptr().wrapping_add(row * len + at + AHEAD / size_of::<f32>()));
-            }
-        }
         for place in 0..TURNS {
             // SAFETY: within x and within each of the rows, which are as long.
-            unsafe { add_turn(simd, weights.as_ptr(), x, at + place * turn, &mut sums) };
+            unsafe { add_turn(simd, (rows.as_ptr(), step), x, at + place * turn, &mut sums) };
         }
         at += TURNS * turn;
     }
     while at + turn <= len {
         // SAFETY: as above.
-        unsafe { add_turn(simd, weights.as_ptr(), x, at, &mut sums) };
+        unsafe { add_turn(simd, (rows.as_ptr(), step), x, at, &mut sums) };
         at += turn;
     }
     for sum in 0..SUMS {
@@ -89,27 +94,27 @@ fn rows<S: Simd, const R: usize, const SUMS: usize, const TURNS: usize, const FA
         if first < end {
             let x = load(simd, &x[first..end]);
             for (row, sums) in sums.iter_mut().enumerate() {
-                sums[sum] = simd.fma(load(simd, &weights[row * len + first..row * len + end]), x, sums[sum]);
+                sums[sum] = simd.fma(load(simd, &rows[row * step + first..row * step + end]), x, sums[sum]);
             }
         }
     }
-    for (out, sums) in out.iter_mut().zip(sums) {
+    for (row, sums) in sums.iter().enumerate() {
         let mut all = sums[0];
         for sum in &sums[1..] {
             all = simd.add(all, *sum);
         }
-        *out = simd.reduce_add(all);
+        job.out[first + row * apart] = simd.reduce_add(all);
     }
 }
 
 /// A vector of each row for each sum.
 ///
 /// # Safety
-/// So many elements lie in x and in each of `R` rows behind `at`.
+/// So many elements lie in x and in each of `R` rows behind `at`; rows are `step` apart.
 #[inline(always)]
 unsafe fn add_turn<S: Simd, const R: usize, const SUMS: usize>(
     simd: S,
-    weights: *const f32,
+    (rows, step): (*const f32, usize),
     x: &[f32],
     at: usize,
     sums: &mut [[S::F; SUMS]; R],
@@ -120,7 +125,7 @@ unsafe fn add_turn<S: Simd, const R: usize, const SUMS: usize>(
         unsafe {
             let part = simd.load_ptr(x.as_ptr().add(place));
             for (row, sums) in sums.iter_mut().enumerate() {
-                sums[sum] = simd.fma(simd.load_ptr(weights.add(row * x.len() + place)), part, sums[sum]);
+                sums[sum] = simd.fma(simd.load_ptr(rows.add(row * step + place)), part, sums[sum]);
             }
         }
     }

@@ -137,6 +137,12 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch_write(self, address: *mut f32) {
+        // SAFETY: a prefetch never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(address.cast()) }
+    }
+
+    #[inline(always)]
     unsafe fn store_f16_ptr(self, value: __m256, to: *mut u16) {
         // SAFETY: as the caller promises.
         unsafe { _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value)) }

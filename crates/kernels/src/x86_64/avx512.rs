@@ -164,6 +164,12 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    fn prefetch_write(self, address: *mut f32) {
+        // SAFETY: a prefetch never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(address.cast()) }
+    }
+
+    #[inline(always)]
     unsafe fn store_f16_ptr(self, value: __m512, to: *mut u16) {
         // SAFETY: as the caller promises.
         unsafe { _mm256_storeu_si256(to.cast(), _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value)) }

@@ -1,7 +1,7 @@
 //! Matrix products: every shape has the bits of the definition, whatever the instruction set, the layout and the threads.
 
 use kernels::quant::Format;
-use kernels::{Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, WeightRows};
+use kernels::{Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, Shelf, WeightRows};
 
 use crate::effort::{rounds, sizes};
 use crate::guarded::Guarded;
@@ -168,6 +168,10 @@ fn more_than_one_block_of_rows_and_columns() {
         {
             check(kernels, &Case::new(shape, 7));
         }
+        // More rows than meet a strip, with a depth of several blocks; left factors whose columns are packed.
+        for shape in [[520, 40, 1030], [30, 300, 2100], [1024, 33, 17], [2048, 18, 2], [61, 1050, 70], [13, 1040, 1]] {
+            check(kernels, &Case::new(shape, 8));
+        }
     }
 }
 
@@ -313,7 +317,7 @@ fn weights_from_a_file() {
             };
             let wanted = PackedMatrix::from_rows(rows, inputs);
             for pool in &pools {
-                let got = PackedMatrix::from_file(pool, format, inputs, &file[1..]);
+                let got = PackedMatrix::from_file(pool, &mut Shelf::new(file.len()), format, inputs, &file[1..]);
                 let what = (format, inputs, outputs, pool.threads());
                 assert_eq!((got.rows(), got.cols(), got.bytes()), (inputs, wanted.cols(), wanted.bytes()), "{what:?}");
                 same_bits(&product(&got), &product(&wanted), what);
@@ -325,11 +329,11 @@ fn weights_from_a_file() {
 #[test]
 #[should_panic(expected = "no whole rows")]
 fn a_file_of_no_whole_rows_is_refused() {
-    PackedMatrix::from_file(&Pool::new(1), Format::F16, 3, &[0; 10]);
+    PackedMatrix::from_file(&Pool::new(1), &mut Shelf::new(0), Format::F16, 3, &[0; 10]);
 }
 
 #[test]
 #[should_panic(expected = "has blocks")]
 fn blocks_are_refused() {
-    PackedMatrix::from_file(&Pool::new(1), Format::Q8_0, 1, &[0; 34]);
+    PackedMatrix::from_file(&Pool::new(1), &mut Shelf::new(0), Format::Q8_0, 1, &[0; 34]);
 }

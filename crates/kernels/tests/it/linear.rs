@@ -2,7 +2,7 @@
 
 use kernels::quant::{Activations, Format, Outputs, PackedWeights};
 use kernels::{
-    Kernels, Linear, LinearInput, LinearWeights, Matrix, MatrixMut, PackedMatrix, Pool, Product, WeightsInFile,
+    Kernels, Linear, LinearInput, LinearWeights, Matrix, MatrixMut, PackedMatrix, Pool, Product, Shelf, WeightsInFile,
 };
 
 use crate::effort::rounds;
@@ -34,7 +34,8 @@ impl Weights {
             format,
             shape,
             quantised: blocks.then(|| PackedWeights::pack(format, outputs, inputs, &file[1..])),
-            floats: (!blocks).then(|| PackedMatrix::from_file(&Pool::new(1), format, inputs, &file[1..])),
+            floats: (!blocks)
+                .then(|| PackedMatrix::from_file(&Pool::new(1), &mut Shelf::new(0), format, inputs, &file[1..])),
             file,
             bias: biased.then(|| numbers.take(outputs, 2.0)),
         }

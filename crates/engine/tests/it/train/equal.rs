@@ -82,7 +82,7 @@ fn gradients_begin_anew() {
     let large = Config { vocab: 90_000, layers: 1, ..tiny(Architecture::Gpt2) };
     for (config, tied) in Architecture::ALL.map(|it| (tiny(it), it.is_gpt2())).into_iter().chain([(large, true)]) {
         let parameters = rough(&config, tied, 1);
-        let mut networks = [0, 1].map(|_| Network::new(&config, &parameters.layout, options(8, 30)).unwrap());
+        let mut networks = [0, 1].map(|_| Network::new(&config, &parameters.layout, options(30, 8)).unwrap());
         for step in 0..2 {
             networks[0].renew_gradients();
             networks[1].zero_gradients(compute);

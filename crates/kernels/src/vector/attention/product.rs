@@ -1,6 +1,7 @@
 //! Products of the small matrices of one head, by the tiles of `gemm`: the factors are read where they lie.
 
-use crate::vector::gemm::block;
+use crate::vector::gemm::columns_first;
+use crate::vector::gemm::pack::{Left as Lying, RowTiles};
 use crate::vector::gemm::tile::{Tile, Tiles};
 
 /// A factor that is read from `data` on, `row` from one row to the next and `step` from one summand to the next.
@@ -63,8 +64,9 @@ pub(super) unsafe fn multiply<S: Tiles>(simd: S, sizes: Sizes, left: Left<'_>, r
         c_row: out.row,
         bias: std::ptr::null(),
         add: out.add,
-        ahead: right.data.as_ptr(),
     };
+    // As high as tiles can be: results are narrow here, two panels as a rule.
+    let tiles = RowTiles { rows, tiles: rows.div_ceil(S::MOST_ROWS) };
     // SAFETY: the factors are there, as was just checked, and the result is, as the caller promises.
-    unsafe { block(simd, rows, cols, &corner) };
+    unsafe { columns_first(simd, (tiles, &Lying::IN_PLACE), cols, &corner) };
 }

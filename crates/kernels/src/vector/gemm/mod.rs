@@ -1,18 +1,23 @@
 //! Matrix products: blocks that fit the caches, packed so that the innermost loop reads memory in order.
 //!
 //! ```text
-//! for each block of columns (the right factor's block fits L3; all columns where they are packed already)
-//!   for each block of the depth
-//!     pack the right factor's block into panels            (where they are not packed already)
-//!     for each block of rows (the left factor's block fits L2)
-//!       pack the left factor's block: rows one behind the other, or columns where those are contiguous
-//!       for each group of panels (fits L1)
-//!         for each tile of rows: the innermost loop
+//! A right factor that is packed already:           One that is not:
+//! for each block of the depth                      for each block of rows
+//!   for each block of rows (fits L2)                 for each block of the depth
+//!     for each group of panels                         for each strip of columns
+//!       for each tile of rows: the innermost loop        pack it (fits L2)
+//!                                                        for each tile of rows, for each group of panels:
+//!                                                          the innermost loop
 //! ```
+//!
+//! The left factor is read where it lies; only where its columns are contiguous, tiles of it are packed, unless they are used
+//! few times.
 
 pub(crate) mod element;
-mod pack;
+pub(crate) mod pack;
 mod row;
+mod stream;
+mod strips;
 pub(crate) mod tile;
 mod turned;
 
@@ -23,12 +28,19 @@ use crate::gemm::{DEPTH, Elements, Matrix, PANEL, PackedMatrix, panel_start};
 use crate::memory::AlignedBuffer;
 use crate::simd::Simd;
 use element::{Bf16, Element, F16};
-use tile::{MAX_TILE, Tile, Tiles};
+use pack::{Left, RowTiles};
+use strips::plain;
+use tile::{Coming, MAX_TILE, Tile, Tiles};
 
-/// Rows of a block: with [`DEPTH`] 168 KiB, well within L2; twelve tiles of AVX-512, 28 of AVX2.
-const ROWS: usize = 84;
-/// Columns of a block that is packed for this product: with [`DEPTH`] 2 MiB, a part of L3.
-const COLS: usize = 2048;
+/// Elements of the left factor in a block of rows: half of L2, where they stay while the panels pass.
+const LEFT_IN_L2: usize = 96 << 10;
+/// Rows of a block where the right factor is packed in passing, once for each block: with the depth of AVX-512 2 MiB of the
+/// left factor, which stay in L3.
+const ROWS: usize = 512;
+/// Columns of a strip that is packed in passing, with the full depth; as many more as that is less deep.
+const COLS: usize = 128;
+/// The deepest block of any instruction set.
+const MOST_DEPTH: usize = 1024;
 
 /// A right factor that lies row by row is packed from so many rows of the left one on; below, packing costs more than it
 /// gives, and the factor is read where it lies.
@@ -38,16 +50,13 @@ const SMALL: usize = 256 << 10;
 /// The depth of a block of a larger one that is read where it lies: the result is loaded and stored once per block, and the
 /// rows of the block have to be found by the prefetcher.
 const PLAIN_DEPTH: usize = 16;
-/// Columns and depth of a block that is packed for few rows: it stays in L2 until it is used, once. 8×2048² with an output per row
-/// went from 33 to 46 GFLOP/s.
-const NARROW: [usize; 2] = [64, 1024];
-const _: () = assert!(PACKED_FROM * NARROW[1] <= ROWS * DEPTH && NARROW[0] * NARROW[1] < COLS * DEPTH);
-/// Where the rows of the left factor are a multiple of this apart, they share few sets of L1, and are packed from
-/// [`LEFT_PACKED_FROM`] panels on, that is where they are read often enough. Packed rows are 2 KiB apart, which just fits.
-const CROWDED_STRIDE: usize = 512;
-const LEFT_PACKED_FROM: usize = 8;
+/// A block of the result with no more elements stays in L2, and is not asked for.
+const RESULT_IN_L2: usize = 64 << 10;
 /// Packed panels are a cache line further apart than they are long, so that those that are filled together do not share a set.
 const PANEL_GAP: usize = PANEL;
+/// Room for a packed block of the left factor, and for a strip of the right one.
+const LEFT_ROOM: usize = ROWS * MOST_DEPTH;
+const RIGHT_ROOM: usize = COLS / PANEL * (MOST_DEPTH * PANEL + PANEL_GAP);
 
 thread_local! {
     /// Room for one packed block of each factor; made at a thread's first product, then kept.
@@ -58,10 +67,8 @@ thread_local! {
 #[inline(always)]
 pub(crate) fn multiply<S: Tiles>(simd: S, job: &Job<'_>) {
     // Taken out and put back instead of used inside a closure, which would be compiled without the instruction set.
-    let mut scratch = SCRATCH
-        .take()
-        .unwrap_or_else(|| AlignedBuffer::zeroed(ROWS * DEPTH + COLS / PANEL * (DEPTH * PANEL + PANEL_GAP)));
-    let (left, right) = scratch.split_at_mut(ROWS * DEPTH);
+    let mut scratch = SCRATCH.take().unwrap_or_else(|| AlignedBuffer::zeroed(LEFT_ROOM + RIGHT_ROOM));
+    let (left, right) = scratch.split_at_mut(LEFT_ROOM);
     match job.b {
         Right::Plain(b) if b.col_stride == 1 && (job.a.rows < PACKED_FROM || is_small(&b)) => {
             in_place(simd, job, &b, (left, right));
@@ -69,8 +76,7 @@ pub(crate) fn multiply<S: Tiles>(simd: S, job: &Job<'_>) {
         Right::Plain(b) if b.row_stride == 1 && job.a.rows <= turned::MOST_ROWS => {
             few_rows(simd, job, &b, (left, right));
         }
-        Right::Plain(b) if job.a.rows < PACKED_FROM => plain(simd, job, &b, NARROW, (left, right)),
-        Right::Plain(b) => plain(simd, job, &b, [COLS, DEPTH], (left, right)),
+        Right::Plain(b) => plain(simd, job, &b, (left, right)),
         Right::Packed(b) => match b.elements() {
             Elements::F32(panels) => packed(simd, job, b, (panels.as_ptr(), left)),
             Elements::F16(panels) => packed(simd, job, b, (panels.as_ptr().cast::<F16>(), left)),
@@ -97,7 +103,6 @@ pub(crate) fn pack<S: Simd>(simd: S, b: Matrix<'_>, panels: &mut [f32]) {
 struct Panels<E> {
     first_row: usize,
     rows: usize,
-    first_col: usize,
     cols: usize,
     start: *const E,
     step: usize,
@@ -106,36 +111,33 @@ struct Panels<E> {
 
 #[inline(always)]
 fn packed<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &PackedMatrix, (panels, left): (*const E, &mut [f32])) {
-    for (first_row, rows) in blocks(b.rows(), DEPTH) {
-        // SAFETY: the panel that begins with the job's first column is there.
-        let start = unsafe { panels.add(b.start(first_row, job.first_col / PANEL)) };
-        let panels = Panels { first_row, rows, first_col: 0, cols: job.cols, start, step: PANEL, panel: rows * PANEL };
-        rows_of(simd, job, &panels, left);
+    if job.a.rows == 1 {
+        return stream::along(simd, job, b, panels);
+    }
+    for (block_row, block_rows) in blocks(b.rows(), DEPTH) {
+        for (row, rows) in blocks(block_rows, S::DEPTH) {
+            let start = b.start(block_row, job.first_col / PANEL) + row * PANEL;
+            let panels = Panels {
+                first_row: block_row + row,
+                rows,
+                cols: job.cols,
+                // SAFETY: the panel that begins with the job's first column is there, and so is its row.
+                start: unsafe { panels.add(start) },
+                step: PANEL,
+                panel: block_rows * PANEL,
+            };
+            rows_of(simd, job, &panels, left);
+        }
     }
 }
 
 /// Room for a packed block of the left factor, and of the right one.
 type Room<'r> = (&'r mut [f32], &'r mut [f32]);
 
-/// Packs blocks of the right factor of at most `shape` = \[columns, depth\].
-#[inline(always)]
-fn plain<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, shape: [usize; 2], (left, right): Room<'_>) {
-    let [most_cols, depth] = shape;
-    for (first_col, cols) in blocks(job.cols, most_cols) {
-        for (first_row, rows) in blocks(b.rows, depth) {
-            let col = job.first_col + first_col;
-            let panel = rows * PANEL + PANEL_GAP;
-            pack::right(simd, &b.part(first_row..first_row + rows, col..col + cols), right, panel);
-            let panels = Panels { first_row, rows, first_col, cols, start: right.as_ptr(), step: PANEL, panel };
-            rows_of(simd, job, &panels, left);
-        }
-    }
-}
-
 /// Whether a factor that lies row by row is small.
 #[inline(always)]
 fn is_small(b: &Matrix<'_>) -> bool {
-    b.rows <= DEPTH && b.rows.saturating_mul(b.row_stride) <= SMALL / size_of::<f32>()
+    b.rows <= MOST_DEPTH && b.rows.saturating_mul(b.row_stride) <= SMALL / size_of::<f32>()
 }
 
 /// Whole panels where they lie, what is left of the columns packed.
@@ -145,15 +147,15 @@ fn in_place<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Roo
     if job.a.rows == 1 && b.rows > 0 {
         row::along(simd, job, b, whole);
     } else {
-        for (first_row, rows) in blocks(b.rows, if is_small(b) { DEPTH } else { PLAIN_DEPTH }) {
+        for (first_row, rows) in blocks(b.rows, if is_small(b) { MOST_DEPTH } else { PLAIN_DEPTH }) {
             let start = b.part(first_row..first_row + rows, job.first_col..job.first_col + whole).data;
-            let panels = Panels { first_row, rows, first_col: 0, cols: whole, start, step: b.row_stride, panel: PANEL };
+            let panels = Panels { first_row, rows, cols: whole, start, step: b.row_stride, panel: PANEL };
             rows_of(simd, job, &panels, left);
         }
     }
     if whole < job.cols {
         let rest = job.columns(whole, job.cols - whole);
-        plain(simd, &rest, b, NARROW, (left, right));
+        plain(simd, &rest, b, (left, right));
     }
 }
 
@@ -163,7 +165,7 @@ fn few_rows<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Roo
     let whole = job.cols - job.cols % PANEL;
     turned::across(simd, job, b, whole);
     if whole < job.cols {
-        plain(simd, &job.columns(whole, job.cols - whole), b, NARROW, (left, right));
+        plain(simd, &job.columns(whole, job.cols - whole), b, (left, right));
     }
 }
 
@@ -176,59 +178,98 @@ fn blocks(len: usize, block: usize) -> impl Iterator<Item = (usize, usize)> {
 /// What some rows of the right factor contribute to all rows of the result.
 #[inline(always)]
 fn rows_of<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &Panels<E>, left: &mut [f32]) {
-    for (first, rows) in blocks(job.a.rows, ROWS) {
-        let a = job.a.part(first..first + rows, b.first_row..b.first_row + b.rows);
-        let crowded = rows > 1 && a.row_stride.is_multiple_of(CROWDED_STRIDE) && b.cols >= LEFT_PACKED_FROM * PANEL;
-        let in_place = a.col_stride == 1 && !crowded;
-        let [a_row, a_step] = if in_place { [a.row_stride, 1] } else { pack::left(&a, left) };
-        let begins = b.first_row == 0;
-        let corner = Tile {
-            depth: b.rows,
-            a: if in_place { a.data } else { left.as_ptr() },
-            a_row,
-            a_step,
-            b: b.start,
-            b_step: b.step,
-            b_panel: b.panel,
-            // SAFETY: within the job's rectangle.
-            c: unsafe { job.c.add(first * job.c_row + b.first_col) },
-            c_row: job.c_row,
-            bias: job.bias.filter(|_| begins).map_or(std::ptr::null(), |bias| bias[b.first_col..].as_ptr()),
-            add: job.accumulate || !begins,
-            ahead: b.start,
+    let most = (LEFT_IN_L2 / b.rows.max(1)).min(ROWS);
+    let parts = job.a.rows.div_ceil(most);
+    for part in 0..parts {
+        let rows = part * job.a.rows / parts..(part + 1) * job.a.rows / parts;
+        let tiles = row_tiles::<S>(rows.len());
+        let job = job.rows(rows);
+        let a = if Left::needs_packing(&job.a, b.cols) {
+            Left::packed(&job.a.part(0..tiles.rows, b.first_row..b.first_row + b.rows), tiles, left)
+        } else {
+            Left::IN_PLACE
         };
+        let corner = corner(&job, b);
         // SAFETY: the rows of the left factor, the panels and the rectangle of the result are there.
-        unsafe { block(simd, rows, b.cols, &corner) };
+        unsafe { columns_first(simd, (tiles, &a), b.cols, &corner) };
     }
 }
 
-/// A block of the result, tile by tile; `corner` is its first.
+/// So many rows as tiles.
+#[inline(always)]
+fn row_tiles<S: Tiles>(rows: usize) -> RowTiles {
+    RowTiles { rows, tiles: if rows <= S::MOST_ROWS { 1 } else { rows.div_ceil(S::ROWS) } }
+}
+
+/// The first tile of a job, for some rows of the right factor; its rows of the left one where they lie.
+#[inline(always)]
+fn corner<E>(job: &Job<'_>, b: &Panels<E>) -> Tile<E> {
+    let begins = b.first_row == 0;
+    Tile {
+        depth: b.rows,
+        // Where the depth is nothing, there is no memory to point into.
+        a: job.a.data.wrapping_add(b.first_row * job.a.col_stride),
+        a_row: job.a.row_stride,
+        a_step: job.a.col_stride,
+        b: b.start,
+        b_step: b.step,
+        b_panel: b.panel,
+        c: job.c,
+        c_row: job.c_row,
+        bias: job.bias.filter(|_| begins).map_or(std::ptr::null(), <[f32]>::as_ptr),
+        add: job.accumulate || !begins,
+    }
+}
+
+/// A block of the result, a group of panels after the other; `corner` is its first tile.
 ///
 /// # Safety
-/// All that `corner` points to is there for so many rows and columns; the right factor in whole panels.
+/// All that `corner` points to is there for so many rows and columns, the left factor as it says itself; the right factor in
+/// whole panels.
 #[inline(always)]
-pub(crate) unsafe fn block<S: Tiles, E: Element>(simd: S, rows: usize, cols: usize, corner: &Tile<E>) {
-    let row_tiles = rows.div_ceil(S::ROWS);
+pub(crate) unsafe fn columns_first<S: Tiles, E: Element>(
+    simd: S,
+    (tiles, a): (RowTiles, &Left),
+    cols: usize,
+    corner: &Tile<E>,
+) {
     let panels = cols.div_ceil(PANEL);
-    let groups = panels.div_ceil(S::panels(rows.div_ceil(row_tiles)));
+    let groups = panels.div_ceil(tiles.panels::<S>());
     for group in 0..groups {
         let (first, end) = (group * panels / groups, (group + 1) * panels / groups);
-        for row_tile in 0..row_tiles {
-            let (row, row_end) = (row_tile * rows / row_tiles, (row_tile + 1) * rows / row_tiles);
+        for row_tile in 0..tiles.tiles {
+            let rows = tiles.range(row_tile);
             // SAFETY: as the caller promises, for the rows and panels of this tile.
             unsafe {
-                let mut tile = corner.moved(row, first);
-                if row_tiles > 1 {
+                let tile = a.of(rows.clone(), corner.moved(rows.start, first));
+                let mut coming = Coming::nothing(&tile);
+                if tiles.tiles > 1 {
                     // The next group's panels, one per tile.
-                    tile.ahead = corner.b.wrapping_add((end + row_tile.min(end - first - 1)) * corner.b_panel);
+                    coming.read = corner.b.wrapping_add((end + row_tile.min(end - first - 1)) * corner.b_panel);
+                    coming.step = PANEL;
                 }
-                let width = cols - first * PANEL;
-                if width >= (end - first) * PANEL {
-                    simd.run(row_end - row, end - first, &tile);
-                } else {
-                    edge(simd, [row_end - row, end - first], width, &tile);
+                if tiles.rows * cols > RESULT_IN_L2 {
+                    let next = if row_tile + 1 < tiles.tiles { [rows.end, first] } else { [0, end] };
+                    coming.c = corner.c.wrapping_add(next[0] * corner.c_row + next[1] * PANEL);
                 }
+                sized(simd, [rows.len(), end - first], cols - first * PANEL, (&tile, &coming));
             }
+        }
+    }
+}
+
+/// A tile, of whose columns only `width` may be there.
+///
+/// # Safety
+/// As for [`Tiles::run`], except that the result and the bias may have only `width` columns.
+#[inline(always)]
+unsafe fn sized<S: Tiles, E: Element>(simd: S, size: [usize; 2], width: usize, tile: (&Tile<E>, &Coming<E>)) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if width >= size[1] * PANEL {
+            simd.run(size[0], size[1], tile.0, tile.1);
+        } else {
+            edge(simd, size, width, tile);
         }
     }
 }
@@ -238,7 +279,12 @@ pub(crate) unsafe fn block<S: Tiles, E: Element>(simd: S, rows: usize, cols: usi
 /// # Safety
 /// As for [`Tiles::run`], except that the result and the bias have only `width` columns.
 #[inline(always)]
-unsafe fn edge<S: Tiles, E: Element>(simd: S, [rows, panels]: [usize; 2], width: usize, tile: &Tile<E>) {
+unsafe fn edge<S: Tiles, E: Element>(
+    simd: S,
+    [rows, panels]: [usize; 2],
+    width: usize,
+    (tile, coming): (&Tile<E>, &Coming<E>),
+) {
     let mut beside = [0.0; MAX_TILE];
     let row_stride = panels * PANEL;
     for row in 0..rows {
@@ -254,7 +300,7 @@ unsafe fn edge<S: Tiles, E: Element>(simd: S, [rows, panels]: [usize; 2], width:
     }
     let whole = Tile { c: beside.as_mut_ptr(), c_row: row_stride, bias: std::ptr::null(), add: true, ..*tile };
     // SAFETY: the right factor has whole panels, and so has the place beside.
-    unsafe { simd.run(rows, panels, &whole) };
+    unsafe { simd.run(rows, panels, &whole, &Coming { c: std::ptr::null_mut(), ..*coming }) };
     for row in 0..rows {
         // SAFETY: the columns that are there.
         unsafe {

@@ -1,20 +1,123 @@
 //! Copies of blocks in the order in which the innermost loop reads them.
 
+use std::ops::Range;
+
+use super::tile::{Tile, Tiles};
 use crate::gemm::{Matrix, PANEL};
 use crate::simd::Simd;
 
-/// Rows one behind the other, or columns where those are contiguous; returns how far apart rows and columns are then. The innermost
-/// loop takes either: nothing is turned.
-#[inline(always)]
-pub(crate) fn left(a: &Matrix<'_>, to: &mut [f32]) -> [usize; 2] {
-    let by_columns = a.col_stride != 1;
-    let lines = if by_columns { a.transposed() } else { *a };
-    assert!(lines.col_stride == 1);
-    for (line, to) in to[..a.rows * a.cols].chunks_exact_mut(lines.cols.max(1)).enumerate() {
-        // SAFETY: a row or a column of the matrix.
-        unsafe { to.as_mut_ptr().copy_from_nonoverlapping(lines.data.add(line * lines.row_stride), lines.cols) };
+/// Where tiles of rows begin: so many rows in so many tiles, whose sizes differ by one at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowTiles {
+    pub rows: usize,
+    pub tiles: usize,
+}
+
+impl RowTiles {
+    #[inline(always)]
+    pub(crate) fn range(self, tile: usize) -> Range<usize> {
+        tile * self.rows / self.tiles..(tile + 1) * self.rows / self.tiles
     }
-    if by_columns { [1, a.rows] } else { [a.cols, 1] }
+
+    /// The most panels that tiles of both sizes have.
+    #[inline(always)]
+    pub(crate) fn panels<S: Tiles>(self) -> usize {
+        S::panels(self.rows / self.tiles).min(S::panels(self.rows.div_ceil(self.tiles)))
+    }
+}
+
+/// Columns of a left factor that are a multiple of this apart share one set of L1.
+const CROWDED_STRIDE: usize = 1024;
+/// A left factor whose columns are contiguous and not crowded is packed where the result has more columns.
+const PACKED_BEYOND: usize = 1024;
+
+/// A block of the left factor as the innermost loop reads it: where it lies, or packed tile by tile.
+pub(crate) struct Left {
+    /// The packed block and its depth.
+    packed: Option<(*const f32, usize)>,
+}
+
+impl Left {
+    /// Whether packing pays for so many columns of the result.
+    #[inline(always)]
+    pub(crate) fn needs_packing(a: &Matrix<'_>, cols: usize) -> bool {
+        a.col_stride != 1 && (a.col_stride.is_multiple_of(CROWDED_STRIDE) || cols > PACKED_BEYOND)
+    }
+
+    /// Where it lies.
+    pub(crate) const IN_PLACE: Self = Self { packed: None };
+
+    /// Packs the rows of tiles; the columns of `a` are contiguous.
+    #[inline(always)]
+    pub(crate) fn packed(a: &Matrix<'_>, tiles: RowTiles, room: &mut [f32]) -> Self {
+        left(a, tiles, room);
+        Self { packed: Some((room.as_ptr(), a.cols)) }
+    }
+
+    /// `tile`, which reads `rows` where they lie, or reading them where they are packed.
+    #[inline(always)]
+    pub(crate) fn of<E: Copy>(&self, rows: Range<usize>, tile: Tile<E>) -> Tile<E> {
+        match self.packed {
+            Some((start, depth)) => {
+                Tile { a: start.wrapping_add(rows.start * depth), a_row: 1, a_step: rows.len(), ..tile }
+            }
+            None => tile,
+        }
+    }
+}
+
+/// Tiles whose rows are copied in step, so that whole cache lines are read.
+const IN_STEP: usize = 8;
+/// So many values are copied at once, of which the next copy overwrites those that are too many.
+const COPIED: usize = 8;
+
+/// A left factor whose columns are contiguous, tile by tile: the rows of a tile k by k.
+#[inline(always)]
+fn left(a: &Matrix<'_>, tiles: RowTiles, to: &mut [f32]) {
+    assert!(a.row_stride == 1 && tiles.rows == a.rows && a.rows * a.cols <= to.len());
+    for first in (0..tiles.tiles).step_by(IN_STEP) {
+        let end = tiles.tiles.min(first + IN_STEP);
+        let (from, last) = (tiles.range(first).start, tiles.range(end - 1));
+        let sizes = [(last.end - from) / (end - first), (last.end - from).div_ceil(end - first)];
+        let wide =
+            end - first == IN_STEP && 2 * sizes[0] >= COPIED && sizes[1] <= COPIED && last.start + COPIED <= a.rows;
+        // The last k is copied exactly, because nothing comes that could overwrite what is too much.
+        let exactly = if wide && a.cols > 0 { in_step(a, tiles, first, to) } else { 0 };
+        for tile in first..end {
+            let rows = tiles.range(tile);
+            for k in exactly..a.cols {
+                let to = &mut to[rows.start * a.cols + k * rows.len()..][..rows.len()];
+                // SAFETY: rows of a column of the matrix.
+                unsafe {
+                    to.as_mut_ptr().copy_from_nonoverlapping(a.data.add(k * a.col_stride + rows.start), to.len())
+                };
+            }
+        }
+    }
+}
+
+/// All k but the last of [`IN_STEP`] tiles; gives how many.
+#[inline(always)]
+fn in_step(a: &Matrix<'_>, tiles: RowTiles, first: usize, to: &mut [f32]) -> usize {
+    let mut places = [std::ptr::null_mut::<f32>(); IN_STEP];
+    let [mut starts, mut sizes] = [[0; IN_STEP]; 2];
+    for i in 0..IN_STEP {
+        let rows = tiles.range(first + i);
+        places[i] = to[rows.start * a.cols..][..rows.len() * a.cols].as_mut_ptr();
+        (starts[i], sizes[i]) = (rows.start, rows.len());
+        assert!(rows.start + COPIED <= a.rows && rows.len() <= COPIED && 2 * rows.len() >= COPIED);
+    }
+    for k in 0..a.cols - 1 {
+        for i in 0..IN_STEP {
+            // SAFETY: so many rows of a column are there; so much room is there, because half of it is that of the next k.
+            unsafe {
+                let values = a.data.add(k * a.col_stride + starts[i]).cast::<[f32; COPIED]>().read_unaligned();
+                places[i].cast::<[f32; COPIED]>().write_unaligned(values);
+                places[i] = places[i].add(sizes[i]);
+            }
+        }
+    }
+    a.cols - 1
 }
 
 /// Panels of columns, which begin `stride` apart; the last filled up with zeros.
@@ -22,10 +125,12 @@ pub(crate) fn left(a: &Matrix<'_>, to: &mut [f32]) -> [usize; 2] {
 pub(crate) fn right<S: Simd>(simd: S, b: &Matrix<'_>, to: &mut [f32], stride: usize) {
     let mut panel = 0;
     if b.col_stride == 1 {
-        while (panel + TOGETHER) * PANEL <= b.cols {
-            let part = b.part(0..b.rows, panel * PANEL..(panel + TOGETHER) * PANEL);
+        let whole = b.cols / PANEL;
+        while panel < whole {
+            let end = whole.min(panel + TOGETHER);
+            let part = b.part(0..b.rows, panel * PANEL..end * PANEL);
             copy_panels(simd, &part, &mut to[panel * stride..], stride);
-            panel += TOGETHER;
+            panel = end;
         }
     }
     while panel * PANEL < b.cols {
@@ -40,10 +145,11 @@ const TOGETHER: usize = 16;
 
 #[inline(always)]
 fn copy_panels<S: Simd>(simd: S, part: &Matrix<'_>, to: &mut [f32], stride: usize) {
-    assert!(part.col_stride == 1 && part.cols == TOGETHER * PANEL);
-    assert!(to.len() >= (TOGETHER - 1) * stride + part.rows * PANEL);
+    let panels = part.cols / PANEL;
+    assert!(part.col_stride == 1 && part.cols == panels * PANEL && panels > 0);
+    assert!(to.len() >= (panels - 1) * stride + part.rows * PANEL);
     for row in 0..part.rows {
-        for panel in 0..TOGETHER {
+        for panel in 0..panels {
             for v in 0..PANEL / S::LANES {
                 // SAFETY: sixteen columns of a row of the matrix, and their place in the panel.
                 unsafe {

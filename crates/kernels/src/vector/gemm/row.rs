@@ -1,12 +1,17 @@
-//! One row times a factor that is read where it lies: some of its rows at a time are walked along together, and the result with
-//! them. Tiles, which walk down the columns, came to three quarters of the speed from DRAM.
+//! One row times a factor that is read where it lies: its rows are walked along, and the result with them. Tiles, which walk down the
+//! columns, came to three quarters of the speed from DRAM.
 
 use crate::gemm::Matrix;
 use crate::gemm::job::Job;
 use crate::simd::Simd;
 
-/// Rows of the factor that are walked along together; with one, the result would be loaded and stored as often as the factor.
+/// Rows of a factor in L2 that are walked along together, so that the result is loaded and stored once for all of them. Further
+/// away, one row at a time is one stream that does not break off, which is worth more.
 const ROWS: usize = 8;
+/// A factor of no more bytes comes from L2.
+const NEAR: usize = 512 << 10;
+/// As long as the result has no more columns, it stays in L1 from one row to the next.
+const COLS: usize = 4096;
 /// Vectors of the result at a time.
 const VECTORS: usize = 4;
 
@@ -16,6 +21,7 @@ const VECTORS: usize = 4;
 pub(super) fn along<S: Simd>(simd: S, job: &Job<'_>, b: &Matrix<'_>, cols: usize) {
     assert!(job.a.rows == 1 && job.a.cols == b.rows && b.rows > 0);
     assert!(b.col_stride == 1 && job.first_col + cols <= b.cols && cols <= job.cols && cols.is_multiple_of(S::LANES));
+    let some = cols > COLS || b.rows.saturating_mul(cols) <= NEAR / size_of::<f32>();
     let mut row = 0;
     while row < b.rows {
         // SAFETY: the row is one of the factor's; so many columns are there from the job's first on.
@@ -33,7 +39,7 @@ pub(super) fn along<S: Simd>(simd: S, job: &Job<'_>, b: &Matrix<'_>, cols: usize
         };
         // SAFETY: as many rows are left.
         unsafe {
-            if row + ROWS <= b.rows {
+            if some && row + ROWS <= b.rows {
                 rows::<S, ROWS>(simd, &walk);
                 row += ROWS;
             } else {

@@ -33,9 +33,31 @@ pub(crate) struct Tile<E> {
     pub bias: *const f32,
     /// Whether the chain goes on from what stands in the result.
     pub add: bool,
-    /// What will be read next.
-    pub ahead: *const E,
 }
+
+/// What comes after a tile, and is asked for while that is computed.
+#[derive(Clone, Copy)]
+pub(crate) struct Coming<E> {
+    /// A line that will be read; with every k another one.
+    pub read: *const E,
+    /// From one line to the next.
+    pub step: usize,
+    /// How much further after [`CHUNK`] lines.
+    pub jump: usize,
+    /// The corner of the next tile of the result, or null.
+    pub c: *mut f32,
+}
+
+impl<E> Coming<E> {
+    /// Nothing but what is there already.
+    #[inline(always)]
+    pub(crate) fn nothing(tile: &Tile<E>) -> Self {
+        Self { read: tile.b, step: 0, jump: 0, c: std::ptr::null_mut() }
+    }
+}
+
+/// After so many k the lines that are asked for may go on elsewhere.
+pub(crate) const CHUNK: usize = 64;
 
 /// The most elements that a tile has, on any instruction set.
 pub(crate) const MAX_TILE: usize = 32 * PANEL;
@@ -54,7 +76,6 @@ impl<E> Tile<E> {
                 // Where the depth is nothing, there is no memory that the factors could point into.
                 a: self.a.wrapping_add(rows * self.a_row),
                 b: self.b.wrapping_add(panels * self.b_panel),
-                ahead: self.b.wrapping_add(panels * self.b_panel),
                 c: self.c.add(rows * self.c_row + cols),
                 bias: if self.bias.is_null() { self.bias } else { self.bias.add(cols) },
                 ..*self
@@ -65,8 +86,12 @@ impl<E> Tile<E> {
 
 /// The tiles of an instruction set: as many accumulators as its registers hold.
 pub(crate) trait Tiles: Simd {
-    /// The most rows that a tile has.
+    /// The rows of a tile where there are many.
     const ROWS: usize;
+    /// The most rows that a tile has: so few are one tile, which reads the right factor once.
+    const MOST_ROWS: usize;
+    /// The depth of a block.
+    const DEPTH: usize;
 
     /// The most panels that a tile of `rows` rows has.
     fn panels(rows: usize) -> usize;
@@ -74,17 +99,22 @@ pub(crate) trait Tiles: Simd {
     /// Computes one.
     ///
     /// # Safety
-    /// All that the tile points to is there, `rows` from 1 to `ROWS`, `panels` from 1 to `Self::panels(rows)`.
-    unsafe fn run<E: Element>(self, rows: usize, panels: usize, tile: &Tile<E>);
+    /// All that the tile points to is there, `rows` from 1 to `MOST_ROWS`, `panels` from 1 to `Self::panels(rows)`.
+    unsafe fn run<E: Element>(self, rows: usize, panels: usize, tile: &Tile<E>, coming: &Coming<E>);
 }
 
 /// Writes [`Tiles::run`] and [`Tiles::panels`]: per number of rows the most panels, and each width up to that.
 macro_rules! tiles {
-    ($simd:ty, $features:literal, $rows:literal, $vectors:literal, $($r:literal: $($p:literal)+;)+) => {
+    (
+        $simd:ty, $features:literal, rows: $rows:literal, depth: $depth:literal, vectors: $vectors:literal,
+        $($r:literal: $($p:literal)+;)+
+    ) => {
         const _: () = {$($(assert!($r * $p * PANEL <= MAX_TILE);)+)+};
 
         impl Tiles for $simd {
             const ROWS: usize = $rows;
+            const MOST_ROWS: usize = [$($r),+].len();
+            const DEPTH: usize = $depth;
 
             #[inline(always)]
             fn panels(rows: usize) -> usize {
@@ -95,17 +125,21 @@ macro_rules! tiles {
             }
 
             #[inline(always)]
-            unsafe fn run<E: Element>(self, rows: usize, panels: usize, tile: &Tile<E>) {
+            unsafe fn run<E: Element>(self, rows: usize, panels: usize, tile: &Tile<E>, coming: &Coming<E>) {
                 /// A function of its own: inlined wherever tiles are run, they would be compiled for minutes.
                 #[inline(never)]
                 #[target_feature(enable = $features)]
-                unsafe fn sized<E: Element, const R: usize, const V: usize>(simd: $simd, tile: &Tile<E>) {
+                unsafe fn sized<E: Element, const R: usize, const V: usize>(
+                    simd: $simd,
+                    tile: &Tile<E>,
+                    coming: &Coming<E>,
+                ) {
                     // SAFETY: as the caller promises.
-                    unsafe { run::<$simd, E, R, V>(simd, tile) }
+                    unsafe { run::<$simd, E, R, V>(simd, tile, coming) }
                 }
                 match (rows, panels) {
                     // SAFETY: as the caller promises; `self` exists only where the CPU has the features.
-                    $($(($r, $p) => unsafe { sized::<E, $r, { $p * $vectors }>(self, tile) },)+)+
+                    $($(($r, $p) => unsafe { sized::<E, $r, { $p * $vectors }>(self, tile, coming) },)+)+
                     _ => unreachable!("no tile has that size"),
                 }
             }
@@ -114,7 +148,7 @@ macro_rules! tiles {
 }
 
 #[cfg(target_arch = "x86_64")]
-tiles! { crate::x86_64::Avx2, "avx2,fma,f16c", 6, 2,
+tiles! { crate::x86_64::Avx2, "avx2,fma,f16c", rows: 6, depth: 512, vectors: 2,
     1: 1 2 3 4;
     2: 1 2 3;
     3: 1 2;
@@ -124,7 +158,7 @@ tiles! { crate::x86_64::Avx2, "avx2,fma,f16c", 6, 2,
 }
 
 #[cfg(target_arch = "x86_64")]
-tiles! { crate::x86_64::Avx512, "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni", 14, 1,
+tiles! { crate::x86_64::Avx512, "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni", rows: 6, depth: 1024, vectors: 1,
     1: 1 2 3 4;
     2: 1 2 3 4;
     3: 1 2 3 4;
@@ -133,16 +167,10 @@ tiles! { crate::x86_64::Avx512, "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512v
     6: 1 2 3 4;
     7: 1 2 3 4;
     8: 1 2 3;
-    9: 1 2 3;
-    10: 1 2;
-    11: 1 2;
-    12: 1 2;
-    13: 1 2;
-    14: 1 2;
 }
 
 #[cfg(target_arch = "aarch64")]
-tiles! { crate::aarch64::Neon, "neon", 6, 4,
+tiles! { crate::aarch64::Neon, "neon", rows: 6, depth: 512, vectors: 4,
     1: 1 2;
     2: 1 2;
     3: 1 2;
@@ -153,31 +181,50 @@ tiles! { crate::aarch64::Neon, "neon", 6, 4,
 
 /// A tile of `R` rows and `V` vectors.
 #[inline(always)]
-unsafe fn run<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, tile: &Tile<E>) {
+unsafe fn run<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, tile: &Tile<E>, coming: &Coming<E>) {
     // SAFETY: every address lies within what the caller promises to be there.
     unsafe {
         let mut sums = begin::<S, E, R, V>(simd, tile);
-        let (mut a, mut b, mut ahead) = (tile.a, tile.b, tile.ahead);
-        for _ in 0..tile.depth {
-            let mut right = [simd.splat(0.0); V];
-            for (v, right) in right.iter_mut().enumerate() {
-                *right = E::load(simd, b.add(offset::<S>(v, tile.b_panel)));
-            }
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let left = simd.splat(*a.add(r * tile.a_row));
-                for (sum, right) in sums.iter_mut().zip(right) {
-                    *sum = simd.fma(left, right, *sum);
+        ask_for_result::<S, R, V>(simd, coming.c, tile.c_row);
+        let (mut a, mut b, mut read) = (tile.a, tile.b, coming.read);
+        let mut left = tile.depth;
+        while left > 0 {
+            let some = left.min(CHUNK);
+            for _ in 0..some {
+                let mut right = [simd.splat(0.0); V];
+                for (v, right) in right.iter_mut().enumerate() {
+                    *right = E::load(simd, b.add(offset::<S>(v, tile.b_panel)));
                 }
+                for (r, sums) in sums.iter_mut().enumerate() {
+                    let left = simd.splat(*a.add(r * tile.a_row));
+                    for (sum, right) in sums.iter_mut().zip(right) {
+                        *sum = simd.fma(left, right, *sum);
+                    }
+                }
+                simd.prefetch(read.cast());
+                read = read.wrapping_add(coming.step);
+                // Behind the last k of a factor that is read where it lies, memory may have ended.
+                a = a.wrapping_add(tile.a_step);
+                b = b.wrapping_add(tile.b_step);
             }
-            simd.prefetch(ahead.cast());
-            ahead = ahead.wrapping_add(PANEL);
-            // Behind the last k of a factor that is read where it lies, memory may have ended.
-            a = a.wrapping_add(tile.a_step);
-            b = b.wrapping_add(tile.b_step);
+            read = read.wrapping_add(coming.jump);
+            left -= some;
         }
         for (r, sums) in sums.iter().enumerate() {
             for (v, sum) in sums.iter().enumerate() {
                 simd.store_ptr(*sum, tile.c.add(r * tile.c_row + v * S::LANES));
+            }
+        }
+    }
+}
+
+/// Without it every tile begins with a wait for as many lines as it has vectors, and ends with another one.
+#[inline(always)]
+fn ask_for_result<S: Simd, const R: usize, const V: usize>(simd: S, c: *mut f32, row: usize) {
+    if !c.is_null() {
+        for r in 0..R {
+            for v in 0..V {
+                simd.prefetch_write(c.wrapping_add(r * row + v * S::LANES));
             }
         }
     }
