@@ -65,6 +65,10 @@ impl<'a> Members<'a> {
     #[inline(always)]
     fn of(&self, row: usize) -> (usize, usize) {
         let row = self.rows.start + row;
+        if self.heads.len() == 1 {
+            // As a rule while training: divisions were a tenth of the time.
+            return (row, self.heads.start);
+        }
         (row / self.heads.len(), self.heads.start + row % self.heads.len())
     }
 
