@@ -1,7 +1,7 @@
 //! Steps of training: tokens per second, arithmetic as a share of what the machine can do, and where the time goes.
 //!
 //! `cargo bench -p engine --bench training` prints a table; `-- --help` tells the options. A step is all that an optimiser's step takes
-//! but the data: gradients set to zero, forward, backward, the norm of the gradients, AdamW. Numbers of threads take turns, step by step.
+//! but the data: gradients begun anew, forward, backward, the norm of the gradients, AdamW. Numbers of threads take turns, step by step.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use std::sync::LazyLock;
@@ -197,7 +197,7 @@ impl Training {
             times[kind] = time - last;
             last = time;
         };
-        network.zero_gradients(compute);
+        network.renew_gradients();
         lap(0);
         let loss = network.forward(compute, parameters, examples, mode);
         assert!(loss.sum.is_finite());

@@ -102,7 +102,7 @@ impl Side {
         let start = Instant::now();
         for step in 0..number {
             let mode = Mode::Learn { key: step as u64, scale: 1.0 / last as f32 };
-            self.network.zero_gradients(&self.compute);
+            self.network.renew_gradients();
             loss = self.network.forward(&self.compute, &self.parameters, examples, mode).mean();
             self.network.backward(&self.compute, &self.parameters, examples);
             self.optimiser.step(&self.compute, &mut self.parameters, self.network.gradients(), StepSize::new(1e-4));

@@ -134,6 +134,11 @@ impl<'a> RowsMut<'a> {
         RowsMut { data, rows: rows.len(), width: columns.len(), ..*self }
     }
 
+    /// From one row to the next.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// The same for a shorter time.
     pub fn reborrow(&mut self) -> RowsMut<'_> {
         RowsMut { borrowed: PhantomData, ..*self }

@@ -25,6 +25,8 @@ pub struct Network {
     scratch: AlignedBuffer<f32>,
     /// Of the last forward pass.
     last: Last,
+    /// Whether the next backward pass writes the gradients instead of adding to them.
+    fresh: bool,
 }
 
 /// What the last forward pass was.
@@ -62,6 +64,7 @@ impl Network {
             arena: AlignedBuffer::zeroed(sizes.len()),
             scratch: AlignedBuffer::zeroed(scratch),
             last: Last { rows: 0, mode: Mode::Evaluate },
+            fresh: false,
         })
     }
 
@@ -117,6 +120,7 @@ impl Network {
         plan.embedding.backward(&pass, parts.way.stream, parts.way.gradients);
         // The gradients are used up.
         self.last.mode = Mode::Evaluate;
+        self.fresh = false;
     }
 
     fn parts<'a>(
@@ -137,6 +141,7 @@ impl Network {
             length: self.options.length,
             dropout,
             rope: self.rope.as_ref(),
+            fresh: self.fresh,
         };
         let parts = self.sizes.parts(&mut self.arena, &mut self.gradients, &mut self.scratch, self.last.rows);
         (&self.plan, pass, parts)
@@ -175,9 +180,16 @@ impl Network {
 
     /// Sets all gradients to zero.
     pub fn zero_gradients(&mut self, compute: &Compute) {
+        self.fresh = false;
         // About what one thread writes in a nanosecond.
         let parts = compute.pool.parts(self.gradients.len() as f64 / 4.0);
         compute.pool.run_rows(parts, &mut self.gradients, 1, |_, values| values.fill(0.0));
+    }
+
+    /// The next backward pass writes all gradients instead of adding to them: what [`Network::zero_gradients`] would give, without going over
+    /// all of them once more. Until then they are those of before.
+    pub fn renew_gradients(&mut self) {
+        self.fresh = true;
     }
 
     /// What each row of the last forward pass cost; zero where the target is ignored.
@@ -210,7 +222,7 @@ impl Network {
                 let parts = self.sizes.parts(&mut self.arena, &mut self.gradients, &mut self.scratch, rows);
                 finite::activation(compute, parts, self.options.length)
             })
-            .or_else(|| finite::gradient(compute, &parameters.layout, &self.gradients))
+            .or_else(|| finite::gradient(compute, &parameters.layout, &self.gradients).filter(|_| !self.fresh))
     }
 }
 

@@ -39,7 +39,7 @@ impl Plan {
         // A model without a head of its own uses the embedding.
         let head = if layout.range("output.weight").is_some() { "output" } else { "token_embd" };
         Ok(Self {
-            embedding: Embedding { tokens, positions },
+            embedding: Embedding { tokens, positions, tied: head == "token_embd" },
             layers: (0..config.layers).map(|layer| tensors.layer(layer)).collect::<Result<_>>()?,
             head: Head { norm: tensors.norm("output_norm")?, logits: tensors.linear(&[head], [width, vocab], false)? },
         })

@@ -31,8 +31,8 @@ impl Run<'_> {
         hotloop::scope!(steps::BATCH);
         let begin = std::time::Instant::now();
         {
-            hotloop::scope!(steps::ZERO_GRADIENTS, bytes = size_of_val(self.parts.network.gradients()));
-            self.parts.network.zero_gradients(self.compute);
+            hotloop::scope!(steps::ZERO_GRADIENTS);
+            self.parts.network.renew_gradients();
         }
         self.clock.lap(Phase::Optimizer);
         self.before = self.parts.state.batches;

@@ -17,6 +17,8 @@ pub(crate) struct Embedding {
     pub tokens: Range<usize>,
     /// A row per position, where positions are learned.
     pub positions: Option<Range<usize>>,
+    /// Whether the tokens' rows are the head's too, whose gradients are there before theirs.
+    pub tied: bool,
 }
 
 /// The most threads that share the columns of the tokens' gradients.
@@ -49,8 +51,14 @@ impl Embedding {
     pub fn backward(&self, pass: &Pass<'_>, stream: &mut [f32], gradients: &mut [f32]) {
         hotloop::scope!(steps::EMBEDDING, flops = stream.len(), bytes = 12 * stream.len(), tokens = pass.rows());
         dropout::apply(pass, Site::Embedding, stream);
+        if pass.fresh && !self.tied {
+            by_rows(pass.pool(), &mut gradients[self.tokens.clone()], pass.config.width, |_, rows| rows.fill(0.0));
+        }
         self.tokens_backward(pass, stream, &mut gradients[self.tokens.clone()]);
         let Some(positions) = self.positions.clone() else { return };
+        if pass.fresh {
+            gradients[positions.clone()].fill(0.0);
+        }
         let (width, length) = (pass.config.width, pass.length);
         let gradients = &mut gradients[positions][..length * width];
         by_rows(pass.pool(), gradients, width, |rows, gradients| {

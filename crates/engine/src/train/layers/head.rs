@@ -52,7 +52,8 @@ impl Head {
             if scale.is_some() && at_once < rows {
                 let dx = &mut way.normed[first * width..(first + count) * width];
                 let sums = Sums { gradients: way.gradients, partials: way.partials };
-                self.logits_backward(pass, linear::Tape { x, dy: logits }, dx, sums);
+                let pass = Pass { fresh: pass.fresh && first == 0, ..*pass };
+                self.logits_backward(&pass, linear::Tape { x, dy: logits }, dx, sums);
             }
         }
     }

@@ -44,7 +44,7 @@ impl Linear {
         let product = Product::new(dy, self.matrix(pass));
         pass.kernels().gemm_on(pool, product, MatrixMut::new(dx, rows, self.inputs));
 
-        let product = Product::new(dy.transposed(), Matrix::new(tape.x, rows, self.inputs)).accumulate(true);
+        let product = Product::new(dy.transposed(), Matrix::new(tape.x, rows, self.inputs)).accumulate(!pass.fresh);
         let weight = MatrixMut::new(&mut sums.gradients[self.weight.clone()], self.outputs, self.inputs);
         pass.kernels().gemm_on(pool, product, weight);
 

@@ -33,6 +33,8 @@ pub(crate) struct Pass<'a> {
     /// Nothing where nothing is dropped.
     pub dropout: Option<Dropout>,
     pub rope: Option<&'a RopeTable>,
+    /// Whether gradients of parameters are written where they would be added to what is there.
+    pub fresh: bool,
 }
 
 impl<'a> Pass<'a> {
@@ -82,7 +84,7 @@ pub(crate) fn rows_of_block(rows: usize) -> usize {
 /// The blocks that a thread sums go through its cache about so fast.
 const VALUES_PER_NS: f64 = 3.0;
 
-/// Adds the sum of every column of `rows` to `sums`: the gradient of a bias.
+/// Adds the sum of every column of `rows` to `sums`, or writes it there: the gradient of a bias.
 pub(crate) fn add_columns(pass: &Pass<'_>, rows: &[f32], sums: &mut [f32], partials: &mut [f32]) {
     let (kernels, width) = (pass.kernels(), sums.len());
     let block = rows_of_block(rows.len() / width) * width;
@@ -95,6 +97,9 @@ pub(crate) fn add_columns(pass: &Pass<'_>, rows: &[f32], sums: &mut [f32], parti
             kernels.sum_rows(rows, partial);
         }
     });
+    if pass.fresh {
+        sums.fill(0.0);
+    }
     kernels.sum_rows(partials, sums);
 }
 

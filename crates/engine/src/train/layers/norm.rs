@@ -71,9 +71,16 @@ impl Norm {
             blocks.iter_mut().for_each(|block| self.block_backward(pass, block));
         }
         drop(blocks);
-        pass.kernels().sum_rows(weights, &mut sums.gradients[self.weight.clone()]);
+        let mut add = |range: &Range<usize>, partials: &[f32]| {
+            let gradients = &mut sums.gradients[range.clone()];
+            if pass.fresh {
+                gradients.fill(0.0);
+            }
+            pass.kernels().sum_rows(partials, gradients);
+        };
+        add(&self.weight, weights);
         if let Some(bias) = &self.bias {
-            pass.kernels().sum_rows(biases, &mut sums.gradients[bias.clone()]);
+            add(bias, biases);
         }
     }
 

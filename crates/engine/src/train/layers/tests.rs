@@ -90,6 +90,7 @@ impl Trial {
             length: LENGTH,
             dropout,
             rope: table.as_ref(),
+            fresh: false,
         };
         work(&pass, &mut sizes.parts(&mut arena, &mut gradients, &mut scratch, ROWS));
         gradients

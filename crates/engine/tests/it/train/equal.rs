@@ -75,6 +75,30 @@ fn gradients_accumulate() {
     }
 }
 
+/// Gradients that are begun anew have the bits of those that were zero before, and the next batch is added to them.
+#[test]
+fn gradients_begin_anew() {
+    let compute = &Compute::new(Some(2)).unwrap();
+    let large = Config { vocab: 90_000, layers: 1, ..tiny(Architecture::Gpt2) };
+    for (config, tied) in Architecture::ALL.map(|it| (tiny(it), it.is_gpt2())).into_iter().chain([(large, true)]) {
+        let parameters = rough(&config, tied, 1);
+        let mut networks = [0, 1].map(|_| Network::new(&config, &parameters.layout, options(30, 8)).unwrap());
+        for step in 0..2 {
+            networks[0].renew_gradients();
+            networks[1].zero_gradients(compute);
+            for batch in 0..2 {
+                let text = Text::random(config.vocab, 8 * 30, 2 * step + batch);
+                for network in &mut networks {
+                    network.forward(compute, &parameters, text.examples(), Mode::Learn { key: 7, scale: 0.25 });
+                    network.backward(compute, &parameters, text.examples());
+                }
+            }
+            let [anew, zeroed] = networks.each_ref().map(|network| network.gradients());
+            assert!(anew == zeroed, "{:?}, step {step}", config.architecture);
+        }
+    }
+}
+
 /// A vocabulary whose logits do not fit at once: the head's gradients are made in the forward pass.
 #[test]
 fn logits_in_parts_give_the_same() {

@@ -1,51 +1,52 @@
 //! The gradient over a whole sequence, one head at a time.
 //!
-//! Weights are computed again from the logarithms that the forward computation kept. A block of positions stays while
-//! all tiles of queries that see it pass: five products for each, all of them by `tile`. What is kept of the whole
-//! sequence is a few values for each position and dimension.
+//! Weights are computed again from the logarithms that the forward computation kept: to keep them would be slower than the product they
+//! come from. A block of positions meets a block of queries: five products by the tiles of `gemm`, which skip what no query sees but for
+//! the rest of squares of sixteen. What is kept of the whole sequence is a few values for each position and dimension.
 
 use std::ops::Range;
 
 use super::cells::padded;
+use super::layout::{AHEAD, GROUP, SQUARE, copy, prefetch, turn};
+use super::product::{Left, Out, Right, Sizes, multiply};
 use super::take;
-use super::tile::{MAX_WIDTH, Matrix, Weights, accumulate, scores, width};
 use crate::attention::{AttentionGradients, AttentionShape, AttentionTape};
 use crate::rows::{Rows, RowsMut};
 use crate::simd::Simd;
 use crate::vector::elementwise::dot;
-use crate::vector::exp::exp;
+use crate::vector::exp::exp_below_overflow;
+use crate::vector::gemm::tile::Tiles;
 
-/// Positions in a block, as in `prefill`.
-const BLOCK: usize = 48;
-
-/// How many rows ahead the values of a head are asked for. Rows lie so far apart that the CPU does not see them coming: waiting for them
-/// was two fifths of the time.
-const AHEAD: usize = 16;
-
+/// Positions in a block, and queries: the weights of both take 72 KiB, and as much the gradients of the scores.
+const BLOCK: usize = 128;
+/// From the weights of a position to those of the next: 64 bytes more than they take, or rows would share few sets of L1.
+const ROW: usize = BLOCK + SQUARE;
 /// See [`attention_backward_scratch`](crate::attention_backward_scratch).
 pub(crate) fn scratch(shape: &AttentionShape, positions: usize) -> usize {
-    let queries = positions.next_multiple_of(MAX_WIDTH);
-    queries * (2 * shape.head_dim + 3 * padded(shape) + 2) + 4 * BLOCK * padded(shape) + 2 * BLOCK * MAX_WIDTH + BLOCK
+    positions.next_multiple_of(GROUP) * (6 * padded(shape) + 2) + 2 * BLOCK * ROW
 }
 
 /// See [`Kernels::attention_backward`](crate::Kernels::attention_backward).
 #[inline(always)]
-pub(crate) fn attention_backward<S: Simd>(
+pub(crate) fn attention_backward<S: Tiles>(
     simd: S,
     tape: &AttentionTape<'_>,
     mut out: AttentionGradients<'_>,
     scratch: &mut [f32],
 ) {
+    let positions = tape.keys.rows();
     for head in 0..tape.kv_heads() * tape.shape.group {
         let mut work = Head::new(simd, tape, head, scratch);
-        let mut start = 0;
-        while start < tape.keys.rows() {
-            let positions = start..tape.keys.rows().min(start + BLOCK);
-            start = positions.end;
-            work.block(simd, positions.clone());
-            work.write(positions, &mut out);
+        for first in (0..positions).step_by(BLOCK) {
+            let block = first..positions.min(first + BLOCK);
+            for first in (first..positions).step_by(BLOCK) {
+                let queries = first..positions.min(first + BLOCK);
+                if first > block.start && tape.shape.visible(first).start >= block.end {
+                    break;
+                }
+                work.pair(simd, &Pair { positions: block.clone(), queries }, &mut out);
+            }
         }
-        work.write_queries(&mut out.queries);
     }
 }
 
@@ -53,26 +54,40 @@ pub(crate) fn attention_backward<S: Simd>(
 struct Head<'a> {
     tape: &'a AttentionTape<'a>,
     head: usize,
-    // Of queries, times the scale, and of the gradient of the output: (tile, head_dim, query of the tile) and (query,
-    // padded head_dim)
-    queries_across: &'a mut [f32],
-    d_out_across: &'a mut [f32],
+    // (position, padded head_dim)
+    keys: &'a mut [f32],
+    values: &'a mut [f32],
     queries: &'a mut [f32],
     d_out: &'a mut [f32],
-    // (query, padded head_dim), still without the scale
-    d_queries: &'a mut [f32],
+    // (group of queries, padded head_dim, query of the group); queries times the scale
+    queries_across: &'a mut [f32],
+    d_out_across: &'a mut [f32],
     // d_out · out, and the logarithms
     delta: &'a mut [f32],
     logs: &'a mut [f32],
-    // (position of the block, padded head_dim)
-    keys: &'a mut [f32],
-    values: &'a mut [f32],
-    d_keys: &'a mut [f32],
-    d_values: &'a mut [f32],
-    // (position of the block, query of the tile)
+    // (position of the block, query of the block)
     weights: &'a mut [f32],
     d_scores: &'a mut [f32],
-    ones: &'a mut [f32],
+}
+
+/// A block of positions and one of queries, the same or a later one.
+struct Pair {
+    positions: Range<usize>,
+    queries: Range<usize>,
+}
+
+impl Pair {
+    /// The first position that the queries from `first` to the end of their square do not see, or the end of the block.
+    #[inline(always)]
+    fn end(&self, first: usize) -> usize {
+        self.positions.end.min(first + SQUARE)
+    }
+
+    /// Where the weight of a position for a query is.
+    #[inline(always)]
+    fn place(&self, position: usize, query: usize) -> usize {
+        (position - self.positions.start) * ROW + query - self.queries.start
+    }
 }
 
 /// The values of one head in a row.
@@ -83,199 +98,192 @@ fn of_head<'a>(rows: &Rows<'a>, row: usize, head: usize, head_dim: usize) -> &'a
 
 /// Asks for the values of one head in a row, where there is one.
 #[inline(always)]
-fn prefetch<S: Simd>(simd: S, rows: &Rows<'_>, row: usize, head: usize, head_dim: usize) {
+fn ask_for<S: Simd>(simd: S, rows: &Rows<'_>, row: usize, head: usize, head_dim: usize) {
     if row < rows.rows() {
-        for line in of_head(rows, row, head, head_dim).chunks(super::MAX_LANES) {
-            simd.prefetch(line.as_ptr());
-        }
+        prefetch(simd, of_head(rows, row, head, head_dim));
     }
 }
 
-/// The rows of a head, times a factor, padded with zeros: below each other, and across in tiles.
+/// The rows of a head one behind the other, padded with zeros; as many more rows of zeros as fit.
 #[inline(always)]
-fn lay_out<S: Simd>(simd: S, source: (&Rows<'_>, usize, f32), dims: usize, rows: &mut [f32], across: &mut [f32]) {
-    let (source, head, factor) = source;
-    let (width, stride) = (width::<S>(), dims.next_multiple_of(super::MAX_LANES));
-    rows.fill(0.0);
-    across.fill(0.0);
-    for row in 0..source.rows() {
-        prefetch(simd, source, row + AHEAD, head, dims);
-        let to = &mut rows[row * stride..][..dims];
-        to.iter_mut().zip(of_head(source, row, head, dims)).for_each(|(to, from)| *to = from * factor);
-        let across = &mut across[row / width * width * dims + row % width..];
-        across.iter_mut().step_by(width).zip(to.iter()).for_each(|(across, value)| *across = *value);
+fn gather<S: Simd>(simd: S, (source, head): (&Rows<'_>, usize), dims: usize, to: &mut [f32]) {
+    let stride = dims.next_multiple_of(super::MAX_LANES);
+    for row in 0..AHEAD {
+        ask_for(simd, source, row, head, dims);
     }
+    for row in 0..source.rows() {
+        ask_for(simd, source, row + AHEAD, head, dims);
+        copy(simd, of_head(source, row, head, dims), &mut to[row * stride..][..stride]);
+    }
+    to[source.rows() * stride..].fill(0.0);
 }
 
 impl<'a> Head<'a> {
     #[inline(always)]
     fn new<S: Simd>(simd: S, tape: &'a AttentionTape<'a>, head: usize, mut scratch: &'a mut [f32]) -> Self {
-        let (dims, stride) = (tape.shape.head_dim, padded(&tape.shape));
-        let queries = tape.keys.rows().next_multiple_of(MAX_WIDTH);
+        let rows = tape.keys.rows().next_multiple_of(GROUP);
+        let all = rows * padded(&tape.shape);
         let mut part = |len: usize| take(&mut scratch, len);
         let mut new = Head {
             tape,
             head,
-            queries_across: part(queries * dims),
-            d_out_across: part(queries * dims),
-            queries: part(queries * stride),
-            d_out: part(queries * stride),
-            d_queries: part(queries * stride),
-            delta: part(queries),
-            logs: part(queries),
-            keys: part(BLOCK * stride),
-            values: part(BLOCK * stride),
-            d_keys: part(BLOCK * stride),
-            d_values: part(BLOCK * stride),
-            weights: part(BLOCK * MAX_WIDTH),
-            d_scores: part(BLOCK * MAX_WIDTH),
-            ones: part(BLOCK),
+            keys: part(all),
+            values: part(all),
+            queries: part(all),
+            d_out: part(all),
+            queries_across: part(all),
+            d_out_across: part(all),
+            delta: part(rows),
+            logs: part(rows),
+            weights: part(BLOCK * ROW),
+            d_scores: part(BLOCK * ROW),
         };
-        new.d_queries.fill(0.0);
-        new.ones.fill(1.0);
         new.lay_out(simd);
         new
     }
 
     #[inline(always)]
     fn lay_out<S: Simd>(&mut self, simd: S) {
-        let (tape, head, dims) = (self.tape, self.head, self.tape.shape.head_dim);
-        for row in 0..BLOCK {
-            for rows in [&tape.keys, &tape.values] {
-                prefetch(simd, rows, row, head / tape.shape.group, dims);
-            }
-            if row < AHEAD {
-                for rows in [&tape.queries, &tape.d_out, &tape.out] {
-                    prefetch(simd, rows, row, head, dims);
-                }
-            }
+        let (tape, head, dims, stride) = (self.tape, self.head, self.tape.shape.head_dim, padded(&self.tape.shape));
+        let kv_head = head / tape.shape.group;
+        for (rows, head, to) in [
+            (&tape.queries, head, &mut *self.queries),
+            (&tape.keys, kv_head, &mut *self.keys),
+            (&tape.values, kv_head, &mut *self.values),
+            (&tape.d_out, head, &mut *self.d_out),
+        ] {
+            gather(simd, (rows, head), dims, to);
         }
-        lay_out(simd, (&tape.queries, head, tape.shape.scale), dims, self.queries, self.queries_across);
-        lay_out(simd, (&tape.d_out, head, 1.0), dims, self.d_out, self.d_out_across);
-        self.delta.fill(0.0);
-        self.logs.fill(0.0);
+        turn(simd, (self.queries, stride), tape.shape.scale, self.queries_across);
+        turn(simd, (self.d_out, stride), 1.0, self.d_out_across);
+        for row in 0..AHEAD {
+            ask_for(simd, &tape.out, row, head, dims);
+        }
         for row in 0..tape.queries.rows() {
-            prefetch(simd, &tape.out, row + AHEAD, head, dims);
-            let (d_out, out) = (of_head(&tape.d_out, row, head, dims), of_head(&tape.out, row, head, dims));
-            self.delta[row] = dot(simd, d_out, out);
+            ask_for(simd, &tape.out, row + AHEAD, head, dims);
+            let d_out = &self.d_out[row * stride..][..dims];
+            self.delta[row] = dot(simd, d_out, of_head(&tape.out, row, head, dims));
             self.logs[row] = super::origin(tape.log_sum_exp.row(row)[head]);
         }
+        self.delta[tape.queries.rows()..].fill(0.0);
+        self.logs[tape.queries.rows()..].fill(0.0);
     }
 
-    /// One block of positions with all queries that see it.
+    /// All that a pair of blocks contributes.
     #[inline(always)]
-    fn block<S: Simd>(&mut self, simd: S, positions: Range<usize>) {
-        let (tape, dims, stride) = (self.tape, self.tape.shape.head_dim, padded(&self.tape.shape));
-        for (i, position) in positions.clone().enumerate() {
-            let kv_head = self.head / tape.shape.group;
-            for rows in [&tape.keys, &tape.values] {
-                prefetch(simd, rows, position + BLOCK, kv_head, dims);
-            }
-            for (to, from) in [(&mut *self.keys, &tape.keys), (&mut *self.values, &tape.values)] {
-                let (values, padding) = to[i * stride..][..stride].split_at_mut(dims);
-                values.copy_from_slice(of_head(from, position, kv_head, dims));
-                padding.fill(0.0);
-            }
-        }
-        self.d_keys.fill(0.0);
-        self.d_values.fill(0.0);
-        let mut row = positions.start / width::<S>() * width::<S>();
-        while row < tape.queries.rows() {
-            let rows = row..tape.queries.rows().min(row + width::<S>());
-            row = rows.end;
-            if tape.shape.visible(rows.start).start >= positions.end {
-                break;
-            }
-            self.tile(simd, rows, positions.clone());
-        }
-    }
-
-    /// One tile of queries with one block of positions.
-    #[inline(always)]
-    fn tile<S: Simd>(&mut self, simd: S, rows: Range<usize>, positions: Range<usize>) {
-        let (dims, stride, width) = (self.tape.shape.head_dim, padded(&self.tape.shape), width::<S>());
-        let across = rows.start * dims..(rows.start + width) * dims;
-        for (x, y, out) in [
-            (&*self.keys, &self.queries_across[across.clone()], &mut *self.weights),
-            (&*self.values, &self.d_out_across[across], &mut *self.d_scores),
-        ] {
-            scores(simd, Matrix { data: x, rows: positions.len(), stride }, y, out);
-        }
-        self.mask::<S>(rows.clone(), positions.clone());
-        self.differentiate(simd, rows.start, positions.len());
-        let of_block = |data| Matrix { data, rows: positions.len(), stride };
-        let of_tile = |data| Matrix { data, rows: rows.len(), stride };
-        let for_positions = |data| Weights { data, row_stride: width, step: 1, rows: positions.len() };
-        let for_queries = |data| Weights { data, row_stride: 1, step: width, rows: rows.len() };
-        let at = rows.start * stride;
-        for (weights, rows, out) in [
-            (for_positions(self.weights), of_tile(&self.d_out[at..]), &mut *self.d_values),
-            (for_positions(self.d_scores), of_tile(&self.queries[at..]), &mut *self.d_keys),
-            (for_queries(self.d_scores), of_block(self.keys), &mut self.d_queries[at..]),
-        ] {
-            accumulate(simd, weights, rows, self.ones, out);
-        }
-    }
-
-    /// −∞ where a query does not see a position.
-    #[inline(always)]
-    fn mask<S: Simd>(&mut self, rows: Range<usize>, positions: Range<usize>) {
-        let (first, last) = (self.tape.shape.visible(rows.start), self.tape.shape.visible(rows.end - 1));
-        if first.end >= positions.end && last.start <= positions.start {
-            return;
-        }
-        for (lane, row) in rows.enumerate() {
-            let visible = self.tape.shape.visible(row);
-            for (position, weights) in positions.clone().zip(self.weights.chunks_exact_mut(width::<S>())) {
-                if !visible.contains(&position) {
-                    weights[lane] = f32::NEG_INFINITY;
+    fn pair<S: Tiles>(&mut self, simd: S, pair: &Pair, out: &mut AttentionGradients<'_>) {
+        for first in pair.queries.clone().step_by(GROUP) {
+            self.scores(simd, pair, first);
+            for half in [first, first + SQUARE] {
+                if half < pair.queries.end {
+                    self.differentiate(simd, pair, half);
+                    self.queries_of(simd, pair, half, &mut out.queries);
                 }
             }
         }
-    }
-
-    /// From scores to weights, and from the gradients of the weights to those of the scores.
-    #[inline(always)]
-    fn differentiate<S: Simd>(&mut self, simd: S, row: usize, positions: usize) {
-        let len = positions * width::<S>();
-        let weights = self.weights[..len].chunks_exact_mut(width::<S>());
-        for (weights, d_scores) in weights.zip(self.d_scores[..len].chunks_exact_mut(width::<S>())) {
-            for half in [0, S::LANES] {
-                let logs = simd.load(&self.logs[row + half..]);
-                let weight = exp(simd, simd.sub(simd.load(&weights[half..]), logs));
-                let delta = simd.load(&self.delta[row + half..]);
-                let d_score = simd.mul(weight, simd.sub(simd.load(&d_scores[half..]), delta));
-                simd.store(weight, &mut weights[half..]);
-                simd.store(d_score, &mut d_scores[half..]);
-            }
+        for first in pair.positions.clone().step_by(SQUARE) {
+            self.keys_and_values_of(simd, pair, first, out);
         }
     }
 
-    /// The gradients of the block's keys and values; the heads of a group add up.
+    /// The scores of a group of queries, and the gradients of their weights.
     #[inline(always)]
-    fn write(&self, positions: Range<usize>, out: &mut AttentionGradients<'_>) {
-        let (group, dims) = (self.tape.shape.group, self.tape.shape.head_dim);
-        let columns = self.head / group * dims..(self.head / group + 1) * dims;
-        let first = self.head.is_multiple_of(group);
+    fn scores<S: Tiles>(&mut self, simd: S, pair: &Pair, first: usize) {
         let stride = padded(&self.tape.shape);
-        for (i, position) in positions.enumerate() {
-            for (out, from) in [(&mut out.keys, &*self.d_keys), (&mut out.values, &*self.d_values)] {
-                let out = &mut out.row(position)[columns.clone()];
-                for (out, from) in out.iter_mut().zip(&from[i * stride..]) {
-                    *out = if first { *from } else { *out + *from };
+        // What the first half of the group sees, the second sees too; then comes what it alone sees.
+        let (both, end) = (pair.end(first), pair.end(first + SQUARE));
+        let cols = (pair.queries.end - first).next_multiple_of(SQUARE).min(GROUP);
+        for (rows, across, to) in [
+            (&*self.keys, &*self.queries_across, &mut *self.weights),
+            (&*self.values, &*self.d_out_across, &mut *self.d_scores),
+        ] {
+            for (seen, column) in [(pair.positions.start..both, 0), (both..end, SQUARE)] {
+                if seen.is_empty() || column >= cols {
+                    continue;
                 }
+                let sizes = Sizes { rows: seen.len(), cols: cols - column, depth: self.tape.shape.head_dim };
+                let left = Left { data: &rows[seen.start * stride..], row: stride, step: 1 };
+                let right = Right { data: &across[first * stride + column..], step: GROUP };
+                let to = &mut to[pair.place(seen.start, first + column)..];
+                assert!((sizes.rows - 1) * ROW + sizes.cols <= to.len());
+                // SAFETY: the rows are there, as was just checked.
+                unsafe { multiply(simd, sizes, left, right, Out { start: to.as_mut_ptr(), row: ROW, add: false }) };
             }
         }
     }
 
+    /// From scores to weights, and from the gradients of weights to those of scores, for a square's queries and all positions up to theirs.
     #[inline(always)]
-    fn write_queries(&self, out: &mut RowsMut<'_>) {
-        let (dims, stride) = (self.tape.shape.head_dim, padded(&self.tape.shape));
-        for row in 0..out.rows() {
-            let out = &mut out.row(row)[self.head * dims..][..dims];
-            for (out, from) in out.iter_mut().zip(&self.d_queries[row * stride..]) {
-                *out = from * self.tape.shape.scale;
+    fn differentiate<S: Simd>(&mut self, simd: S, pair: &Pair, first: usize) {
+        let AttentionShape { scale, window, .. } = self.tape.shape;
+        let (scale, end) = (simd.splat(scale), pair.end(first));
+        for query in (first..first + SQUARE).step_by(S::LANES) {
+            let (logs, delta) = (simd.load(&self.logs[query..]), simd.load(&self.delta[query..]));
+            // All of these queries see the positions up to the first of them.
+            let plain = if window.is_some() { pair.positions.start } else { end.min(query + 1) };
+            let mut place = pair.place(pair.positions.start, query);
+            for position in pair.positions.start..end {
+                let (weights, d_scores) = (&mut self.weights[place..], &mut self.d_scores[place..]);
+                place += ROW;
+                let mut weight = exp_below_overflow(simd, simd.sub(simd.load(weights), logs));
+                if position >= plain {
+                    weight = visible(simd, window, weight, [position, query]);
+                }
+                let d_score = simd.mul(simd.mul(weight, scale), simd.sub(simd.load(d_scores), delta));
+                simd.store(weight, weights);
+                simd.store(d_score, d_scores);
             }
         }
     }
+
+    /// The gradients of a square's queries.
+    #[inline(always)]
+    fn queries_of<S: Tiles>(&mut self, simd: S, pair: &Pair, first: usize, out: &mut RowsMut<'_>) {
+        let (dims, stride, start) = (self.tape.shape.head_dim, padded(&self.tape.shape), pair.positions.start);
+        let rows = SQUARE.min(pair.queries.end - first);
+        let sizes = Sizes { rows, cols: dims, depth: pair.end(first) - start };
+        let left = Left { data: &self.d_scores[pair.place(start, first)..], row: 1, step: ROW };
+        let right = Right { data: &self.keys[start * stride..], step: stride };
+        // The first block of positions that these queries meet.
+        let seen = self.tape.shape.visible(pair.queries.start).start.min(pair.queries.start) / BLOCK * BLOCK;
+        // SAFETY: the rows and columns of this head, which nobody else writes.
+        unsafe { multiply(simd, sizes, left, right, place(out, first, self.head * dims, start > seen)) };
+    }
+
+    /// The gradients of a square's keys and values; the heads of a group add up.
+    #[inline(always)]
+    fn keys_and_values_of<S: Tiles>(&mut self, simd: S, pair: &Pair, row: usize, out: &mut AttentionGradients<'_>) {
+        let (group, dims, stride) = (self.tape.shape.group, self.tape.shape.head_dim, padded(&self.tape.shape));
+        let first = row.max(pair.queries.start);
+        let add = !self.head.is_multiple_of(group) || pair.queries.start > pair.positions.start;
+        let sizes = Sizes { rows: SQUARE.min(pair.positions.end - row), cols: dims, depth: pair.queries.end - first };
+        for (factors, summands, out) in
+            [(&*self.weights, &*self.d_out, &mut out.values), (&*self.d_scores, &*self.queries, &mut out.keys)]
+        {
+            let left = Left { data: &factors[pair.place(row, first)..], row: ROW, step: 1 };
+            let right = Right { data: &summands[first * stride..], step: stride };
+            // SAFETY: the rows and columns of this head, which nobody else writes.
+            unsafe { multiply(simd, sizes, left, right, place(out, row, self.head / group * dims, add)) };
+        }
+    }
+}
+
+/// The weights of a position for the queries from `query` on: zero where a query does not see it.
+#[inline(always)]
+fn visible<S: Simd>(simd: S, window: Option<usize>, weight: S::F, [position, query]: [usize; 2]) -> S::F {
+    const NUMBERS: [f32; super::MAX_LANES] = [0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.];
+    let (lanes, nothing) = (simd.load(&NUMBERS), simd.splat(0.0));
+    // Numbers of lanes: those before this one are before the position, those from the other on are beyond its window.
+    let before = position.saturating_sub(query);
+    let weight = simd.select(simd.lt(lanes, simd.splat(before as f32)), nothing, weight);
+    let Some(window) = window else { return weight };
+    let seen = position.saturating_add(window).saturating_sub(query);
+    simd.select(simd.lt(lanes, simd.splat(seen as f32)), weight, nothing)
+}
+
+/// The place of a head in the rows from `row` on.
+#[inline(always)]
+fn place(out: &mut RowsMut<'_>, row: usize, column: usize, add: bool) -> Out {
+    let stride = out.stride();
+    Out { start: out.row(row)[column..].as_mut_ptr(), row: stride, add }
 }

@@ -8,8 +8,8 @@
 use std::ops::Range;
 
 use super::cells::{Cell, HeadRows, padded};
+use super::layout::unpack;
 use super::merge::Running;
-use super::tile::unpack;
 use super::{exp_one, origin, take};
 use crate::attention::{ATTENTION_PART, Attention, AttentionOut, AttentionShape, CacheCells, FewOut};
 use crate::simd::Simd;

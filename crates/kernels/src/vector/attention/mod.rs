@@ -1,9 +1,10 @@
-//! Attention: few queries by dot products (`decode`), many by tiles of outer products (`prefill`), and the gradient
+//! Attention: few queries by dot products (`decode`), many by products of small matrices (`prefill`), and the gradient
 //! (`backward`).
 
 mod cells;
+mod layout;
 mod merge;
-mod tile;
+mod product;
 
 pub(crate) mod backward;
 pub(crate) mod decode;

@@ -1,29 +1,34 @@
-//! Many queries: blocks of positions, unpacked once, meet the tiles of a block of queries.
+//! Many queries: blocks of positions, unpacked once, meet a block of queries in two products by the tiles of `gemm`.
+//!
+//! A vector has a value of several queries, so the softmax needs no sums across lanes.
 
 use std::ops::Range;
 
 use super::cells::padded;
+use super::layout::{AHEAD, GROUP, SQUARE, copy, prefetch, turn, unpack};
 use super::merge::Running;
+use super::product::{Left, Out, Right, Sizes, multiply};
 use super::take;
-use super::tile::{MAX_WIDTH, Matrix, Weights, accumulate, scores, unpack, width};
 use crate::attention::{Attention, AttentionOut, AttentionShape};
 use crate::simd::Simd;
 use crate::vector::exp::exp_below_overflow;
+use crate::vector::gemm::tile::Tiles;
 
 /// Rows (a query with one of its heads) that use a block of positions once it is unpacked.
-const ROWS: usize = 64;
-/// Positions in a block: a multiple of the six rows of a product, few enough for keys or values of 128 to stay in the
-/// L1 cache.
-const BLOCK: usize = 48;
+const ROWS: usize = 128;
+/// Positions in a block: its weights take 72 KiB, keys and values of 128 as much again twice, so that all stay in L2.
+const BLOCK: usize = 128;
+/// From the weights of a position to those of the next: 64 bytes more than they take, or rows would share few sets of L1.
+const ROW: usize = ROWS + SQUARE;
 
 /// See [`attention_prefill_scratch`](crate::attention_prefill_scratch).
 pub(crate) fn scratch(shape: &AttentionShape) -> usize {
-    ROWS * shape.head_dim + (ROWS + 2 * BLOCK) * padded(shape) + BLOCK * MAX_WIDTH + 3 * ROWS
+    (3 * ROWS + 2 * BLOCK) * padded(shape) + BLOCK * ROW + 3 * ROWS
 }
 
 /// See [`Kernels::attention_prefill`](crate::Kernels::attention_prefill).
 #[inline(always)]
-pub(crate) fn attention_prefill<S: Simd>(
+pub(crate) fn attention_prefill<S: Tiles>(
     simd: S,
     task: &Attention<'_>,
     mut out: AttentionOut<'_>,
@@ -55,12 +60,26 @@ struct Members<'a> {
     rows: Range<usize>,
 }
 
-impl Members<'_> {
+impl<'a> Members<'a> {
     /// The query and the head of a row of the block.
     #[inline(always)]
     fn of(&self, row: usize) -> (usize, usize) {
         let row = self.rows.start + row;
+        if self.heads.len() == 1 {
+            // As a rule while training: divisions were a tenth of the time.
+            return (row, self.heads.start);
+        }
         (row / self.heads.len(), self.heads.start + row % self.heads.len())
+    }
+
+    /// The values of a row's query; none behind the last.
+    #[inline(always)]
+    fn query(&self, row: usize) -> &'a [f32] {
+        if row >= self.rows.len() {
+            return &[];
+        }
+        let ((query, head), dims) = (self.of(row), self.task.shape.head_dim);
+        &self.task.queries.rows.row(query)[head * dims..][..dims]
     }
 
     /// The positions that a row sees.
@@ -68,16 +87,23 @@ impl Members<'_> {
     fn visible(&self, row: usize) -> Range<usize> {
         self.task.shape.visible(self.task.queries.first_position + self.of(row).0)
     }
+
+    /// The positions that any row of a square sees, from `row` on; those of the last row where there are no more.
+    #[inline(always)]
+    fn visible_to_square(&self, row: usize) -> Range<usize> {
+        let last = self.rows.len() - 1;
+        self.visible(row.min(last)).start..self.visible((row + SQUARE - 1).min(last)).end
+    }
 }
 
 struct Block<'a> {
     members: Members<'a>,
-    // (tile, head_dim, query of the tile), times the scale
+    // (group, padded head_dim, row of the group), times the scale
     queries: &'a mut [f32],
     // (position, padded head_dim)
     keys: &'a mut [f32],
     values: &'a mut [f32],
-    // (position, query of the tile): scores, then weights
+    // (position, row): scores, then weights
     weights: &'a mut [f32],
     // (row, padded head_dim)
     sums: &'a mut [f32],
@@ -88,34 +114,30 @@ struct Block<'a> {
 
 impl<'a> Block<'a> {
     #[inline(always)]
-    fn new<S: Simd>(_simd: S, members: Members<'a>, mut scratch: &'a mut [f32]) -> Self {
+    fn new<S: Simd>(simd: S, members: Members<'a>, mut scratch: &'a mut [f32]) -> Self {
         let (shape, padded) = (members.task.shape, padded(&members.task.shape));
-        let queries = take(&mut scratch, ROWS * shape.head_dim);
-        let width = width::<S>();
-        for (t, tile) in queries.chunks_exact_mut(shape.head_dim * width).enumerate() {
-            for lane in 0..width {
-                let row = t * width + lane;
-                if row < members.rows.len() {
-                    let (query, head) = members.of(row);
-                    let from = &members.task.queries.rows.row(query)[head * shape.head_dim..][..shape.head_dim];
-                    tile[lane..].iter_mut().step_by(width).zip(from).for_each(|(to, from)| *to = from * shape.scale);
-                } else {
-                    tile[lane..].iter_mut().step_by(width).for_each(|to| *to = 0.0);
-                }
-            }
+        let all = members.rows.len().next_multiple_of(GROUP);
+        let rows = &mut take(&mut scratch, ROWS * padded)[..all * padded];
+        for row in 0..AHEAD {
+            prefetch(simd, members.query(row));
         }
+        for (row, to) in rows.chunks_exact_mut(padded).enumerate() {
+            prefetch(simd, members.query(row + AHEAD));
+            copy(simd, members.query(row), to);
+        }
+        let queries = &mut take(&mut scratch, ROWS * padded)[..all * padded];
+        turn(simd, (rows, padded), shape.scale, queries);
         let block = Block {
             members,
             queries,
             keys: take(&mut scratch, BLOCK * padded),
             values: take(&mut scratch, BLOCK * padded),
-            weights: take(&mut scratch, BLOCK * MAX_WIDTH),
+            weights: take(&mut scratch, BLOCK * ROW),
             sums: take(&mut scratch, ROWS * padded),
             max: take(&mut scratch, ROWS),
             sum: take(&mut scratch, ROWS),
             fading: take(&mut scratch, ROWS),
         };
-        block.sums.fill(0.0);
         block.max.fill(f32::NEG_INFINITY);
         block.sum.fill(0.0);
         block
@@ -124,10 +146,13 @@ impl<'a> Block<'a> {
     /// All positions that any row sees. Blocks of them begin at multiples of their length, so that the bits of a row's
     /// result do not depend on the rows beside it.
     #[inline(always)]
-    fn attend<S: Simd>(&mut self, simd: S) {
+    fn attend<S: Tiles>(&mut self, simd: S) {
         let (first, last) = (self.members.visible(0), self.members.visible(self.members.rows.len() - 1));
         let dims = self.members.task.shape.head_dim;
         let mut start = first.start;
+        if start >= last.end {
+            self.sums.fill(0.0);
+        }
         while start < last.end {
             let positions = start..last.end.min((start / BLOCK + 1) * BLOCK);
             start = positions.end;
@@ -135,43 +160,75 @@ impl<'a> Block<'a> {
             for (cache, to) in [(&task.keys, &mut *self.keys), (&task.values, &mut *self.values)] {
                 unpack(simd, (cache, kv_head), positions.clone(), dims, to);
             }
-            let mut row = 0;
-            while row < self.members.rows.len() {
-                let rows = row..self.members.rows.len().min(row + width::<S>());
-                row = rows.end;
-                self.tile(simd, rows, positions.clone());
+            for row in (0..self.members.rows.len()).step_by(GROUP) {
+                self.scores(simd, row, &positions);
+                for half in [row, row + SQUARE] {
+                    if half < self.members.rows.len() {
+                        self.square(simd, half, &positions, positions.start == first.start);
+                    }
+                }
             }
         }
     }
 
-    /// One tile of queries with one block of positions.
+    /// The scores of a group of rows: what the first half sees, the second sees too but for the beginning of its window; then comes what
+    /// it alone sees.
     #[inline(always)]
-    fn tile<S: Simd>(&mut self, simd: S, rows: Range<usize>, positions: Range<usize>) {
-        let (first, last) = (self.members.visible(rows.start), self.members.visible(rows.end - 1));
-        if last.end <= positions.start || first.start >= positions.end {
-            return;
-        }
+    fn scores<S: Tiles>(&mut self, simd: S, row: usize, positions: &Range<usize>) {
         let (dims, stride) = (self.members.task.shape.head_dim, padded(&self.members.task.shape));
-        let queries = &self.queries[rows.start * dims..][..width::<S>() * dims];
-        let keys = Matrix { data: self.keys, rows: positions.len(), stride };
-        scores(simd, keys, queries, self.weights);
-        if first.end < positions.end || last.start > positions.start {
-            self.mask::<S>(rows.clone(), positions.clone());
+        let cols = (self.members.rows.len() - row).next_multiple_of(SQUARE).min(GROUP);
+        let both = self.members.visible_to_square(row).end.clamp(positions.start, positions.end);
+        let end = self.members.visible_to_square(row + SQUARE).end.clamp(both, positions.end);
+        for (seen, column) in [(positions.start..both, 0), (both..end, SQUARE)] {
+            if seen.is_empty() || column >= cols {
+                continue;
+            }
+            let sizes = Sizes { rows: seen.len(), cols: cols - column, depth: dims };
+            let first = seen.start - positions.start;
+            let left = Left { data: &self.keys[first * stride..], row: stride, step: 1 };
+            let right = Right { data: &self.queries[row * stride + column..], step: GROUP };
+            let to = &mut self.weights[first * ROW + row + column..];
+            assert!((sizes.rows - 1) * ROW + sizes.cols <= to.len());
+            // SAFETY: the rows are there, as was just checked.
+            unsafe { multiply(simd, sizes, left, right, Out { start: to.as_mut_ptr(), row: ROW, add: false }) };
         }
-        self.weigh(simd, rows.start, positions.len());
-        let weights = Weights { data: self.weights, row_stride: 1, step: width::<S>(), rows: rows.len() };
-        let values = Matrix { data: self.values, rows: positions.len(), stride };
-        accumulate(simd, weights, values, &self.fading[rows.start..], &mut self.sums[rows.start * stride..]);
+    }
+
+    /// The weights of a square's rows and the sums of their values, over the positions of a block.
+    #[inline(always)]
+    fn square<S: Tiles>(&mut self, simd: S, row: usize, positions: &Range<usize>, begins: bool) {
+        let stride = padded(&self.members.task.shape);
+        let rows = SQUARE.min(self.members.rows.len() - row);
+        let depth = self.members.visible_to_square(row).end.clamp(positions.start, positions.end) - positions.start;
+        let seen = positions.start..positions.start + depth;
+        self.mask(row..row + rows, &seen);
+        for lanes in (row..row + SQUARE).step_by(S::LANES) {
+            self.weigh(simd, lanes, depth);
+        }
+        if !begins {
+            for (sums, fading) in self.sums.chunks_exact_mut(stride).zip(&*self.fading).skip(row).take(rows) {
+                for sums in sums.chunks_exact_mut(S::LANES) {
+                    simd.store(simd.mul(simd.load(sums), simd.splat(*fading)), sums);
+                }
+            }
+        }
+        let sizes = Sizes { rows, cols: stride, depth };
+        let left = Left { data: &self.weights[row..], row: 1, step: ROW };
+        let right = Right { data: self.values, step: stride };
+        let out = Out { start: self.sums[row * stride..(row + rows) * stride].as_mut_ptr(), row: stride, add: !begins };
+        // SAFETY: the rows of the sums are there.
+        unsafe { multiply(simd, sizes, left, right, out) };
     }
 
     /// −∞ where a row does not see a position.
     #[inline(always)]
-    fn mask<S: Simd>(&mut self, rows: Range<usize>, positions: Range<usize>) {
-        for (lane, row) in rows.enumerate() {
+    fn mask(&mut self, rows: Range<usize>, seen: &Range<usize>) {
+        for row in rows {
             let visible = self.members.visible(row);
-            for (position, weights) in positions.clone().zip(self.weights.chunks_exact_mut(width::<S>())) {
-                if !visible.contains(&position) {
-                    weights[lane] = f32::NEG_INFINITY;
+            let [first, end] = [visible.start, visible.end].map(|edge| edge.clamp(seen.start, seen.end) - seen.start);
+            for hidden in [0..first, end..seen.len()] {
+                for position in hidden {
+                    self.weights[position * ROW + row] = f32::NEG_INFINITY;
                 }
             }
         }
@@ -180,27 +237,25 @@ impl<'a> Block<'a> {
     /// From scores to weights relative to the largest score so far, for each lane by itself.
     #[inline(always)]
     fn weigh<S: Simd>(&mut self, simd: S, row: usize, positions: usize) {
-        let weights = &mut self.weights[..positions * width::<S>()];
-        for half in [0, S::LANES] {
-            let state = row + half..row + half + S::LANES;
-            let before = simd.load(&self.max[state.clone()]);
-            let mut max = before;
-            for scores in weights.chunks_exact(width::<S>()) {
-                max = simd.max(simd.load(&scores[half..]), max);
-            }
-            let nothing = simd.lt(max, simd.splat(f32::MIN));
-            let origin = simd.select(nothing, simd.splat(0.0), max);
-            let fading = exp_below_overflow(simd, simd.sub(before, origin));
-            let mut sum = simd.mul(simd.load(&self.sum[state.clone()]), fading);
-            for scores in weights.chunks_exact_mut(width::<S>()) {
-                let weights = exp_below_overflow(simd, simd.sub(simd.load(&scores[half..]), origin));
-                sum = simd.add(sum, weights);
-                simd.store(weights, &mut scores[half..]);
-            }
-            simd.store(max, &mut self.max[state.clone()]);
-            simd.store(sum, &mut self.sum[state.clone()]);
-            simd.store(fading, &mut self.fading[state]);
+        let state = row..row + S::LANES;
+        let before = simd.load(&self.max[state.clone()]);
+        let mut max = before;
+        for position in 0..positions {
+            max = simd.max(simd.load(&self.weights[position * ROW + row..]), max);
         }
+        let nothing = simd.lt(max, simd.splat(f32::MIN));
+        let origin = simd.select(nothing, simd.splat(0.0), max);
+        let fading = exp_below_overflow(simd, simd.sub(before, origin));
+        let mut sum = simd.mul(simd.load(&self.sum[state.clone()]), fading);
+        for position in 0..positions {
+            let scores = &mut self.weights[position * ROW + row..];
+            let weights = exp_below_overflow(simd, simd.sub(simd.load(scores), origin));
+            sum = simd.add(sum, weights);
+            simd.store(weights, scores);
+        }
+        simd.store(max, &mut self.max[state.clone()]);
+        simd.store(sum, &mut self.sum[state.clone()]);
+        simd.store(fading, &mut self.fading[state]);
     }
 
     /// Divides and writes the rows.

@@ -14,11 +14,11 @@
 //! few times.
 
 pub(crate) mod element;
-mod pack;
+pub(crate) mod pack;
 mod row;
 mod stream;
 mod strips;
-mod tile;
+pub(crate) mod tile;
 mod turned;
 
 use std::cell::Cell;
@@ -227,7 +227,12 @@ fn corner<E>(job: &Job<'_>, b: &Panels<E>) -> Tile<E> {
 /// All that `corner` points to is there for so many rows and columns, the left factor as it says itself; the right factor in
 /// whole panels.
 #[inline(always)]
-unsafe fn columns_first<S: Tiles, E: Element>(simd: S, (tiles, a): (RowTiles, &Left), cols: usize, corner: &Tile<E>) {
+pub(crate) unsafe fn columns_first<S: Tiles, E: Element>(
+    simd: S,
+    (tiles, a): (RowTiles, &Left),
+    cols: usize,
+    corner: &Tile<E>,
+) {
     let panels = cols.div_ceil(PANEL);
     let groups = panels.div_ceil(tiles.panels::<S>());
     for group in 0..groups {
