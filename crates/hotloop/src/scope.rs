@@ -151,11 +151,8 @@ impl Entry {
         if self.flags == 0 {
             return Scope::new(Entered::NOTHING);
         }
-        let scope = Scope::new(tree::enter(self.flags, self.site, self.index));
-        if self.flops | self.bytes | self.tokens != 0 {
-            scope.entered.token.begin_work(self.flops, self.bytes, self.tokens);
-        }
-        scope
+        // All in one call, because the code at each scope has to come from far among other work.
+        Scope::new(tree::enter(self.site, self.index, self.flops, self.bytes, self.tokens))
     }
 }
 
@@ -235,7 +232,7 @@ impl Drop for Scope {
 pub fn enter(site: &'static Site, index: u64) -> Scope {
     match started_flags() {
         0 => Scope::new(Entered::NOTHING),
-        flags => Scope::new(tree::enter(flags, site, clamp_index(index))),
+        _ => Scope::new(tree::enter(site, clamp_index(index), 0, 0, 0)),
     }
 }
 

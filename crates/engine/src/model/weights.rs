@@ -69,12 +69,16 @@ pub(crate) struct Norm {
 }
 
 /// A matrix and its bias.
+///
+/// What a scope declares lies in the cache line where the kernel finds its weights a moment later: a line of its own would come
+/// from far, and no kernel would need it.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct LinearLayer {
-    weights: Packed,
-    pub bias: Option<Vec<f32>>,
     /// Counted once: every pass declares it.
     pub work: LinearWork,
+    weights: Packed,
+    pub bias: Option<Vec<f32>>,
 }
 
 /// What it takes to multiply rows with a matrix.

@@ -1,7 +1,7 @@
-//! Finding a child that is not the one entered last, and making the ones that do not exist yet.
+//! Finding a child that is not the one expected, and making the ones that do not exist yet.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicU16, Ordering::*};
+use std::sync::atomic::{AtomicU16, Ordering::*};
 
 use super::local::Local;
 use super::node::{NO_INDEX, Node, OTHER_INDEX};
@@ -23,22 +23,27 @@ pub(super) enum Place<'a> {
     Nowhere,
 }
 
-/// The child of `parent` for this site and index, if it is the one entered last or the sibling after it.
+/// The child of `parent` for this site and index, if it is the one that is expected or the sibling after it.
 ///
-/// Scopes come in turns (a, b, c, a, b, c; layer 0, 1, 2, 0, …), and siblings are linked in the order of their first
-/// entry, so one of the two is nearly always right.
+/// Scopes come in turns (a, b, c, a, b, c; layer 0, 1, 2, 0, …) or again and again, and siblings are linked in the order of
+/// their first entry, so one of the two is nearly always right. The address of the one that is expected is in the parent,
+/// which is near, so that its own line, which is far, is the only one to wait for.
 #[inline(always)]
 pub(super) fn guess_child<'a>(parent: &'a Node, site: &'static Site, index: u64) -> Option<&'a Node> {
-    // SAFETY: `hot_child` is never null: it is a node or NOBODY, and neither is ever freed.
-    let hot = unsafe { &*parent.hot_child.load(Relaxed) };
-    if hot.is(site, index) {
-        return Some(hot);
+    let expected = parent.next_child.load(Relaxed);
+    // SAFETY: never null: a node or NOBODY, and neither is ever freed.
+    let mut node = unsafe { &*expected };
+    if !node.is(site, index) {
+        // SAFETY: as above.
+        node = unsafe { &*node.next_sibling.load(Relaxed) };
+        if !node.is(site, index) {
+            return None;
+        }
     }
-    let after = hot.next_sibling.load(Relaxed);
-    let next = if after.is_null() { parent.first_child.load(Relaxed) } else { after };
-    // SAFETY: null or a node, which is never freed.
-    let node = unsafe { next.as_ref() }.filter(|node| node.is(site, index))?;
-    parent.hot_child.store(next, Relaxed);
+    let follower = node.follower();
+    if !std::ptr::eq(follower, expected) {
+        parent.next_child.store(follower, Relaxed);
+    }
     Some(node)
 }
 
@@ -52,9 +57,13 @@ fn search<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) 
     // SAFETY: this is the owning thread, and the result is dropped before `make` asks again.
     let found = unsafe { thread.lookup() }.find(parent, site, index);
     if let Some(node) = found {
-        parent.hot_child.store(node.as_ptr(), Relaxed);
         // SAFETY: nodes are never freed.
-        return Place::Node(unsafe { node.as_ref() });
+        let node = unsafe { node.as_ref() };
+        if std::ptr::eq(node.next_sibling.load(Relaxed), parent.next_child.load(Relaxed)) {
+            node.repeats.store(true, Relaxed);
+        }
+        parent.next_child.store(node.follower(), Relaxed);
+        return Place::Node(node);
     }
     if parent.depth >= MAX_DEPTH {
         return fold(thread, parent, site);
@@ -94,22 +103,18 @@ fn fold<'a>(thread: &Thread, parent: &'a Node, site: &'static Site) -> Place<'a>
 
 fn make<'a>(thread: &'static Thread, parent: &Node, site: &'static Site, index: u64) -> Option<&'a Node> {
     let node = thread.nodes.push(|id| Node::new(site, index, parent, id, parent.depth + 1))?;
-    let last = parent.last_child.load(Relaxed);
-    let link: &AtomicPtr<Node> = match NonNull::new(last) {
-        None => &parent.first_child,
-        // SAFETY: nodes are never freed.
-        Some(last) => unsafe { &last.as_ref().next_sibling },
-    };
-    link.store(node.as_ptr(), Release);
+    // SAFETY: null or a node; the new one was just made, and none is ever freed.
+    let (last, new) = unsafe { (parent.last_child.load(Relaxed).as_ref(), node.as_ref()) };
+    let first = last.map_or(node.as_ptr(), |last| last.next_sibling.swap(node.as_ptr(), Relaxed));
+    new.next_sibling.store(first, Relaxed);
     parent.last_child.store(node.as_ptr(), Relaxed);
-    parent.hot_child.store(node.as_ptr(), Relaxed);
+    parent.next_child.store(first, Relaxed);
     if index != NO_INDEX {
         bump(&parent.indexed_children);
     }
     // SAFETY: this is the owning thread, and no other result of `lookup` is alive.
     unsafe { thread.lookup() }.insert(node);
-    // SAFETY: just made, and never freed.
-    Some(unsafe { node.as_ref() })
+    Some(new)
 }
 
 fn bump(counter: &AtomicU16) {

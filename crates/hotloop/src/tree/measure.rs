@@ -4,6 +4,8 @@ use std::hint::black_box;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
+use super::grow::{Place, find_child};
+use super::hot::Work;
 use super::local::{Local, Standing};
 use super::mode;
 use super::node::NO_INDEX;
@@ -84,12 +86,13 @@ fn on_scratch<R>(local: &Local, scratch: &'static Thread, flags: u64, work: impl
 fn measure_all(local: &Local, scratch: &Thread, flags: u64) -> Cost {
     let scopes = || {
         for _ in 0..BATCH {
-            let entered = local.enter(black_box(flags), &SITE, NO_INDEX);
+            let entered = local.enter(black_box(flags), &SITE, NO_INDEX, Work::default());
             local.exit(black_box(flags), entered);
         }
     };
+    // Made first: entering looks no further than its guess here, because the modes are not in force yet.
+    let Place::Node(node) = find_child(local, scratch.root(), &SITE, NO_INDEX) else { return Cost::default() };
     scopes();
-    let Some(node) = scratch.nodes.get(1) else { return Cost::default() };
     let (timed, inside) = best(|| {
         let before = node.ticks.get();
         scopes();

@@ -4,8 +4,8 @@
 //! atomics, never a locked instruction), so a scope costs two readings of the clock and little else:
 //!
 //! ```text
-//! enter(site, index)   node = current.hot_child          one compare; a miss looks at its next sibling, then hashes
-//!                      current = node
+//! enter(site, index)   node = current.next_child         one compare; a miss looks at its next sibling, then hashes
+//!                      current.next_child = the sibling that follows; current = node
 //!                      node.open_since = now()            skipped while the budget samples this node
 //! exit(node)           t = now() - node.open_since
 //!                      node.timed += 1; node.ticks += t; min; max; current = node.parent

@@ -2,9 +2,10 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 
 use super::histogram::Histogram;
+use super::hot::Work;
 use super::settle::Counters;
 use crate::clock;
 use crate::site::Site;
@@ -50,24 +51,29 @@ impl Counter {
 
 /// One path of the call tree: a site (and index) below its parent.
 ///
-/// Four cache lines: who it is and what it was said to do, its time, its allocations, the rest. A scope that allocates nothing
-/// touches the first two: among work that fills the caches each line is worth some 10 ns.
+/// Four cache lines: what an entry that is only counted needs, what one that is timed needs besides, its allocations, the
+/// rest. Among work that fills the caches each line is worth some 10 ns, so nothing else may find its way into the first.
 #[repr(C, align(64))]
 pub(super) struct Node {
-    // Who it is: written when the node is made, but for the links to children.
+    // What every entry needs: who it is, who comes next, how often, what it was said to do.
     pub(super) site: *const Site,
     pub(super) index: u64,
-    pub(super) parent: *const Node,
-    /// The child entered last: the first guess for the next one.
-    pub(super) hot_child: AtomicPtr<Node>,
+    /// The first guess for the child that is entered next: see [`Node::follower`].
+    pub(super) next_child: AtomicPtr<Node>,
+    /// The sibling that was made after this one; the first one after the last.
     pub(super) next_sibling: AtomicPtr<Node>,
-    pub(super) id: u32,
-    pub(super) depth: u16,
-    /// Children that carry an index.
-    pub(super) indexed_children: AtomicU16,
     /// Work that was declared for it.
     pub(super) flops: Counter,
     pub(super) bytes: Counter,
+    pub(super) tokens: Counter,
+    /// Entries still to be counted only, before the next is timed.
+    pub(super) skip: AtomicU16,
+    /// What [`skip`](Self::skip) counted down from: how many entries the next timing stands for besides itself.
+    pub(super) drawn: AtomicU16,
+    /// One entry in about this many is timed.
+    pub(super) period: AtomicU16,
+    /// Whether it was ever entered twice in a row.
+    pub(super) repeats: AtomicBool,
 
     // Its time.
     /// Entries that were only counted, but for those that [`skip`](Self::skip) has counted since the last timing. All
@@ -81,14 +87,11 @@ pub(super) struct Node {
     pub(super) timed: Counter,
     pub(super) min: Counter,
     pub(super) max: Counter,
-    /// Entries still to be counted only, before the next is timed.
-    pub(super) skip: AtomicU16,
-    /// What [`skip`](Self::skip) counted down from: how many entries the next timing stands for besides itself.
-    pub(super) drawn: AtomicU16,
-    /// One entry in about this many is timed.
-    pub(super) period: AtomicU32,
-    /// Entries that were not calls of their own: later polls of a future, a span entered again.
-    pub(super) reentries: Counter,
+    pub(super) parent: *const Node,
+    pub(super) id: u32,
+    pub(super) depth: u16,
+    /// Children that carry an index.
+    pub(super) indexed_children: AtomicU16,
 
     // Its allocations.
     pub(super) allocs: Counter,
@@ -103,9 +106,10 @@ pub(super) struct Node {
     pub(super) entry_peak: Counter,
 
     // The rest.
-    pub(super) first_child: AtomicPtr<Node>,
+    /// The child made last, whose next sibling is the first.
     pub(super) last_child: AtomicPtr<Node>,
-    pub(super) tokens: Counter,
+    /// Entries that were not calls of their own: later polls of a future, a span entered again.
+    pub(super) reentries: Counter,
     /// First poll to last, summed over the futures.
     pub(super) elapsed: Counter,
     /// Time spent below this node on a thread that was attached to it, without entering it.
@@ -129,10 +133,9 @@ impl Node {
             site,
             index,
             parent,
-            hot_child: AtomicPtr::new((&raw const NOBODY).cast::<Node>().cast_mut()),
-            first_child: AtomicPtr::new(ptr::null_mut()),
+            next_child: AtomicPtr::new((&raw const NOBODY).cast::<Node>().cast_mut()),
             last_child: AtomicPtr::new(ptr::null_mut()),
-            next_sibling: AtomicPtr::new(ptr::null_mut()),
+            next_sibling: AtomicPtr::new((&raw const NOBODY).cast::<Node>().cast_mut()),
             id,
             depth,
             indexed_children: AtomicU16::new(0),
@@ -144,7 +147,8 @@ impl Node {
             max: Counter::new(0),
             skip: AtomicU16::new(0),
             drawn: AtomicU16::new(0),
-            period: AtomicU32::new(1),
+            period: AtomicU16::new(1),
+            repeats: AtomicBool::new(false),
             reentries: Counter::new(0),
             allocs: Counter::new(0),
             alloc_bytes: Counter::new(0),
@@ -170,6 +174,13 @@ impl Node {
     #[inline(always)]
     pub(super) fn is(&self, site: &'static Site, index: u64) -> bool {
         ptr::eq(self.site, site) && self.index == index
+    }
+
+    /// The sibling to be guessed for the entry after one of this node: itself where that was so before, else the next.
+    #[inline(always)]
+    pub(super) fn follower(&self) -> *mut Node {
+        let next = self.next_sibling.load(Relaxed);
+        if self.repeats.load(Relaxed) { ptr::from_ref(self).cast_mut() } else { next }
     }
 
     /// Closes the timed activation that is open. Readers that see the sums half-written see [`CLOSING`] too.
@@ -211,12 +222,11 @@ impl Node {
     }
 
     #[inline(always)]
-    pub(super) fn add_work(&self, flops: u64, bytes: u64, tokens: u64) {
-        self.flops.add(flops);
-        self.bytes.add(bytes);
-        // Most scopes have none, and it lies in another cache line.
-        if tokens != 0 {
-            self.tokens.add(tokens);
+    pub(super) fn add_work(&self, work: Work) {
+        if work.flops | work.bytes | work.tokens != 0 {
+            self.flops.add(work.flops);
+            self.bytes.add(work.bytes);
+            self.tokens.add(work.tokens);
         }
     }
 
@@ -233,7 +243,7 @@ impl Node {
     /// Whether entries were, or are to be, only counted.
     #[inline(always)]
     pub(super) fn is_sampled(&self) -> bool {
-        u32::from(self.drawn.load(Relaxed)) + self.period.load(Relaxed) > 1
+        self.drawn.load(Relaxed) != 0 || self.period.load(Relaxed) > 1
     }
 
     /// Entries only counted since the last timing.
@@ -342,8 +352,7 @@ impl Node {
 
     /// Forgets the children.
     pub(super) fn forget_children(&self) {
-        self.hot_child.store((&raw const NOBODY).cast::<Node>().cast_mut(), Relaxed);
-        self.first_child.store(ptr::null_mut(), Relaxed);
+        self.next_child.store((&raw const NOBODY).cast::<Node>().cast_mut(), Relaxed);
         self.last_child.store(ptr::null_mut(), Relaxed);
         self.indexed_children.store(0, Relaxed);
     }
@@ -354,10 +363,10 @@ impl Node {
     }
 }
 
-/// What [`Node::hot_child`] points to before there is a child: a node that no site equals, so that entering needs no
+/// What [`Node::next_child`] points to before there is a child: a node that no site equals, so that entering needs no
 /// null check. Nothing is ever written to it.
 pub(super) static NOBODY: Nobody = Nobody(Node {
-    hot_child: AtomicPtr::new(ptr::null_mut()),
+    next_child: AtomicPtr::new(ptr::null_mut()),
     ..Node::new(ptr::null(), NO_INDEX, ptr::null(), u32::MAX, 0)
 });
 

@@ -149,6 +149,8 @@ impl Thread {
             // SAFETY: this is the owning thread, and the result is not kept.
             unsafe { self.set_aside() }.iter_mut().for_each(|(_, since)| *since += paused);
             self.paused_seen.store(intervals.paused, Release);
+            // The budget is a share of the time that recording was on.
+            self.window_start.set(self.window_start.get().saturating_add(paused));
         }
         if was_reset {
             if !owner.holds_nodes {

@@ -76,7 +76,7 @@ fn long_scopes_are_never_sampled() {
     let (snapshot, ()) = record(Config::new(), || {
         for _ in 0..2_000 {
             open!("long");
-            std::hint::black_box(little(40_000));
+            std::hint::black_box(little(200_000));
             for _ in 0..50 {
                 open!("short");
             }
