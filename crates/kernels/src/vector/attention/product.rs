@@ -68,5 +68,5 @@ pub(super) unsafe fn multiply<S: Tiles>(simd: S, sizes: Sizes, left: Left<'_>, r
     // As high as tiles can be: results are narrow here, two panels as a rule.
     let tiles = RowTiles { rows, tiles: rows.div_ceil(S::MOST_ROWS) };
     // SAFETY: the factors are there, as was just checked, and the result is, as the caller promises.
-    unsafe { columns_first(simd, (tiles, &Lying::IN_PLACE), cols, &corner) };
+    unsafe { columns_first(simd, (tiles, Lying::InPlace), cols, &corner) };
 }

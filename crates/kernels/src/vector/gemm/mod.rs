@@ -39,6 +39,8 @@ const LEFT_IN_L2: usize = 96 << 10;
 const ROWS: usize = 512;
 /// Columns of a strip that is packed in passing, with the full depth; as many more as that is less deep.
 const COLS: usize = 128;
+/// Columns that are packed before all rows meet them, where there are so many rows that it pays: with the full depth 4 MiB.
+const WIDE: usize = 1024;
 /// The deepest block of any instruction set.
 const MOST_DEPTH: usize = 1024;
 
@@ -56,7 +58,7 @@ const RESULT_IN_L2: usize = 64 << 10;
 const PANEL_GAP: usize = PANEL;
 /// Room for a packed block of the left factor, and for a strip of the right one.
 const LEFT_ROOM: usize = ROWS * MOST_DEPTH;
-const RIGHT_ROOM: usize = COLS / PANEL * (MOST_DEPTH * PANEL + PANEL_GAP);
+const RIGHT_ROOM: usize = WIDE / PANEL * (MOST_DEPTH * PANEL + PANEL_GAP);
 
 thread_local! {
     /// Room for one packed block of each factor; made at a thread's first product, then kept.
@@ -184,21 +186,19 @@ fn rows_of<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &Panels<E>, left: &m
         let rows = part * job.a.rows / parts..(part + 1) * job.a.rows / parts;
         let tiles = row_tiles::<S>(rows.len());
         let job = job.rows(rows);
-        let a = if Left::needs_packing(&job.a, b.cols) {
-            Left::packed(&job.a.part(0..tiles.rows, b.first_row..b.first_row + b.rows), tiles, left)
-        } else {
-            Left::IN_PLACE
-        };
+        let a = job.a.part(0..tiles.rows, b.first_row..b.first_row + b.rows);
+        let a = Left::packed::<S>(&a, tiles, b.cols, left);
         let corner = corner(&job, b);
         // SAFETY: the rows of the left factor, the panels and the rectangle of the result are there.
-        unsafe { columns_first(simd, (tiles, &a), b.cols, &corner) };
+        unsafe { columns_first(simd, (tiles, a), b.cols, &corner) };
     }
 }
 
-/// So many rows as tiles.
+/// So many rows as tiles: those of few rows are higher, because they spend more time on the right factor.
 #[inline(always)]
 fn row_tiles<S: Tiles>(rows: usize) -> RowTiles {
-    RowTiles { rows, tiles: if rows <= S::MOST_ROWS { 1 } else { rows.div_ceil(S::ROWS) } }
+    let most = if rows < PACKED_FROM { S::MOST_ROWS } else { S::ROWS };
+    RowTiles { rows, tiles: rows.div_ceil(most) }
 }
 
 /// The first tile of a job, for some rows of the right factor; its rows of the left one where they lie.
@@ -229,7 +229,7 @@ fn corner<E>(job: &Job<'_>, b: &Panels<E>) -> Tile<E> {
 #[inline(always)]
 pub(crate) unsafe fn columns_first<S: Tiles, E: Element>(
     simd: S,
-    (tiles, a): (RowTiles, &Left),
+    (tiles, a): (RowTiles, Left),
     cols: usize,
     corner: &Tile<E>,
 ) {

@@ -16,7 +16,9 @@ pub(crate) struct RowTiles {
 impl RowTiles {
     #[inline(always)]
     pub(crate) fn range(self, tile: usize) -> Range<usize> {
-        tile * self.rows / self.tiles..(tile + 1) * self.rows / self.tiles
+        // The same divisions for all tiles: they are done once.
+        let (size, larger) = (self.rows / self.tiles, self.rows % self.tiles);
+        tile * size + tile.min(larger)..(tile + 1) * size + (tile + 1).min(larger)
     }
 
     /// The most panels that tiles of both sizes have.
@@ -27,41 +29,68 @@ impl RowTiles {
 }
 
 /// Columns of a left factor that are a multiple of this apart share one set of L1.
-const CROWDED_STRIDE: usize = 1024;
+const CROWDED_COLUMNS: usize = 1024;
 /// A left factor whose columns are contiguous and not crowded is packed where the result has more columns.
 const PACKED_BEYOND: usize = 1024;
+/// Rows that are a multiple of this apart share few sets of L1.
+const CROWDED_ROWS: usize = 512;
+/// They are copied where the result has as many columns; with AVX-512, which reads fewer of them in the same time, never.
+const COPIED_FROM: usize = 8 * PANEL;
+/// Copied rows are a cache line further apart than they are long.
+const ROW_GAP: usize = PANEL;
 
-/// A block of the left factor as the innermost loop reads it: where it lies, or packed tile by tile.
-pub(crate) struct Left {
-    /// The packed block and its depth.
-    packed: Option<(*const f32, usize)>,
+/// A block of the left factor as the innermost loop reads it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Left {
+    /// Where it lies.
+    InPlace,
+    /// Tile by tile, the rows of a tile k by k, for so many k.
+    Turned(*const f32, usize),
+    /// Rows, so far apart.
+    Rows(*const f32, usize),
 }
 
 impl Left {
-    /// Whether packing pays for so many columns of the result.
+    /// Whether its columns are contiguous and packing them pays for so many columns of the result.
     #[inline(always)]
-    pub(crate) fn needs_packing(a: &Matrix<'_>, cols: usize) -> bool {
-        a.col_stride != 1 && (a.col_stride.is_multiple_of(CROWDED_STRIDE) || cols > PACKED_BEYOND)
+    pub(crate) fn is_scattered(a: &Matrix<'_>, cols: usize) -> bool {
+        a.col_stride != 1 && (a.col_stride.is_multiple_of(CROWDED_COLUMNS) || cols > PACKED_BEYOND)
     }
-
-    /// Where it lies.
-    pub(crate) const IN_PLACE: Self = Self { packed: None };
 
     /// Packs the rows of tiles; the columns of `a` are contiguous.
     #[inline(always)]
-    pub(crate) fn packed(a: &Matrix<'_>, tiles: RowTiles, room: &mut [f32]) -> Self {
+    pub(crate) fn turned(a: &Matrix<'_>, tiles: RowTiles, room: &mut [f32]) -> Self {
         left(a, tiles, room);
-        Self { packed: Some((room.as_ptr(), a.cols)) }
+        Self::Turned(room.as_ptr(), a.cols)
     }
 
-    /// `tile`, which reads `rows` where they lie, or reading them where they are packed.
+    /// Packs it where that pays for so many columns of the result, of which all are computed before the next rows.
     #[inline(always)]
-    pub(crate) fn of<E: Copy>(&self, rows: Range<usize>, tile: Tile<E>) -> Tile<E> {
-        match self.packed {
-            Some((start, depth)) => {
+    pub(crate) fn packed<S: Tiles>(a: &Matrix<'_>, tiles: RowTiles, cols: usize, room: &mut [f32]) -> Self {
+        if Self::is_scattered(a, cols) {
+            return Self::turned(a, tiles, room);
+        }
+        let crowded = a.rows > 1 && a.col_stride == 1 && a.row_stride.is_multiple_of(CROWDED_ROWS);
+        let row = a.cols + ROW_GAP;
+        if S::LANES == PANEL || !crowded || cols < COPIED_FROM || a.rows * row > room.len() {
+            return Self::InPlace;
+        }
+        for (i, to) in room.chunks_exact_mut(row).take(a.rows).enumerate() {
+            // SAFETY: a row of the matrix.
+            unsafe { to.as_mut_ptr().copy_from_nonoverlapping(a.data.add(i * a.row_stride), a.cols) };
+        }
+        Self::Rows(room.as_ptr(), row)
+    }
+
+    /// `tile`, which reads `rows` where they lie, reading them where they are.
+    #[inline(always)]
+    pub(crate) fn of<E: Copy>(self, rows: Range<usize>, tile: Tile<E>) -> Tile<E> {
+        match self {
+            Self::InPlace => tile,
+            Self::Turned(start, depth) => {
                 Tile { a: start.wrapping_add(rows.start * depth), a_row: 1, a_step: rows.len(), ..tile }
             }
-            None => tile,
+            Self::Rows(start, row) => Tile { a: start.wrapping_add(rows.start * row), a_row: row, a_step: 1, ..tile },
         }
     }
 }

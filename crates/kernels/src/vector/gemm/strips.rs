@@ -6,22 +6,56 @@ use std::ops::Range;
 
 use super::pack::{self, Left, RowTiles};
 use super::tile::{CHUNK, Coming, Tile, Tiles};
-use super::{COLS, PANEL_GAP, Panels, ROWS, Room, blocks, corner, row_tiles, sized};
+use super::{COLS, PANEL_GAP, Panels, ROWS, Room, WIDE, blocks, corner, row_tiles, rows_of, sized};
 use crate::gemm::job::Job;
 use crate::gemm::{Matrix, PANEL};
 
+/// With so many rows that come from L3 for every strip, and so many strips, packing all columns first is cheaper: 1024² went
+/// from 110 to 111 GFLOP/s, 2048² from 103 to 105; and so it is where the left factor has to be packed as well, whose block then
+/// stays in L2: the gradient of a weight of 1024 × 256 went from 96 to 102.
+const MANY_ROWS: usize = 1024;
+const MANY_STRIPS: usize = 8;
+
 /// A product with a right factor as it lies.
 #[inline(always)]
-pub(super) fn plain<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+pub(super) fn plain<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, room: Room<'_>) {
+    let many_strips = b.rows.saturating_mul(job.cols) >= MANY_STRIPS * COLS * S::DEPTH;
+    // With narrower vectors it was slower: 2048² by 8 to 16 %, 1024² by 4 %.
+    if S::LANES == PANEL && job.a.rows >= MANY_ROWS && (many_strips || Left::is_scattered(&job.a, job.cols)) {
+        wide(simd, job, b, room);
+    } else {
+        narrow(simd, job, b, room);
+    }
+}
+
+/// Packs many columns before all rows meet them, a block of which stays in L2.
+#[inline(always)]
+fn wide<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+    let depths = b.rows.div_ceil(S::DEPTH).max(1);
+    for (col, cols) in blocks(job.cols, WIDE) {
+        let job = job.columns(col, cols);
+        for block in 0..depths {
+            let (k, end) = (block * b.rows / depths, (block + 1) * b.rows / depths);
+            let panel = (end - k) * PANEL + PANEL_GAP;
+            pack::right(simd, &b.part(k..end, job.first_col..job.first_col + cols), right, panel);
+            let panels = Panels { first_row: k, rows: end - k, cols, start: right.as_ptr(), step: PANEL, panel };
+            rows_of(simd, &job, &panels, left);
+        }
+    }
+}
+
+/// Packs a strip at a time, which stays in L2 while all rows meet it.
+#[inline(always)]
+fn narrow<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
     for (first, rows) in blocks(job.a.rows, ROWS) {
         let job = job.rows(first..first + rows);
         let tiles = row_tiles::<S>(rows);
         let strips = Strips::new::<S>(b.rows, &job);
-        let mut a = Left::IN_PLACE;
+        let mut a = Left::InPlace;
         for number in 0..strips.depths * strips.across {
             let this = strips.at(number);
             if !strips.depth_first && this.cols.start == 0 {
-                a = Left::packed(&job.a.part(0..rows, this.depth.clone()), tiles, left);
+                a = Left::turned(&job.a.part(0..rows, this.depth.clone()), tiles, left);
             }
             let part = job.columns(this.cols.start, this.cols.len());
             let panel = this.depth.len() * PANEL + PANEL_GAP;
@@ -38,7 +72,7 @@ pub(super) fn plain<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, rig
             let next = strips.at((number + 1) % (strips.depths * strips.across));
             let next = Next::new(b, [next.depth.start, job.first_col + next.cols.start], &panels);
             // SAFETY: the rows of the left factor, the panels and the rectangle of the result are there.
-            unsafe { rows_first(simd, (tiles, &a), (&corner(&part, &panels), part.cols), &next) };
+            unsafe { rows_first(simd, (tiles, a), (&corner(&part, &panels), part.cols), &next) };
         }
     }
 }
@@ -68,7 +102,7 @@ impl Strips {
         let depths = rows.div_ceil(S::DEPTH).max(1);
         let width = COLS / PANEL * (S::DEPTH + 1) / (rows.div_ceil(depths) + 1) * PANEL;
         let across = job.cols.div_ceil(width);
-        Self { rows, cols: job.cols, depths, across, width, depth_first: !Left::needs_packing(&job.a, job.cols) }
+        Self { rows, cols: job.cols, depths, across, width, depth_first: !Left::is_scattered(&job.a, job.cols) }
     }
 
     #[inline(always)]
@@ -126,7 +160,7 @@ impl Next {
 #[inline(always)]
 unsafe fn rows_first<S: Tiles>(
     simd: S,
-    (tiles, a): (RowTiles, &Left),
+    (tiles, a): (RowTiles, Left),
     (corner, cols): (&Tile<f32>, usize),
     strip: &Next,
 ) {
