@@ -1,5 +1,7 @@
 //! Packed weights times activations: one row of them here, many in `quant_panel`.
 
+use std::sync::atomic::{Ordering, compiler_fence};
+
 use super::quant_panel;
 use crate::quant::activations::{ActivationBlock, ActivationRow, Activations};
 use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
@@ -126,6 +128,9 @@ unsafe fn add_chunk<S: ByteSimd, L: Layout>(simd: S, chunk: *const u8, x: Row, a
             add_tile::<S, L>(simd, chunk, tile + 1, x.skip(tile + 1), acc);
         }
     }
+    // Loads of the next chunk stay behind those of this one. Left to the compiler, which mixes them, what is read does not ascend, and
+    // the CPU reads ahead worse: in a sketch of q8_0, 21 GB/s came from DRAM instead of 30.
+    compiler_fence(Ordering::SeqCst);
 }
 
 /// # Safety
