@@ -9,10 +9,6 @@ use crate::simd::Simd;
 const ROWS: usize = 8;
 /// Vectors of the result at a time.
 const VECTORS: usize = 4;
-/// Rows are streams that break off: so many columns before the end of these, the beginnings of the next ones are asked for, where
-/// the factor has more than [`FAR`] bytes. It gave 5 to 10 % from L3 and DRAM; from L2 it would cost as much.
-const AHEAD: usize = 256;
-const FAR: usize = 4 << 20;
 
 /// The first `cols` columns of a job with one row, whole vectors, and a right factor with at least one row, whose columns are
 /// contiguous.
@@ -33,7 +29,6 @@ pub(super) fn along<S: Simd>(simd: S, job: &Job<'_>, b: &Matrix<'_>, cols: usize
                 c: job.c,
                 bias: job.bias.filter(|_| row == 0).map_or(std::ptr::null(), |bias| bias.as_ptr()),
                 add: job.accumulate || row > 0,
-                far: b.rows.saturating_mul(b.row_stride) > FAR / size_of::<f32>(),
             }
         };
         // SAFETY: as many rows are left.
@@ -59,7 +54,6 @@ struct Walk {
     c: *mut f32,
     bias: *const f32,
     add: bool,
-    far: bool,
 }
 
 /// # Safety
@@ -76,12 +70,6 @@ unsafe fn rows<S: Simd, const R: usize>(simd: S, walk: &Walk) {
         // SAFETY: whole vectors of columns that are there.
         unsafe {
             if col + VECTORS * S::LANES <= walk.cols {
-                if R > 1 && walk.far && col + AHEAD >= walk.cols {
-                    let next = walk.right.wrapping_add(R * walk.right_step + col + AHEAD - walk.cols);
-                    for line in 0..R * VECTORS {
-                        simd.prefetch(next.wrapping_add(line / VECTORS * walk.right_step + line % VECTORS * S::LANES));
-                    }
-                }
                 columns::<S, R, VECTORS>(simd, walk, &left, col);
                 col += VECTORS * S::LANES;
             } else {

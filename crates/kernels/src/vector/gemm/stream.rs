@@ -1,8 +1,9 @@
 //! One row times packed weights: bound by reading them, so that the order of reading decides.
 //!
 //! Two panels at a time that are half of the matrix apart are two streams, each of them read in order from its first panel to its
-//! last. From DRAM in large pages 30 GB/s came so, and 26 from four panels side by side, whose streams break off after 16 or
-//! 32 KiB each; from L3 86 and 83. Asking for memory ahead made it slower, as did more streams.
+//! last; four panels side by side are streams that break off after 16 or 32 KiB. In a sketch that only reads, large pages, one
+//! thread, medians of one run: from DRAM 28 GB/s in two far streams, 25 in four, 20 in eight, 19 in four that break off after 8 KiB; from
+//! L3 73, 73, 59 and 58. Asking for memory ahead made the far streams slower.
 
 use super::blocks;
 use super::element::Element;
