@@ -1,6 +1,6 @@
 //! A right factor that is packed in passing: a strip of its columns at a time, into a place that stays in L2 while all rows of the
-//! block meet it. Packed as a whole, it would be written to L3 or to DRAM and read from there: 32×2048² went from 76 to
-//! 100 GFLOP/s, 128×2048² from 95 to 108.
+//! block meet it. Packed as a whole, it would be written to L3 or to DRAM and read from there: 32×2048² went from 74 to
+//! 98 GFLOP/s, 128×2048² from 96 to 107.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use super::{COLS, PANEL_GAP, Panels, ROWS, Room, WIDE, blocks, corner, row_tiles
 use crate::gemm::job::Job;
 use crate::gemm::{Matrix, PANEL};
 
-/// With so many rows that come from L3 for every strip, and so many strips, packing all columns first is cheaper: 1024² went
-/// from 110 to 111 GFLOP/s, 2048² from 103 to 105; and so it is where the left factor has to be packed as well, whose block then
-/// stays in L2: the gradient of a weight of 1024 × 256 went from 96 to 102.
+/// With so many rows that come from L3 for every strip, and so many strips, packing all columns first is cheaper, by 1 to 2 %
+/// in a sketch of 1024² and 2048²; and so it is where the left factor has to be packed as well, whose block then stays in L2: by 6 %
+/// in a sketch of the gradient of a weight of 1024 × 256.
 const MANY_ROWS: usize = 1024;
 const MANY_STRIPS: usize = 8;
 
