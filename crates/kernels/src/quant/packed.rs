@@ -22,6 +22,9 @@
 //! | Q4_1, Q5_1 | 2 | the same, then f16 offsets of each tile |
 //! | Q4_K, Q5_K | 8 | f16 d, f16 dmin, u8 scales of each tile, u8 mins of each tile |
 //! | Q6_K | 8 | f16 d, 32 bytes of nothing, i8 scales of both halves of each tile |
+//!
+//! An odd tile at the end of a row has a chunk of its own, with nothing behind its codes: filled up, rows of nine tiles would take
+//! 11 % more memory.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -167,15 +170,14 @@ packed_formats! {
 
 /// A matrix of weights, one row per output, laid out for [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) and
 /// [`Kernels::matmul_packed`](crate::Kernels::matmul_packed). Where rows come in sixteens and blocks in
-/// pairs it takes the memory that the file takes, Q4_K, Q5_K and Q6_K up to 3 % more; else it is filled up to those.
+/// pairs it takes the memory that the file takes, Q4_K, Q5_K and Q6_K up to 3 % more; else rows are filled up to sixteens, and an odd
+/// block takes a line more.
 #[derive(Debug, Clone)]
 pub struct PackedWeights {
     format: Format,
     rows: usize,
     columns: usize,
-    chunk_bytes: usize,
-    /// Chunks of a group.
-    chunks: usize,
+    shape: Shape,
     bytes: AlignedBuffer<u8>, // (band, chunk, group of the band, header and tiles)
 }
 
@@ -200,11 +202,10 @@ impl PackedWeights {
     pub fn zeroed_on(shelf: &mut Shelf, format: Format, rows: usize, columns: usize) -> Self {
         let len = format.block_len();
         assert!(columns.is_multiple_of(len), "{columns} columns are no whole blocks of {len}");
-        let (chunk_bytes, tiles) = with_layout!(format, L => (L::CHUNK, L::TILES));
-        let chunks = (columns / TILE).div_ceil(tiles);
-        let bytes = rows.div_ceil(GROUP).checked_mul(chunks).and_then(|chunks| chunks.checked_mul(chunk_bytes));
+        let shape = with_layout!(format, L => Shape::new::<L>(rows, columns));
+        let bytes = shape.groups.checked_mul(shape.group_bytes());
         let bytes = shelf.zeroed(bytes.expect("a matrix no larger than memory can be"));
-        Self { format, rows, columns, chunk_bytes, chunks, bytes }
+        Self { format, rows, columns, shape, bytes }
     }
 
     /// The matrix whose rows lie one behind the other in `file`, as blocks of that format.
@@ -270,19 +271,10 @@ impl PackedWeights {
 
     /// The groups one by one, to be packed, on several threads if you like.
     pub fn groups_mut(&mut self) -> impl Iterator<Item = GroupMut<'_>> {
-        let (format, columns, chunks) = (self.format, self.columns, self.chunks);
-        let groups = if chunks == 0 { 0 } else { self.groups() };
-        let (start, shape) = (self.bytes.as_mut_ptr(), self.shape());
-        (0..groups).map(move |group| {
-            let strand = shape.strand(group);
-            // SAFETY: the first chunk of a group of the matrix.
-            let start = unsafe { start.add(strand.first) };
-            GroupMut { format, columns, chunks, start, step: strand.step, borrowed: PhantomData }
-        })
-    }
-
-    fn shape(&self) -> Shape {
-        Shape { groups: self.groups(), chunks: self.chunks, chunk_bytes: self.chunk_bytes }
+        let (format, columns, shape) = (self.format, self.columns, self.shape);
+        let groups = if columns == 0 { 0 } else { self.groups() };
+        let start = self.bytes.as_mut_ptr();
+        (0..groups).map(move |group| GroupMut { format, columns, shape, group, start, borrowed: PhantomData })
     }
 }
 
@@ -290,24 +282,56 @@ impl PackedWeights {
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     groups: usize,
+    /// Whole chunks of a group, and the bytes of one.
     chunks: usize,
     chunk_bytes: usize,
+    /// The bytes of the chunk of the odd tile; nothing where there is none.
+    odd_bytes: usize,
 }
 
-/// Where the chunks of a group are, in bytes: the first, and how far it is to the next.
+impl Shape {
+    fn new<L: Layout>(rows: usize, columns: usize) -> Self {
+        let tiles = columns / TILE;
+        let odd_bytes = match tiles % L::TILES {
+            0 => 0,
+            odd => L::CODES + odd * L::TILE_CODES,
+        };
+        Self { groups: rows.div_ceil(GROUP), chunks: tiles / L::TILES, chunk_bytes: L::CHUNK, odd_bytes }
+    }
+
+    fn group_bytes(self) -> usize {
+        self.chunks * self.chunk_bytes + self.odd_bytes
+    }
+
+    /// Where the chunks of a group are, in bytes.
+    #[inline(always)]
+    fn strand(self, group: usize) -> Strand {
+        let (band, place) = (group - group % BAND, group % BAND);
+        let step = BAND.min(self.groups - band) * self.chunk_bytes;
+        let start = band * self.group_bytes();
+        Strand {
+            first: start + place * self.chunk_bytes,
+            step,
+            odd: start + self.chunks * step + place * self.odd_bytes,
+        }
+    }
+
+    /// The bytes of a chunk of a group.
+    fn chunk(self, group: usize, chunk: usize) -> Range<usize> {
+        let strand = self.strand(group);
+        let whole = chunk < self.chunks;
+        assert!(whole || chunk == self.chunks && self.odd_bytes > 0, "chunk {chunk} of {}", self.chunks);
+        let start = if whole { strand.first + chunk * strand.step } else { strand.odd };
+        start..start + if whole { self.chunk_bytes } else { self.odd_bytes }
+    }
+}
+
+/// Where the chunks of a group are: the first, how far it is to the next, and that of the odd tile.
 #[derive(Debug, Clone, Copy)]
 struct Strand {
     first: usize,
     step: usize,
-}
-
-impl Shape {
-    fn strand(self, group: usize) -> Strand {
-        let band = group - group % BAND;
-        let width = BAND.min(self.groups - band);
-        let before = band * self.chunks + group % BAND;
-        Strand { first: before * self.chunk_bytes, step: width * self.chunk_bytes }
-    }
+    odd: usize,
 }
 
 /// Groups of one band, side by side.
@@ -317,6 +341,9 @@ pub(crate) struct Band {
     pub start: *const u8,
     /// From a chunk to the next of the same group, in bytes.
     pub step: usize,
+    /// The chunk of the first group's odd tile, if there is one; those of the others follow, each of so many bytes.
+    pub odd: *const u8,
+    pub odd_bytes: usize,
     /// How many groups, up to [`BAND`].
     pub groups: usize,
 }
@@ -358,16 +385,22 @@ impl PackedRows<'_> {
     pub(crate) fn band(&self, group: usize) -> Band {
         let group = self.first + group;
         assert!(group < self.end);
-        let strand = self.matrix.shape().strand(group);
-        let groups = (BAND - group % BAND).min(self.end - group);
+        let shape = self.matrix.shape;
+        let strand = shape.strand(group);
         // A matrix without columns has no chunk that could be pointed to.
-        Band { start: self.matrix.bytes.as_ptr().wrapping_add(strand.first), step: strand.step, groups }
+        let at = |offset| self.matrix.bytes.as_ptr().wrapping_add(offset);
+        Band {
+            start: at(strand.first),
+            step: strand.step,
+            odd: at(strand.odd),
+            odd_bytes: shape.odd_bytes,
+            groups: (BAND - group % BAND).min(self.end - group),
+        }
     }
 
     /// One chunk of a group.
     pub(crate) fn chunk(&self, group: usize, chunk: usize) -> &[u8] {
-        let strand = self.matrix.shape().strand(self.first + group);
-        &self.matrix.bytes[strand.first + chunk * strand.step..][..self.matrix.chunk_bytes]
+        &self.matrix.bytes[self.matrix.shape.chunk(self.first + group, chunk)]
     }
 }
 
@@ -376,9 +409,10 @@ impl PackedRows<'_> {
 pub struct GroupMut<'a> {
     format: Format,
     columns: usize,
-    chunks: usize,
+    shape: Shape,
+    group: usize,
+    /// Where the matrix begins.
     start: *mut u8,
-    step: usize,
     borrowed: PhantomData<&'a mut [u8]>,
 }
 
@@ -397,21 +431,22 @@ impl GroupMut<'_> {
     }
 
     /// The bytes of one chunk.
-    fn chunk(&mut self, chunk: usize, bytes: usize) -> &mut [u8] {
-        assert!(chunk < self.chunks);
-        // SAFETY: the group has so many chunks of its format's size, and nobody else has them.
-        unsafe { std::slice::from_raw_parts_mut(self.start.add(chunk * self.step), bytes) }
+    fn chunk(&mut self, chunk: usize) -> &mut [u8] {
+        let place = self.shape.chunk(self.group, chunk);
+        // SAFETY: the group has such a chunk, and nobody else has it.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(place.start), place.len()) }
     }
 }
 
 fn pack_group<L: Layout>(mut group: GroupMut<'_>, file: &[L]) {
     let row_blocks = group.columns / L::LEN;
     assert!(file.len().is_multiple_of(row_blocks) && file.len() <= GROUP * row_blocks, "up to {GROUP} whole rows");
-    (0..group.chunks).for_each(|chunk| group.chunk(chunk, L::CHUNK).fill(0));
     let block_tiles = L::LEN / TILE;
+    let chunks = (row_blocks * block_tiles).div_ceil(L::TILES);
+    (0..chunks).for_each(|chunk| group.chunk(chunk).fill(0));
     for b in 0..row_blocks {
         let (chunk, first_tile) = (b * block_tiles / L::TILES, b * block_tiles % L::TILES);
-        let chunk = group.chunk(chunk, L::CHUNK);
+        let chunk = group.chunk(chunk);
         for (row, block) in file[b..].iter().step_by(row_blocks).enumerate() {
             block.write_scales(chunk, first_tile, row);
             let tiles = chunk[L::CODES..].chunks_exact_mut(L::TILE_CODES).skip(first_tile);

@@ -148,6 +148,9 @@ struct Ahead {
     chunks: usize,
     lines: usize,
     line: usize,
+    /// The chunk of the odd tile, and the lines that are wanted of it.
+    odd: *const u8,
+    odd_lines: usize,
 }
 
 impl Ahead {
@@ -155,12 +158,26 @@ impl Ahead {
     #[inline(always)]
     fn new<L: Layout, const G: usize>(job: Job<'_>, group: usize, tiles: Range<usize>) -> Self {
         if group >= job.weights.groups() {
-            return Self { chunk: std::ptr::null(), step: 0, chunks: 0, lines: 0, line: 0 };
+            let null = std::ptr::null();
+            return Self { chunk: null, step: 0, chunks: 0, lines: 0, line: 0, odd: null, odd_lines: 0 };
         }
         let band = job.weights.band(group);
-        let (first, end) = (tiles.start / L::TILES, tiles.end.div_ceil(L::TILES));
-        let chunk = band.start.wrapping_add(first * band.step);
-        Self { chunk, step: band.step, chunks: end - first, lines: G * L::CHUNK / LINE, line: 0 }
+        let (first, end, whole) =
+            (tiles.start / L::TILES, tiles.end.div_ceil(L::TILES), job.weights.tiles() / L::TILES);
+        Self {
+            chunk: band.start.wrapping_add(first * band.step),
+            step: band.step,
+            chunks: end.min(whole) - first,
+            lines: G * L::CHUNK / LINE,
+            line: 0,
+            odd: band.odd,
+            odd_lines: if end > whole { G * band.odd_bytes / LINE } else { 0 },
+        }
+    }
+
+    /// How many lines are left.
+    fn left(&self) -> usize {
+        self.chunks * self.lines + self.odd_lines
     }
 
     /// Asks for so many lines more.
@@ -168,7 +185,11 @@ impl Ahead {
     fn ask<S: ByteSimd>(&mut self, simd: S, count: usize) {
         for _ in 0..count {
             if self.chunks == 0 {
-                return;
+                if self.odd_lines == 0 {
+                    return;
+                }
+                (self.chunk, self.chunks, self.lines) = (self.odd, 1, self.odd_lines);
+                self.odd_lines = 0;
             }
             simd.prefetch(self.chunk.wrapping_add(self.line * LINE).cast());
             self.line += 1;
@@ -192,7 +213,7 @@ unsafe fn all_rows<S: ByteSimd, L: Layout, const G: usize>(
     panel: *const Panel,
     [from, to]: [Sums; 2],
 ) {
-    let lines = (ahead.chunks * ahead.lines).div_ceil(rows.len().div_ceil(S::ROWS));
+    let lines = ahead.left().div_ceil(rows.len().div_ceil(S::ROWS));
     let mut done = 0;
     while done < rows.len() {
         ahead.ask(simd, lines);
@@ -225,7 +246,8 @@ unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, 
             // SAFETY: the tile is one of the group's, and the panel has room for eight of two groups.
             unsafe {
                 let band = job.weights.band(job.group + g);
-                let chunk = band.start.add(chunk * band.step);
+                let whole = (chunk + 1) * L::TILES <= job.weights.tiles();
+                let chunk = if whole { band.start.add(chunk * band.step) } else { band.odd };
                 let from = chunk.add(L::CODES + tile * L::TILE_CODES + 4 * S::LANES * v);
                 let to = (&raw mut (*panel).codes).cast::<u8>().add(t * 8 * LINE * G + 4 * row);
                 steps!(STEP in [0 1 2 3 4 5 6 7] {
