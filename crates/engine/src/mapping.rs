@@ -13,8 +13,8 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// A multiple of every usual size of a page (4, 16 and 64 KiB).
-const GRAIN: usize = 1 << 16;
+/// A multiple of every usual size of a page; of a large one too, since a touch may bring all of one into the process.
+const GRAIN: usize = 2 << 20;
 
 /// Bytes that are read only: a file's, or some in memory.
 #[derive(Debug)]
@@ -42,10 +42,11 @@ impl Mapping {
         mapped.map(Self::File).map_err(|error| Error::io(path, &error))
     }
 
-    /// Says that these bytes will not be read again soon: whole pages inside the range leave the process, and come back from
-    /// the file if they are touched.
+    /// Says that these bytes will not be read again soon: the pages that they touch leave the process, and come back from the file
+    /// if somebody reads there.
     pub(crate) fn release(&self, range: Range<usize>) {
-        let (start, end) = (range.start.next_multiple_of(GRAIN), range.end.min(self.len()) / GRAIN * GRAIN);
+        let end = range.end.min(self.len());
+        let (start, end) = (range.start / GRAIN * GRAIN, end.next_multiple_of(GRAIN).min(self.len()));
         #[cfg(unix)]
         if let Self::File(mapped) = self
             && start < end

@@ -355,6 +355,9 @@ impl<'a> Loader<'a, '_> {
         if self.compute.kernels.has_non_finite(&values) {
             return Err(Error::malformed(format!("tensor {name}: infinite, or no numbers")));
         }
+        if !self.options.in_place {
+            self.source.release(name);
+        }
         Ok(values)
     }
 

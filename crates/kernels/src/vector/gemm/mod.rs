@@ -56,12 +56,14 @@ const PLAIN_DEPTH: usize = 16;
 const RESULT_IN_L2: usize = 64 << 10;
 /// Packed panels are a cache line further apart than they are long, so that those that are filled together do not share a set.
 const PANEL_GAP: usize = PANEL;
+/// Room for a packed block of the left factor where the right one is packed already: with a gap behind each row.
+const SMALL_LEFT_ROOM: usize = LEFT_IN_L2 + ROWS * pack::ROW_GAP;
 /// Room for a packed block of the left factor, and for a strip of the right one.
 const LEFT_ROOM: usize = ROWS * MOST_DEPTH;
 const RIGHT_ROOM: usize = WIDE / PANEL * (MOST_DEPTH * PANEL + PANEL_GAP);
 
 thread_local! {
-    /// Room for one packed block of each factor; made at a thread's first product, then kept.
+    /// Room for one packed block of each factor; made at a thread's first product that needs so much, then kept.
     static SCRATCH: Cell<Option<AlignedBuffer<f32>>> = const { Cell::new(None) };
 }
 
@@ -69,8 +71,12 @@ thread_local! {
 #[inline(always)]
 pub(crate) fn multiply<S: Tiles>(simd: S, job: &Job<'_>) {
     // Taken out and put back instead of used inside a closure, which would be compiled without the instruction set.
-    let mut scratch = SCRATCH.take().unwrap_or_else(|| AlignedBuffer::zeroed(LEFT_ROOM + RIGHT_ROOM));
-    let (left, right) = scratch.split_at_mut(LEFT_ROOM);
+    let room = if matches!(job.b, Right::Packed(_)) { SMALL_LEFT_ROOM } else { LEFT_ROOM + RIGHT_ROOM };
+    let mut scratch = match SCRATCH.take() {
+        Some(scratch) if scratch.len() >= room => scratch,
+        _ => AlignedBuffer::zeroed(room),
+    };
+    let (left, right) = scratch.split_at_mut(room.min(LEFT_ROOM));
     match job.b {
         Right::Plain(b) if b.col_stride == 1 && (job.a.rows < PACKED_FROM || is_small(&b)) => {
             in_place(simd, job, &b, (left, right));

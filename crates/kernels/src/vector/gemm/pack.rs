@@ -37,7 +37,7 @@ const CROWDED_ROWS: usize = 512;
 /// They are copied where the result has as many columns; with AVX-512, which reads fewer of them in the same time, never.
 const COPIED_FROM: usize = 8 * PANEL;
 /// Copied rows are a cache line further apart than they are long.
-const ROW_GAP: usize = PANEL;
+pub(super) const ROW_GAP: usize = PANEL;
 
 /// A block of the left factor as the innermost loop reads it.
 #[derive(Debug, Clone, Copy)]
