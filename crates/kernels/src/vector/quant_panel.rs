@@ -15,9 +15,8 @@ use crate::quant::packed::{GROUP, LINE, Layout, PackedRows};
 /// Rows of activations per pass over the weights, at most. Their sums take 16 KiB, and decoding is paid once for all of them: with 64
 /// it was a sixth of a product.
 const BATCH: usize = 128;
-/// The rows of a pass are fewer where they would take more bytes than this, so that they stay in L2; down to [`FEWEST`].
-const NEAR: usize = 512 << 10;
-const FEWEST: usize = 64;
+/// Tiles that all groups are multiplied with before the next ones, at most: so much of all rows of a pass stays in L2.
+const DEEP: usize = 64;
 
 /// Tiles in a panel, at most.
 const TILES: usize = 8;
@@ -28,10 +27,26 @@ const WIDTH: usize = 2 * GROUP;
 /// Some tiles of one or two groups, decoded.
 #[repr(C, align(64))]
 struct Panel {
-    codes: [u8; TILES * 8 * 4 * WIDTH], // (tile, step, vector, lane, column)
-    scales: [f32; TILES * 2 * WIDTH],   // (tile, half, row)
-    offsets: [f32; TILES * WIDTH],      // (tile, row)
-    sums: [f32; BATCH * WIDTH],         // (row of activations, row of weights)
+    codes: [u8; TILES * 8 * 4 * WIDTH], // (tile, step, vector, lane, column); not used for codes that are bytes already
+    places: [Place; TILES],
+    scales: [f32; TILES * 2 * WIDTH], // (tile, half, row)
+    offsets: [f32; TILES * WIDTH],    // (tile, row)
+    sums: [f32; BATCH * WIDTH],       // (row of activations, row of weights)
+}
+
+/// Where the codes of a tile are: in the panel, or in the weights themselves where they are bytes.
+#[derive(Clone, Copy)]
+struct Place {
+    start: *const u8,
+    /// How far it is to those of the second group.
+    second: usize,
+}
+
+impl Place {
+    /// From a step to the next.
+    const fn step<L: Layout, const G: usize>() -> usize {
+        if L::BITS == 8 { LINE } else { LINE * G }
+    }
 }
 
 /// See [`Kernels::matmul_packed`](crate::Kernels::matmul_packed).
@@ -39,25 +54,44 @@ struct Panel {
 pub(super) fn matmul<S: ByteSimd, L: Layout>(simd: S, weights: PackedRows<'_>, x: &Activations, out: &mut Outputs<'_>) {
     let mut panel = Panel {
         codes: [0; TILES * 8 * 4 * WIDTH],
+        places: [Place { start: std::ptr::null(), second: 0 }; TILES],
         scales: [0.0; TILES * 2 * WIDTH],
         offsets: [0.0; TILES * WIDTH],
         sums: [0.0; BATCH * WIDTH],
     };
-    let steps = std::hint::black_box(8);
-    let batch = (NEAR / x.columns().max(1)).clamp(FEWEST, BATCH);
+    let job = Job { weights, group: 0, x, first_tile: 0, tiles: weights.tiles(), steps: std::hint::black_box(8) };
+    // Groups whose sums have no place of their own in the result come at the end, with all tiles at once.
+    let whole = out.columns() / WIDTH * (WIDTH / GROUP);
+    let blocks = weights.tiles().div_ceil(DEEP).max(1);
     let mut first = 0;
     while first < x.rows() {
-        let rows = first..(first + batch).min(x.rows());
-        let mut group = 0;
-        while group < weights.groups() {
-            let job = Job { weights, group, x, first_tile: 0, tiles: 0, steps };
-            group += if S::GROUPS == 2 && group + 2 <= weights.groups() {
-                by_panel::<S, L, 2>(simd, job, rows.clone(), &mut panel, out)
-            } else {
-                by_panel::<S, L, 1>(simd, job, rows.clone(), &mut panel, out)
-            };
+        let rows = first..(first + BATCH).min(x.rows());
+        for block in 0..blocks {
+            let tiles = block * weights.tiles() / blocks..(block + 1) * weights.tiles() / blocks;
+            let job = Job { first_tile: tiles.start, tiles: tiles.len(), ..job };
+            all_groups::<S, L>(simd, job, (0..whole, rows.clone()), &mut panel, out);
         }
-        first += batch;
+        all_groups::<S, L>(simd, job, (whole..weights.groups(), rows), &mut panel, out);
+        first += BATCH;
+    }
+}
+
+/// The job's tiles of some groups times some rows.
+#[inline(always)]
+fn all_groups<S: ByteSimd, L: Layout>(
+    simd: S,
+    mut job: Job<'_>,
+    (groups, rows): (Range<usize>, Range<usize>),
+    panel: &mut Panel,
+    out: &mut Outputs<'_>,
+) {
+    job.group = groups.start;
+    while job.group < groups.end {
+        job.group += if S::GROUPS == 2 && job.group + 2 <= groups.end {
+            by_panel::<S, L, 2>(simd, job, rows.clone(), panel, out)
+        } else {
+            by_panel::<S, L, 1>(simd, job, rows.clone(), panel, out)
+        };
     }
 }
 
@@ -68,7 +102,7 @@ struct Job<'a> {
     /// The first of the groups.
     group: usize,
     x: &'a Activations,
-    /// The first tile of the panel, and how many there are.
+    /// The first of its tiles, and how many there are.
     first_tile: usize,
     tiles: usize,
     /// Eight, which the compiler must not know: it would unroll the loop over steps and then do one sum after the other, for which
@@ -95,6 +129,15 @@ impl Sums {
     }
 }
 
+/// Where sums come from and go to.
+#[derive(Clone, Copy)]
+struct Way {
+    from: Sums,
+    to: Sums,
+    /// Those of the two that are in no near cache, and are asked for before their turn.
+    far: Option<Sums>,
+}
+
 /// The sums of `G` groups and some rows of activations; returns `G`.
 #[inline(always)]
 fn by_panel<S: ByteSimd, L: Layout, const G: usize>(
@@ -105,18 +148,22 @@ fn by_panel<S: ByteSimd, L: Layout, const G: usize>(
     out: &mut Outputs<'_>,
 ) -> usize {
     let panel = std::ptr::from_mut(panel);
-    let (first_column, tiles) = (job.group * GROUP, job.weights.tiles());
+    let first_column = job.group * GROUP;
+    let (first, tiles) = (job.first_tile, job.tiles);
     let width = (out.columns() - first_column).min(G * GROUP);
+    let narrow = width < G * GROUP;
     // SAFETY: the panel is there, and has that field.
     let beside = Sums { start: unsafe { (&raw mut (*panel).sums).cast() }, stride: G * GROUP };
+    let result = Sums { start: out.place(rows.start, first_column), stride: out.stride() };
     // Panels of about the same size: where a row has nine tiles, the ninth would not be worth a panel of its own.
     let panels = tiles.div_ceil(TILES);
-    let part = |number: usize| number * tiles / panels..(number + 1) * tiles / panels;
+    let part = |number: usize| first + number * tiles / panels..first + (number + 1) * tiles / panels;
     for number in 0..panels {
         (job.first_tile, job.tiles) = (part(number).start, part(number).len());
         let last = number + 1 == panels;
-        let direct = last && width == G * GROUP;
-        let to = Sums { start: out.place(rows.start, first_column), stride: out.stride() };
+        let from = if number == 0 { result } else { beside };
+        let to = if last && !narrow { result } else { beside };
+        let way = Way { from, to, far: (number == 0 && first > 0 || last && !narrow).then_some(result) };
         let ahead = match last {
             false => Ahead::new::<L, G>(job, job.group, part(number + 1)),
             true => Ahead::new::<L, G>(job, job.group + G, part(0)),
@@ -124,10 +171,10 @@ fn by_panel<S: ByteSimd, L: Layout, const G: usize>(
         // SAFETY: the groups exist and have so many tiles; there are so many rows of activations, and sums for them.
         unsafe {
             decode::<S, L, G>(simd, job, panel);
-            all_rows::<S, L, G>(simd, (job, ahead), rows.clone(), panel, [beside, if direct { to } else { beside }]);
+            all_rows::<S, L, G>(simd, (job, ahead), rows.clone(), panel, way);
         }
     }
-    if panels == 0 || width < G * GROUP {
+    if panels == 0 || narrow {
         for (number, row) in rows.enumerate() {
             let to = &mut out.row_mut(row)[first_column..][..width];
             // SAFETY: so many sums are in the panel.
@@ -211,18 +258,25 @@ unsafe fn all_rows<S: ByteSimd, L: Layout, const G: usize>(
     (job, mut ahead): (Job<'_>, Ahead),
     rows: Range<usize>,
     panel: *const Panel,
-    [from, to]: [Sums; 2],
+    way: Way,
 ) {
     let lines = ahead.left().div_ceil(rows.len().div_ceil(S::ROWS));
     let mut done = 0;
     while done < rows.len() {
         ahead.ask(simd, lines);
         let (row, left) = (rows.start + done, rows.len() - done);
+        if let Some(far) = way.far {
+            for row in done + S::ROWS..(done + 2 * S::ROWS).min(rows.len()) {
+                // SAFETY: there is such a row.
+                let sums = unsafe { far.skip(row) }.start;
+                (0..G * GROUP).step_by(LINE / 4).for_each(|at| simd.prefetch_write(sums.wrapping_add(at)));
+            }
+        }
         // SAFETY: so many rows are left.
         done += unsafe {
-            let sums = [from.skip(done), to.skip(done)];
+            let sums = [way.from.skip(done), way.to.skip(done)];
             match S::ROWS {
-                6 if left >= 6 => some_rows::<S, L, G, 6>(simd, job, row, panel, sums),
+                6 if left >= 6 && left != 8 => some_rows::<S, L, G, 6>(simd, job, row, panel, sums),
                 4 | 6 if left >= 4 => some_rows::<S, L, G, 4>(simd, job, row, panel, sums),
                 _ if left >= 2 => some_rows::<S, L, G, 2>(simd, job, row, panel, sums),
                 _ => some_rows::<S, L, G, 1>(simd, job, row, panel, sums),
@@ -248,11 +302,8 @@ unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, 
                 let band = job.weights.band(job.group + g);
                 let whole = (chunk + 1) * L::TILES <= job.weights.tiles();
                 let chunk = if whole { band.start.add(chunk * band.step) } else { band.odd };
-                let from = chunk.add(L::CODES + tile * L::TILE_CODES + 4 * S::LANES * v);
-                let to = (&raw mut (*panel).codes).cast::<u8>().add(t * 8 * LINE * G + 4 * row);
-                steps!(STEP in [0 1 2 3 4 5 6 7] {
-                    simd.store_bytes(load_codes::<S, L, STEP>(simd, from), to.add(STEP * LINE * G));
-                });
+                let from = chunk.add(L::CODES + tile * L::TILE_CODES);
+                place_codes::<S, L, G>(simd, (t, g, v), from, panel);
                 for half in 0..if L::HALVED { 2 } else { 1 } {
                     let to = (&raw mut (*panel).scales).cast::<f32>().add((2 * t + half) * G * GROUP + row);
                     simd.store_ptr(scale::<S, L>(simd, Part { chunk, tile, half }, v), to);
@@ -263,6 +314,36 @@ unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, 
                 }
             }
         }
+    }
+}
+
+/// Decodes the codes of vector `v` of group `g` in tile `t` of the panel, or remembers where they are.
+///
+/// # Safety
+/// A tile lies at `from`, and the panel has room for it.
+#[inline(always)]
+unsafe fn place_codes<S: ByteSimd, L: Layout, const G: usize>(
+    simd: S,
+    (t, g, v): (usize, usize, usize),
+    from: *const u8,
+    panel: *mut Panel,
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let place = &mut (*panel).places[t];
+        if L::BITS == 8 {
+            match g {
+                0 => *place = Place { start: from, second: 0 },
+                _ => place.second = from.addr().wrapping_sub(place.start.addr()),
+            }
+            return;
+        }
+        let start = (&raw mut (*panel).codes).cast::<u8>().add(t * 8 * LINE * G);
+        *place = Place { start, second: LINE };
+        let (from, to) = (from.add(4 * S::LANES * v), start.add(LINE * g + 4 * S::LANES * v));
+        steps!(STEP in [0 1 2 3 4 5 6 7] {
+            simd.store_bytes(load_codes::<S, L, STEP>(simd, from), to.add(STEP * LINE * G));
+        });
     }
 }
 
@@ -297,7 +378,7 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
         }
         for t in 0..job.tiles {
             let tile = PanelTile {
-                codes: (&raw const (*panel).codes).cast::<u8>().add(t * 8 * LINE * G),
+                codes: (*panel).places[t],
                 scales: (&raw const (*panel).scales).cast::<f32>().add(2 * t * G * GROUP),
                 offsets: (&raw const (*panel).offsets).cast::<f32>().add(t * G * GROUP),
                 steps: job.steps,
@@ -319,7 +400,7 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
 /// One tile of a panel.
 #[derive(Clone, Copy)]
 struct PanelTile {
-    codes: *const u8,
+    codes: Place,
     scales: *const f32,
     offsets: *const f32,
     steps: usize,
@@ -374,7 +455,7 @@ unsafe fn tile_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
 #[inline(always)]
 unsafe fn steps_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     simd: S,
-    codes: *const u8,
+    codes: Place,
     x: &[Row; R],
     steps: Range<usize>,
     sums: &mut [[S::Sum; MOST_VECTORS]; R],
@@ -411,17 +492,18 @@ fn settle_rows<S: ByteSimd, const G: usize, const R: usize>(simd: S, sums: &mut 
 #[inline(always)]
 unsafe fn step_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     simd: S,
-    codes: *const u8,
+    codes: Place,
     x: &[Row; R],
     step: usize,
     sums: &mut [[S::Sum; MOST_VECTORS]; R],
 ) {
     // SAFETY: as the caller promises.
     unsafe {
-        let codes = codes.add(step * LINE * G);
-        let mut bytes = [simd.load_bytes(codes); MOST_VECTORS];
+        let first = codes.start.add(step * Place::step::<L, G>());
+        let mut bytes = [simd.load_bytes(first); MOST_VECTORS];
         unrolled!(u < vectors G * GROUP / S::LANES => {
-            bytes[u] = simd.load_bytes(codes.add(u * 4 * S::LANES));
+            let (g, v) = (u * S::LANES / GROUP, u % (GROUP / S::LANES));
+            bytes[u] = simd.load_bytes(first.wrapping_add(g * codes.second).add(4 * S::LANES * v));
         });
         let mut wide = [simd.wide(bytes[0]); MOST_VECTORS];
         unrolled!(u < vectors G * GROUP / S::LANES => {
