@@ -226,7 +226,7 @@ unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, 
             unsafe {
                 let band = job.weights.band(job.group + g);
                 let chunk = band.start.add(chunk * band.step);
-                let from = chunk.add(L::CODES + tile * L::TILE_CODES + 4 * S::LANES * v);
+                let from = chunk.add(L::codes_at(tile) + 4 * S::LANES * v);
                 let to = (&raw mut (*panel).codes).cast::<u8>().add(t * 8 * LINE * G + 4 * row);
                 steps!(STEP in [0 1 2 3 4 5 6 7] {
                     simd.store_bytes(load_codes::<S, L, STEP>(simd, from), to.add(STEP * LINE * G));
