@@ -26,6 +26,9 @@ impl ByteSimd for Neon {
     instructions! {
         fn low(bytes: uint8x16_t) -> uint8x16_t = vandq_u8(bytes, vdupq_n_u8(15));
         fn high(bytes: uint8x16_t) -> uint8x16_t = vshrq_n_u8::<4>(bytes);
+        fn low_six(bytes: uint8x16_t) -> uint8x16_t = vandq_u8(bytes, vdupq_n_u8(63));
+        fn upper_twos(a: uint8x16_t, b: uint8x16_t, c: uint8x16_t) -> uint8x16_t =
+            vsriq_n_u8::<6>(vsriq_n_u8::<4>(vshrq_n_u8::<2>(vandq_u8(a, vdupq_n_u8(0xc0))), b), c);
         fn zero() -> int32x4_t = vdupq_n_s32(0);
         fn wide(codes: uint8x16_t) -> uint8x16_t = veorq_u8(codes, vdupq_n_u8(128));
         fn sum_to_f32(sum: int32x4_t) -> float32x4_t = vcvtq_f32_s32(sum);
@@ -60,19 +63,6 @@ impl ByteSimd for Neon {
                 5 => upper_bits!(low, vshrq_n_u8::<1>(plane), 16),
                 6 => upper_bits!(low, vshrq_n_u8::<2>(plane), 16),
                 _ => upper_bits!(low, vshrq_n_u8::<3>(plane), 16),
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn sixth<const STEP: usize>(self, low: uint8x16_t, plane: uint8x16_t) -> uint8x16_t {
-        // SAFETY: `self` exists only where the CPU has these instructions.
-        unsafe {
-            match STEP % 4 {
-                0 => upper_bits!(low, vshlq_n_u8::<4>(plane), 48),
-                1 => upper_bits!(low, vshlq_n_u8::<2>(plane), 48),
-                2 => upper_bits!(low, plane, 48),
-                _ => upper_bits!(low, vshrq_n_u8::<2>(plane), 48),
             }
         }
     }

@@ -45,8 +45,10 @@ pub(crate) trait ByteSimd: Simd {
     fn high(self, bytes: Self::Bytes) -> Self::Bytes;
     /// `low` with bit `STEP` of `plane` as its fifth bit.
     fn fifth<const STEP: usize>(self, low: Self::Bytes, plane: Self::Bytes) -> Self::Bytes;
-    /// `low` with the two bits of `plane` from 2 · (`STEP` mod 4) on as its fifth and sixth.
-    fn sixth<const STEP: usize>(self, low: Self::Bytes, plane: Self::Bytes) -> Self::Bytes;
+    /// The low six bits of each byte.
+    fn low_six(self, bytes: Self::Bytes) -> Self::Bytes;
+    /// The upper two bits of three bytes, those of `a` above.
+    fn upper_twos(self, a: Self::Bytes, b: Self::Bytes, c: Self::Bytes) -> Self::Bytes;
 
     /// Four bytes, the same in each lane.
     ///
@@ -63,6 +65,17 @@ pub(crate) trait ByteSimd: Simd {
     /// Adds the products of codes by activations. Between two calls of [`settle`](ByteSimd::settle) the codes that meet in a lane must
     /// not exceed 127 · 2 in sum: eight steps of four bits, four of five, two of six.
     fn dot(self, sum: Self::Sum, codes: Self::Bytes, word: Self::Bytes) -> Self::Sum;
+    /// Adds the products of the high four bits of bytes by activations to two sums that [`join`](ByteSimd::join) makes one of. Where sums
+    /// have room for it, they go to the second one sixteenfold: a shift less for each vector.
+    #[inline(always)]
+    fn dot_high(self, [sum, sixteenfold]: [Self::Sum; 2], two: Self::Bytes, word: Self::Bytes) -> [Self::Sum; 2] {
+        [self.dot(sum, self.high(two), word), sixteenfold]
+    }
+    /// A sum and one of sixteenfold products, which began with zero.
+    #[inline(always)]
+    fn join(self, [sum, _]: [Self::Sum; 2]) -> Self::Sum {
+        sum
+    }
     /// Makes room for more products.
     fn settle(self, sum: Self::Sum) -> Self::Sum;
     /// Codes of eight bits, readied.

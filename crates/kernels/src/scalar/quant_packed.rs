@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::quant::activations::{ActivationBlock, ActivationRow, Activations};
 use crate::quant::half::f16_to_f32;
 use crate::quant::matmul::Outputs;
-use crate::quant::packed::{GROUP, LINE, Layout, PackedRows, high_line, low_line, with_layout};
+use crate::quant::packed::{GROUP, LINE, Layout, PackedRows, low_line, six_bit_line, with_layout};
 use crate::quant::tile::{Scales, TILE};
 
 /// See [`Kernels::matvec_packed`](crate::Kernels::matvec_packed).
@@ -56,7 +56,7 @@ pub(crate) fn add_tile<L: Layout>(mut acc: f32, codes: &[u8; TILE], tile: &Scale
 /// The tile of one row of a group, out of its chunk.
 fn read_tile<L: Layout>(chunk: &[u8], tile: usize, row: usize) -> ([u8; TILE], Scales) {
     let half = |at: usize| f16_to_f32(u16::from_le_bytes([chunk[at], chunk[at + 1]]));
-    let (scale_at, offset_at) = (L::SCALES + tile * L::TILE_SCALES, L::OFFSETS_AT + tile * L::TILE_SCALES);
+    let (scale_at, offset_at) = (L::scales_at(tile), L::offsets_at(tile));
     let (scales, offset) = if !L::NESTED {
         ([half(scale_at + 2 * row); 2], if L::OFFSETS { half(offset_at + 2 * row) } else { 0.0 })
     } else if L::HALVED {
@@ -65,7 +65,7 @@ fn read_tile<L: Layout>(chunk: &[u8], tile: usize, row: usize) -> ([u8; TILE], S
         let offset = half(2 * GROUP + 2 * row) * f32::from(chunk[offset_at + row]);
         ([half(2 * row) * f32::from(chunk[scale_at + row]); 2], -offset)
     };
-    let tile = &chunk[L::CODES + tile * L::TILE_CODES..][..L::TILE_CODES];
+    let tile = &chunk[L::codes_at(tile)..][..L::TILE_CODES];
     (std::array::from_fn(|k| read_code(L::BITS, tile, row, k)), Scales { scales, offset })
 }
 
@@ -75,11 +75,14 @@ fn read_code(bits: usize, tile: &[u8], row: usize, column: usize) -> u8 {
     if bits == 8 {
         return tile[LINE * step + at];
     }
-    let low = tile[LINE * low_line(bits, step) + at] >> (step % 2 * 4) & 15;
-    let high = tile[LINE * high_line(bits, step) + at];
-    match bits {
-        5 => low | (high >> step & 1) << 4,
-        6 => low | (high >> (step % 4 * 2) & 3) << 4,
-        _ => low,
+    if bits == 6 {
+        let line = |line: usize| tile[LINE * line + at];
+        let first = six_bit_line(step);
+        return match step % 4 {
+            3 => line(first) >> 6 << 4 | line(first + 1) >> 6 << 2 | line(first + 2) >> 6,
+            _ => line(first) & 63,
+        };
     }
+    let low = tile[LINE * low_line(bits, step) + at] >> (step % 2 * 4) & 15;
+    if bits == 5 { low | (tile[at] >> step & 1) << 4 } else { low }
 }

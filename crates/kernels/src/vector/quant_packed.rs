@@ -6,7 +6,7 @@ use super::quant_panel;
 use crate::quant::activations::{ActivationBlock, ActivationRow, Activations};
 use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
-use crate::quant::packed::{BAND, Band, GROUP, LINE, Layout, PackedRows, high_line, low_line, with_layout};
+use crate::quant::packed::{BAND, Band, GROUP, LINE, Layout, PackedRows, low_line, six_bit_line, with_layout};
 use crate::quant::tile::TILE;
 
 /// As many vectors as a group can have.
@@ -116,13 +116,17 @@ unsafe fn band_by_row<S: ByteSimd, L: Layout>(
 /// A chunk lies at `chunk`, and as many activations behind `x`.
 #[inline(always)]
 unsafe fn add_chunk<S: ByteSimd, L: Layout>(simd: S, chunk: *const u8, x: Row, acc: &mut [S::F; MOST_VECTORS]) {
-    for line in 0..L::CODES.div_ceil(LINE) {
-        // The header before the tiles, because what is read in order is read ahead: left to the compiler, which loads scales when
-        // they are needed, q4_k came from DRAM at 14 GB/s instead of 18, and prefetching all of it was no better.
-        // SAFETY: a line of the header.
-        unsafe { chunk.add(line * LINE).read_volatile() };
+    if L::NESTED {
+        // SAFETY: the first line of the chunk.
+        unsafe { chunk.read_volatile() };
     }
     for tile in (0..L::TILES).step_by(2) {
+        // The scales before the tiles, because what is read in order is read ahead: left to the compiler, which loads scales when
+        // they are needed, q4_k came from DRAM at 14 GB/s instead of 18, and prefetching all of it was no better.
+        for line in 0..L::PAIR_SCALES.div_ceil(LINE) {
+            // SAFETY: a line of the scales.
+            unsafe { chunk.add(L::scales_at(tile) + line * LINE).read_volatile() };
+        }
         // SAFETY: the tiles are within the chunk, the row has as many.
         unsafe {
             add_tile::<S, L>(simd, chunk, tile, x.skip(tile), acc);
@@ -155,14 +159,14 @@ unsafe fn add_tile<S: ByteSimd, L: Layout>(
 ) {
     // SAFETY: all that is read lies within the chunk and the 32 activations.
     unsafe {
-        let codes = chunk.add(L::CODES + tile * L::TILE_CODES);
+        let codes = chunk.add(L::codes_at(tile));
         let block = &*x.blocks;
-        let mut sums = begin::<S, L>(simd, block, 0);
+        let mut sums = begin_two::<S, L>(simd, block, 0);
         steps!(STEP in [0 1 2 3] { add_step::<S, L, STEP>(simd, codes, x, &mut sums) });
         if L::HALVED {
             let part = Part { chunk, tile, half: 0 };
             add_scaled::<S, L>(simd, part, &sums, block, acc);
-            sums = begin::<S, L>(simd, block, 1);
+            sums = begin_two::<S, L>(simd, block, 1);
         }
         steps!(STEP in [4 5 6 7] { add_step::<S, L, STEP>(simd, codes, x, &mut sums) });
         add_scaled::<S, L>(simd, Part { chunk, tile, half: 1 }, &sums, block, acc);
@@ -197,6 +201,12 @@ pub(super) fn begin<S: ByteSimd, L: Layout>(simd: S, block: &ActivationBlock, ha
     [unsafe { simd.begin(minus) }; MOST_VECTORS]
 }
 
+/// As [`begin`], with sums for sixteenfold products beside.
+#[inline(always)]
+fn begin_two<S: ByteSimd, L: Layout>(simd: S, block: &ActivationBlock, half: usize) -> [[S::Sum; 2]; MOST_VECTORS] {
+    [[begin::<S, L>(simd, block, half)[0], simd.zero()]; MOST_VECTORS]
+}
+
 /// Whether the sums must be settled after a step.
 const fn settles(bits: usize, step: usize) -> bool {
     match bits {
@@ -214,7 +224,7 @@ unsafe fn add_step<S: ByteSimd, L: Layout, const STEP: usize>(
     simd: S,
     codes: *const u8,
     x: Row,
-    sums: &mut [S::Sum; MOST_VECTORS],
+    sums: &mut [[S::Sum; 2]; MOST_VECTORS],
 ) {
     // SAFETY: the step lies within the tile and the 32 activations.
     unsafe {
@@ -222,15 +232,19 @@ unsafe fn add_step<S: ByteSimd, L: Layout, const STEP: usize>(
             let word = simd.wide_word(x.codes.add(4 * STEP), x.wide.add(4 * STEP));
             unrolled!(v < vectors GROUP / S::LANES => {
                 let codes = simd.wide(load_codes::<S, L, STEP>(simd, codes.add(4 * S::LANES * v)));
-                sums[v] = simd.dot_wide(sums[v], codes, word);
+                sums[v][0] = simd.dot_wide(sums[v][0], codes, word);
             });
         } else {
             let word = simd.word(x.codes.add(4 * STEP));
             unrolled!(v < vectors GROUP / S::LANES => {
-                let codes = load_codes::<S, L, STEP>(simd, codes.add(4 * S::LANES * v));
-                sums[v] = simd.dot(sums[v], codes, word);
+                let codes = codes.add(4 * S::LANES * v);
+                if L::BITS == 4 && STEP % 2 == 1 {
+                    sums[v] = simd.dot_high(sums[v], simd.load_bytes(codes.add(LINE * low_line(4, STEP))), word);
+                } else {
+                    sums[v][0] = simd.dot(sums[v][0], load_codes::<S, L, STEP>(simd, codes), word);
+                }
                 if settles(L::BITS, STEP) {
-                    sums[v] = simd.settle(sums[v]);
+                    sums[v][0] = simd.settle(sums[v][0]);
                 }
             });
         }
@@ -248,14 +262,18 @@ pub(super) unsafe fn load_codes<S: ByteSimd, L: Layout, const STEP: usize>(simd:
         if L::BITS == 8 {
             return simd.load_bytes(tile.add(LINE * STEP));
         }
+        if L::BITS == 6 {
+            let codes = simd.load_bytes(tile.add(LINE * six_bit_line(STEP)));
+            if STEP % 4 < 3 {
+                return simd.low_six(codes);
+            }
+            let second = simd.load_bytes(tile.add(LINE * (six_bit_line(STEP) + 1)));
+            let third = simd.load_bytes(tile.add(LINE * (six_bit_line(STEP) + 2)));
+            return simd.upper_twos(codes, second, third);
+        }
         let two = simd.load_bytes(tile.add(LINE * low_line(L::BITS, STEP)));
         let low = if STEP.is_multiple_of(2) { simd.low(two) } else { simd.high(two) };
-        let high = tile.add(LINE * high_line(L::BITS, STEP));
-        match L::BITS {
-            5 => simd.fifth::<STEP>(low, simd.load_bytes(high)),
-            6 => simd.sixth::<STEP>(low, simd.load_bytes(high)),
-            _ => low,
-        }
+        if L::BITS == 5 { simd.fifth::<STEP>(low, simd.load_bytes(tile)) } else { low }
     }
 }
 
@@ -265,7 +283,7 @@ pub(super) unsafe fn load_codes<S: ByteSimd, L: Layout, const STEP: usize>(simd:
 unsafe fn add_scaled<S: ByteSimd, L: Layout>(
     simd: S,
     part: Part,
-    sums: &[S::Sum; MOST_VECTORS],
+    sums: &[[S::Sum; 2]; MOST_VECTORS],
     block: &ActivationBlock,
     acc: &mut [S::F; MOST_VECTORS],
 ) {
@@ -273,7 +291,7 @@ unsafe fn add_scaled<S: ByteSimd, L: Layout>(
     unrolled!(v < vectors GROUP / S::LANES => {
         // SAFETY: as the caller promises.
         let scale = simd.mul(unsafe { scale::<S, L>(simd, part, v) }, x_scale);
-        acc[v] = simd.fma(simd.sum_to_f32(sums[v]), scale, acc[v]);
+        acc[v] = simd.fma(simd.sum_to_f32(simd.join(sums[v])), scale, acc[v]);
     });
 }
 
@@ -283,7 +301,7 @@ unsafe fn add_scaled<S: ByteSimd, L: Layout>(
 /// A chunk lies at `part.chunk`.
 #[inline(always)]
 pub(super) unsafe fn scale<S: ByteSimd, L: Layout>(simd: S, part: Part, v: usize) -> S::F {
-    let (row, of_tile) = (S::LANES * v, L::SCALES + part.tile * L::TILE_SCALES);
+    let (row, of_tile) = (S::LANES * v, L::scales_at(part.tile));
     // SAFETY: all of it is in the header of the chunk.
     unsafe {
         if !L::NESTED {
@@ -304,7 +322,7 @@ pub(super) unsafe fn scale<S: ByteSimd, L: Layout>(simd: S, part: Part, v: usize
 /// A chunk lies at `chunk`.
 #[inline(always)]
 pub(super) unsafe fn offset<S: ByteSimd, L: Layout>(simd: S, chunk: *const u8, tile: usize, v: usize) -> S::F {
-    let (row, of_tile) = (S::LANES * v, L::OFFSETS_AT + tile * L::TILE_SCALES);
+    let (row, of_tile) = (S::LANES * v, L::offsets_at(tile));
     // SAFETY: all of it is in the header of the chunk.
     unsafe {
         if !L::NESTED {

@@ -292,25 +292,25 @@ unsafe fn all_rows<S: ByteSimd, L: Layout, const G: usize>(
 #[inline(always)]
 unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, panel: *mut Panel) {
     let vectors = GROUP / S::LANES;
-    for t in 0..job.tiles {
-        let (chunk, tile) = ((job.first_tile + t) / L::TILES, (job.first_tile + t) % L::TILES);
-        for u in 0..G * vectors {
-            let (g, v) = (u / vectors, u % vectors);
-            let row = u * S::LANES;
-            // SAFETY: the tile is one of the group's, and the panel has room for eight of two groups.
-            unsafe {
-                let band = job.weights.band(job.group + g);
-                let whole = (chunk + 1) * L::TILES <= job.weights.tiles();
-                let chunk = if whole { band.start.add(chunk * band.step) } else { band.odd };
-                let from = chunk.add(L::CODES + tile * L::TILE_CODES);
-                place_codes::<S, L, G>(simd, (t, g, v), from, panel);
-                for half in 0..if L::HALVED { 2 } else { 1 } {
-                    let to = (&raw mut (*panel).scales).cast::<f32>().add((2 * t + half) * G * GROUP + row);
-                    simd.store_ptr(scale::<S, L>(simd, Part { chunk, tile, half }, v), to);
-                }
-                if L::OFFSETS {
-                    let to = (&raw mut (*panel).offsets).cast::<f32>().add(t * G * GROUP + row);
-                    simd.store_ptr(offset::<S, L>(simd, chunk, tile, v), to);
+    for g in 0..G {
+        let band = job.weights.band(job.group + g);
+        for t in 0..job.tiles {
+            let (chunk, tile) = ((job.first_tile + t) / L::TILES, (job.first_tile + t) % L::TILES);
+            let whole = (chunk + 1) * L::TILES <= job.weights.tiles();
+            let chunk = if whole { band.start.wrapping_add(chunk * band.step) } else { band.odd };
+            for v in 0..vectors {
+                let row = g * GROUP + v * S::LANES;
+                // SAFETY: the tile is one of the group's, and the panel has room for eight of two groups.
+                unsafe {
+                    place_codes::<S, L, G>(simd, (t, g, v), chunk.add(L::codes_at(tile)), panel);
+                    for half in 0..if L::HALVED { 2 } else { 1 } {
+                        let to = (&raw mut (*panel).scales).cast::<f32>().add((2 * t + half) * G * GROUP + row);
+                        simd.store_ptr(scale::<S, L>(simd, Part { chunk, tile, half }, v), to);
+                    }
+                    if L::OFFSETS {
+                        let to = (&raw mut (*panel).offsets).cast::<f32>().add(t * G * GROUP + row);
+                        simd.store_ptr(offset::<S, L>(simd, chunk, tile, v), to);
+                    }
                 }
             }
         }

@@ -47,6 +47,12 @@ impl ByteSimd for Avx2 {
     instructions! {
         fn low(bytes: __m256i) -> __m256i = _mm256_and_si256(bytes, _mm256_set1_epi8(15));
         fn high(bytes: __m256i) -> __m256i = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(15));
+        fn low_six(bytes: __m256i) -> __m256i = _mm256_and_si256(bytes, _mm256_set1_epi8(63));
+        fn upper_twos(a: __m256i, b: __m256i, c: __m256i) -> __m256i = {
+            let upper = _mm256_and_si256(_mm256_srli_epi16::<2>(a), _mm256_set1_epi8(0x30));
+            let all = upper_bits!(upper, b, 0x0c, right 4);
+            upper_bits!(all, c, 0x03, right 6)
+        };
         fn zero() -> Sum = Sum { whole: _mm256_setzero_si256(), narrow: _mm256_setzero_si256() };
         fn dot(sum: Sum, codes: __m256i, word: __m256i) -> Sum =
             Sum { narrow: _mm256_add_epi16(sum.narrow, _mm256_maddubs_epi16(codes, word)), ..sum };
@@ -76,19 +82,6 @@ impl ByteSimd for Avx2 {
                 5 => upper_bits!(low, plane, 16, right 1),
                 6 => upper_bits!(low, plane, 16, right 2),
                 _ => upper_bits!(low, plane, 16, right 3),
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn sixth<const STEP: usize>(self, low: __m256i, plane: __m256i) -> __m256i {
-        // SAFETY: `self` exists only where the CPU has AVX2.
-        unsafe {
-            match STEP % 4 {
-                0 => upper_bits!(low, plane, 48, left 4),
-                1 => upper_bits!(low, plane, 48, left 2),
-                2 => upper_bits!(low, plane, 48, left 0),
-                _ => upper_bits!(low, plane, 48, right 2),
             }
         }
     }

@@ -26,9 +26,23 @@ impl ByteSimd for Avx512 {
     instructions! {
         fn low(bytes: __m512i) -> __m512i = _mm512_and_si512(bytes, _mm512_set1_epi8(15));
         fn high(bytes: __m512i) -> __m512i = _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), _mm512_set1_epi8(15));
+        fn low_six(bytes: __m512i) -> __m512i = _mm512_and_si512(bytes, _mm512_set1_epi8(63));
+        fn upper_twos(a: __m512i, b: __m512i, c: __m512i) -> __m512i = {
+            // Each instruction takes the bits of a mask from its second operand, the others from its third.
+            let upper = _mm512_ternarylogic_epi32::<0xca>(
+                _mm512_set1_epi8(0x30),
+                _mm512_srli_epi16::<2>(a),
+                _mm512_srli_epi16::<4>(b),
+            );
+            let all = _mm512_ternarylogic_epi32::<0xca>(_mm512_set1_epi8(0x3c), upper, _mm512_srli_epi16::<6>(c));
+            _mm512_and_si512(all, _mm512_set1_epi8(63))
+        };
         fn zero() -> __m512i = _mm512_setzero_si512();
         fn dot(sum: __m512i, codes: __m512i, word: __m512i) -> __m512i = _mm512_dpbusd_epi32(sum, codes, word);
         fn dot_wide(sum: __m512i, codes: __m512i, word: __m512i) -> __m512i = _mm512_dpbusd_epi32(sum, codes, word);
+        fn dot_high(sums: [__m512i; 2], two: __m512i, word: __m512i) -> [__m512i; 2] =
+            [sums[0], _mm512_dpbusd_epi32(sums[1], _mm512_and_si512(two, _mm512_set1_epi8(-16)), word)];
+        fn join(sums: [__m512i; 2]) -> __m512i = _mm512_add_epi32(sums[0], _mm512_srai_epi32::<4>(sums[1]));
         fn sum_to_f32(sum: __m512i) -> __m512 = _mm512_cvtepi32_ps(sum);
     }
 
@@ -55,19 +69,6 @@ impl ByteSimd for Avx512 {
                 5 => upper_bits!(low, _mm512_srli_epi16::<1>(plane), 16),
                 6 => upper_bits!(low, _mm512_srli_epi16::<2>(plane), 16),
                 _ => upper_bits!(low, _mm512_srli_epi16::<3>(plane), 16),
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn sixth<const STEP: usize>(self, low: __m512i, plane: __m512i) -> __m512i {
-        // SAFETY: `self` exists only where the CPU has these instructions.
-        unsafe {
-            match STEP % 4 {
-                0 => upper_bits!(low, _mm512_slli_epi16::<4>(plane), 48),
-                1 => upper_bits!(low, _mm512_slli_epi16::<2>(plane), 48),
-                2 => upper_bits!(low, plane, 48),
-                _ => upper_bits!(low, _mm512_srli_epi16::<2>(plane), 48),
             }
         }
     }
