@@ -141,10 +141,13 @@ fn every_way_gives_the_bits_of_the_definition() {
             let file = random_weights(format, rows, columns, &mut random);
             check_all_ways(format, rows, columns, &file, &random.values(batch * columns));
         }
-        let large = [(64, block), (65, 3 * block), (130, 2 * block), (1, 1024 + block), (13, 1536 + block)];
-        for (batch, columns) in large.into_iter().take(rounds(5, 0)) {
-            let file = random_weights(format, 33, columns, &mut random);
-            check_all_ways(format, 33, columns, &file, &random.values(batch * columns));
+        // Many rows; more columns than are multiplied at a time; results that leave L2.
+        let large =
+            [(64, block, 33), (65, 3 * block, 33), (130, 2 * block, 33), (1, 1024 + block, 33), (13, 1536 + block, 33)];
+        let larger = [(9, 2048 + block, 65), (7, 4096 + 3 * block, 49), (130, 3 * block, 1100)];
+        for (batch, columns, rows) in large.into_iter().chain(larger).take(rounds(8, 0)) {
+            let file = random_weights(format, rows, columns, &mut random);
+            check_all_ways(format, rows, columns, &file, &random.values(batch * columns));
         }
     }
 }
