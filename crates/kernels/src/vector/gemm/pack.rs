@@ -104,7 +104,9 @@ impl Left {
                 Tile { a: start.wrapping_add(rows.start * depth), a_row: 1, a_step: rows.len(), ..tile }
             }
             Self::Rows(start, row) => Tile { a: start.wrapping_add(rows.start * row), a_row: row, a_step: 1, ..tile },
-            Self::Columns(start, column) => Tile { a: start.wrapping_add(rows.start), a_row: 1, a_step: column, ..tile },
+            Self::Columns(start, column) => {
+                Tile { a: start.wrapping_add(rows.start), a_row: 1, a_step: column, ..tile }
+            }
         }
     }
 }
