@@ -169,8 +169,33 @@ fn more_than_one_block_of_rows_and_columns() {
             check(kernels, &Case::new(shape, 7));
         }
         // More rows than meet a strip, with a depth of several blocks; left factors whose columns are packed.
-        for shape in [[520, 40, 1030], [30, 300, 2100], [1024, 33, 17], [2048, 18, 2], [61, 1050, 70], [13, 1040, 1]] {
+        for shape in [
+            [520, 40, 1030],
+            [30, 300, 2100],
+            [1024, 33, 17],
+            [2048, 18, 2],
+            [1040, 21, 5],
+            [61, 1050, 70],
+            [13, 1040, 1],
+        ] {
             check(kernels, &Case::new(shape, 8));
+        }
+    }
+}
+
+#[test]
+fn crowded_columns_of_any_length() {
+    for kernels in fast() {
+        for shape in [[1030, 20, 9], [1024, 515, 6], [1041, 16, 1]] {
+            let (case, start, [m, _, k]) = (Case::new(shape, 9), STARTS[3], shape);
+            let mut columns = vec![f32::NAN; (k - 1) * 2048 + m];
+            for (column, values) in turned(&case.a, m, k).chunks_exact(m).enumerate() {
+                columns[column * 2048..][..m].copy_from_slice(values);
+            }
+            let a = Matrix::strided(&columns, [k, m], 2048).transposed();
+            let product = case.product(Product::new(a, Matrix::new(&case.b, k, shape[1])), start);
+            let got = case.run(start, |c| kernels.gemm(product, c));
+            same_bits(&got, &case.expected(start), (kernels.isa(), shape));
         }
     }
 }

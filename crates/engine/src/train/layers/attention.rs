@@ -1,7 +1,7 @@
 //! The first half of a layer: attention over the positions of each sequence, added to the residual stream.
 //!
-//! A unit of work is a head of keys of one sequence with the heads of queries that share it. Threads take units as they are free; no
-//! bit depends on who took which.
+//! A unit of work is one or several heads of keys of one sequence with the heads of queries that share them. Threads take units as they are
+//! free; no bit depends on who took which, nor on how many heads it has.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -31,6 +31,13 @@ pub(crate) struct SelfAttention {
 
 /// What one thread does per nanosecond, for deciding whether others are worth waking.
 const FLOPS_PER_NS: f64 = 40.0;
+
+/// What a unit reads and writes on the way back takes no more bytes than this, unless a single head does: L2, about. Heads lie side by side
+/// in each row, so that the more of them are in a unit, the longer are the runs that come from memory. With all eight heads of 32 of
+/// 128 positions attention was a fifth faster than head by head.
+const NEAR: usize = 1 << 20;
+/// Units of each thread, where there are several: fewer would leave threads waiting for the last one.
+const UNITS_PER_THREAD: usize = 4;
 
 /// f32 of scratch for one thread.
 pub(crate) fn scratch_of_one(config: &Config, length: usize) -> usize {
@@ -167,11 +174,37 @@ impl<'a> Iterator for Heads<'a> {
     }
 }
 
-/// What one head of keys of one sequence is made of.
+/// How attention is divided.
+#[derive(Clone, Copy)]
+struct Division {
+    /// Threads that work.
+    threads: usize,
+    /// Heads of keys of a unit; all units of a sequence have as many.
+    heads: usize,
+}
+
+impl Division {
+    /// For so many operations, and scratch for so many threads.
+    fn new(pass: &Pass<'_>, flops: usize, scratch: &[f32]) -> Self {
+        let one = scratch_of_one(pass.config, pass.length);
+        let threads = pass.pool().parts(flops as f64 / FLOPS_PER_NS).min(scratch.len() / one);
+        let (config, all) = (pass.config, pass.config.kv_heads);
+        // Queries, keys, values, what they gave, and the gradients of all of them.
+        let bytes = size_of::<f32>() * pass.length * config.head_dim * (4 * config.group() + 4);
+        let near = NEAR / bytes.max(1);
+        let even = pass.rows() / pass.length * all / (UNITS_PER_THREAD * threads);
+        let most = if threads > 1 { near.min(even) } else { near };
+        let heads = (1..=all).rev().find(|heads| all.is_multiple_of(*heads) && *heads <= most).unwrap_or(1);
+        Self { threads, heads }
+    }
+}
+
+/// What some heads of keys of one sequence are made of.
 struct Unit<'a> {
     shape: AttentionShape,
-    /// The number of the head of keys.
+    /// The number of the first head of keys, and how many there are.
     head: usize,
+    heads: usize,
     /// Rows of the sequence: (position, queries, keys and values of all heads)
     qkv: Rows<'a>,
     /// Where the sequence begins.
@@ -179,23 +212,23 @@ struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
-    fn new(pass: &Pass<'_>, qkv: &'a [f32], number: usize) -> Self {
-        let ((stride, ..), length) = (widths(pass.config), pass.length);
-        let data = &qkv[number / pass.config.kv_heads * length * stride..];
+    fn new(pass: &Pass<'_>, qkv: &'a [f32], (heads, number): (usize, usize)) -> Self {
+        let ((stride, ..), length, head) = (widths(pass.config), pass.length, heads * number);
+        let data = &qkv[head / pass.config.kv_heads * length * stride..];
         let qkv = Rows::new(data, length, stride, stride);
-        Self { shape: attention_shape(pass.config), head: number % pass.config.kv_heads, qkv, data }
+        Self { shape: attention_shape(pass.config), head: head % pass.config.kv_heads, heads, qkv, data }
     }
 
     /// The columns of the queries.
     fn queries(&self) -> std::ops::Range<usize> {
         let width = self.shape.group * self.shape.head_dim;
-        self.head * width..(self.head + 1) * width
+        self.head * width..(self.head + self.heads) * width
     }
 
     /// The columns of the keys or values, which begin at `first`.
     fn keys(&self, first: usize) -> std::ops::Range<usize> {
         let start = first + self.head * self.shape.head_dim;
-        start..start + self.shape.head_dim
+        start..start + self.heads * self.shape.head_dim
     }
 
     fn cache(&self, first: usize, stride: usize) -> CacheView<'a> {
@@ -204,18 +237,17 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Runs `work` on every unit, on as many threads as the work is worth; each has its part of the scratch.
+/// Runs `work` on every unit; each thread has its part of the scratch.
 fn run_units<T: Send>(
     pass: &Pass<'_>,
-    flops: usize,
+    threads: usize,
     scratch: &mut [f32],
     units: impl Iterator<Item = T> + Send,
     work: impl Fn(usize, T, &mut [f32]) + Sync,
 ) {
     let one = scratch_of_one(pass.config, pass.length);
-    let parts = pass.pool().parts(flops as f64 / FLOPS_PER_NS).min(scratch.len() / one);
     let units = Mutex::new(units.enumerate());
-    pass.pool().run_rows(parts, &mut scratch[..parts * one], one, |_, scratch| {
+    pass.pool().run_rows(threads, &mut scratch[..threads * one], one, |_, scratch| {
         loop {
             let next = units.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((number, unit)) = next else { break };
@@ -231,9 +263,10 @@ fn attend(pass: &Pass<'_>, tape: &mut AttentionTape<'_>, scratch: &mut [f32]) {
     let (group, length, qkv) = (config.group(), pass.length, &*tape.qkv);
     let out = RowsMut::new(tape.attended, rows, width, width);
     let logs = RowsMut::new(tape.logs, rows, config.heads, config.heads);
-    let units = Heads::new(out, length, group * config.head_dim).zip(Heads::new(logs, length, group));
-    run_units(pass, flops, scratch, units, |number, (out, logs), scratch| {
-        let unit = Unit::new(pass, qkv, number);
+    let Division { threads, heads } = Division::new(pass, flops, scratch);
+    let units = Heads::new(out, length, heads * group * config.head_dim).zip(Heads::new(logs, length, heads * group));
+    run_units(pass, threads, scratch, units, |number, (out, logs), scratch| {
+        let unit = Unit::new(pass, qkv, (heads, number));
         let queries = unit.qkv.columns(unit.queries());
         let task = Attention {
             shape: unit.shape,
@@ -253,12 +286,14 @@ fn attend_backward(pass: &Pass<'_>, tape: &AttentionTape<'_>, way: &mut Way<'_>)
     let (group, length, head_dim) = (config.group(), pass.length, config.head_dim);
     let (d_queries, rest) = RowsMut::new(&mut way.wide[..rows * stride], rows, stride, stride).split_at_column(width);
     let (d_keys, d_values) = rest.split_at_column(keys);
-    let units = Heads::new(d_queries, length, group * head_dim);
-    let units = units.zip(Heads::new(d_keys, length, head_dim).zip(Heads::new(d_values, length, head_dim)));
+    let Division { threads, heads } = Division::new(pass, flops, way.scratch);
+    let columns = heads * head_dim;
+    let units = Heads::new(d_queries, length, group * columns);
+    let units = units.zip(Heads::new(d_keys, length, columns).zip(Heads::new(d_values, length, columns)));
     let d_out = &way.narrow[..rows * width];
-    run_units(pass, flops, way.scratch, units, |number, (d_queries, (d_keys, d_values)), scratch| {
-        let unit = Unit::new(pass, tape.qkv, number);
-        let first = number / config.kv_heads * length;
+    run_units(pass, threads, way.scratch, units, |number, (d_queries, (d_keys, d_values)), scratch| {
+        let unit = Unit::new(pass, tape.qkv, (heads, number));
+        let first = heads * number / config.kv_heads * length;
         let of = |data| Rows::new(data, length, width, width).columns(unit.queries());
         let logs = Rows::new(&tape.logs[first * config.heads..], length, config.heads, config.heads);
         let tape = KernelTape {
@@ -267,7 +302,7 @@ fn attend_backward(pass: &Pass<'_>, tape: &AttentionTape<'_>, way: &mut Way<'_>)
             keys: unit.qkv.columns(unit.keys(width)),
             values: unit.qkv.columns(unit.keys(width + keys)),
             out: of(&tape.attended[first * width..]),
-            log_sum_exp: logs.columns(unit.head * group..(unit.head + 1) * group),
+            log_sum_exp: logs.columns(unit.head * group..(unit.head + unit.heads) * group),
             d_out: of(&d_out[first * width..]),
         };
         let out = AttentionGradients { queries: d_queries, keys: d_keys, values: d_values };

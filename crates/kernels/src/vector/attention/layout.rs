@@ -24,6 +24,15 @@ pub(super) fn prefetch<S: Simd>(simd: S, row: &[f32]) {
     }
 }
 
+/// Reads a value of each line of a row, so that all of it is in L2.
+#[inline(always)]
+pub(super) fn touch(row: &[f32]) {
+    for value in row.iter().step_by(super::MAX_LANES) {
+        // SAFETY: a value behind a reference.
+        unsafe { std::ptr::from_ref(value).read_volatile() };
+    }
+}
+
 /// A row, padded with zeros to the length of `to`.
 #[inline(always)]
 pub(super) fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {

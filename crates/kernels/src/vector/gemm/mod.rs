@@ -37,6 +37,8 @@ const LEFT_IN_L2: usize = 96 << 10;
 /// Rows of a block where the right factor is packed in passing, once for each block: with the depth of AVX-512 2 MiB of the
 /// left factor, which stay in L3.
 const ROWS: usize = 512;
+/// The same where the left factor is read where it lies.
+const ROWS_IN_PLACE: usize = 1024;
 /// Columns of a strip that is packed in passing, with the full depth; as many more as that is less deep.
 const COLS: usize = 128;
 /// Columns that are packed before all rows meet them, where there are so many rows that it pays: with the full depth 4 MiB.
@@ -56,10 +58,10 @@ const PLAIN_DEPTH: usize = 16;
 const RESULT_IN_L2: usize = 64 << 10;
 /// Packed panels are a cache line further apart than they are long, so that those that are filled together do not share a set.
 const PANEL_GAP: usize = PANEL;
-/// Room for a packed block of the left factor where the right one is packed already: with a gap behind each row.
-const SMALL_LEFT_ROOM: usize = LEFT_IN_L2 + ROWS * pack::ROW_GAP;
+/// Room for a packed block of the left factor where the right one is packed already: with a gap behind each row, or each column.
+const SMALL_LEFT_ROOM: usize = LEFT_IN_L2 + MOST_DEPTH * pack::GAP;
 /// Room for a packed block of the left factor, and for a strip of the right one.
-const LEFT_ROOM: usize = ROWS * MOST_DEPTH;
+const LEFT_ROOM: usize = (ROWS + pack::GAP) * MOST_DEPTH;
 const RIGHT_ROOM: usize = WIDE / PANEL * (MOST_DEPTH * PANEL + PANEL_GAP);
 
 thread_local! {
@@ -188,12 +190,16 @@ fn blocks(len: usize, block: usize) -> impl Iterator<Item = (usize, usize)> {
 fn rows_of<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &Panels<E>, left: &mut [f32]) {
     let most = (LEFT_IN_L2 / b.rows.max(1)).min(ROWS);
     let parts = job.a.rows.div_ceil(most);
+    // Whole cache lines, where columns are copied.
+    let unit = if job.a.col_stride == 1 { 1 } else { PANEL };
+    let units = job.a.rows.div_ceil(unit);
     for part in 0..parts {
-        let rows = part * job.a.rows / parts..(part + 1) * job.a.rows / parts;
+        let [start, end] = [part, part + 1].map(|part| (part * units / parts * unit).min(job.a.rows));
+        let rows = start..end;
         let tiles = row_tiles::<S>(rows.len());
         let job = job.rows(rows);
         let a = job.a.part(0..tiles.rows, b.first_row..b.first_row + b.rows);
-        let a = Left::packed::<S>(&a, tiles, b.cols, left);
+        let a = Left::packed(simd, &a, (tiles, b.cols), left);
         let corner = corner(&job, b);
         // SAFETY: the rows of the left factor, the panels and the rectangle of the result are there.
         unsafe { columns_first(simd, (tiles, a), b.cols, &corner) };

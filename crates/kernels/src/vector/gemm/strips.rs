@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::pack::{self, Left, RowTiles};
 use super::tile::{CHUNK, Coming, Tile, Tiles};
-use super::{COLS, PANEL_GAP, Panels, ROWS, Room, WIDE, blocks, corner, row_tiles, rows_of, sized};
+use super::{COLS, PANEL_GAP, Panels, ROWS, ROWS_IN_PLACE, Room, WIDE, blocks, corner, row_tiles, rows_of, sized};
 use crate::gemm::job::Job;
 use crate::gemm::{Matrix, PANEL};
 
@@ -47,7 +47,8 @@ fn wide<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_
 /// Packs a strip at a time, which stays in L2 while all rows meet it.
 #[inline(always)]
 fn narrow<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
-    for (first, rows) in blocks(job.a.rows, ROWS) {
+    let most = if Left::is_scattered(&job.a, job.cols) { ROWS } else { ROWS_IN_PLACE };
+    for (first, rows) in blocks(job.a.rows, most) {
         let job = job.rows(first..first + rows);
         let tiles = row_tiles::<S>(rows);
         let strips = Strips::new::<S>(b.rows, &job);
@@ -183,6 +184,8 @@ unsafe fn rows_first<S: Tiles>(
                 if number < strip.tiles {
                     coming.read = strip.start.wrapping_add(number * strip.between);
                     (coming.step, coming.jump) = (strip.step, strip.jump);
+                } else if group + 1 == groups && !is_last && matches!(a, Left::InPlace) {
+                    pack::ask_for_next(corner, rows.clone(), &mut coming);
                 }
                 sized(simd, [rows.len(), end - first], cols - first * PANEL, (&tile, &coming));
             }
