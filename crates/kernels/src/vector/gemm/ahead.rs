@@ -1,6 +1,7 @@
-//! A few rows times a large factor that is read where it lies, some of its rows at a time. The innermost loop walks down those, which is more streams
-//! than the CPU follows by itself; so the next rows are asked for meanwhile, in the order in which they lie. 8×2048² went from 42 to 50 GFLOP/s
-//! from DRAM and from 51 to 63 from L3, 23×2048² from 59 to 80 and from 50 to 72 (medians). Packing them in passing halved the speed.
+//! Some rows times a large factor that is read where it lies, a block of its rows at a time. The innermost loop walks down those,
+//! which is more streams than the CPU follows by itself; so the next block is asked for meanwhile, in the order in which it lies. From DRAM
+//! 8×2048² went from 42 to 52 GFLOP/s and 23×2048² from 63 to 76, from L3 from 74 to 72 and from 64 to 76 (medians of one call). Packing
+//! blocks in passing halved the speed.
 
 use super::pack::{Left, RowTiles};
 use super::tile::{Coming, Tile, Tiles};
@@ -54,7 +55,8 @@ struct Next {
 }
 
 /// # Safety
-/// All that the first tile, the corner, points to is there for all rows and `cols` columns, whole panels; the left factor as it says itself.
+/// All that the first tile, the corner, points to is there for all rows and `cols` columns, whole panels; the left factor as it
+/// says itself.
 #[inline(always)]
 unsafe fn block<S: Tiles>(simd: S, (tiles, a): (RowTiles, Left), (corner, cols): (&Tile<f32>, usize), mut next: Next) {
     let panels = cols / PANEL;
