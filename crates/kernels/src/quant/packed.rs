@@ -14,7 +14,7 @@
 //! A chunk is pairs of tiles, each behind its scales; a group is a row of chunks. The chunks of four groups lie in turn (a band; the last
 //! one may have fewer groups), and the matrix is a column of bands: memory is read in the order in which it lies, and activations are
 //! read once for four groups. With one group after the other, activations had left L1 each time they were needed again, and
-//! from DRAM q4_0 came at 75 % of the bandwidth instead of 93 %; with the scales of eight tiles before all of them, q4_k came 5 % slower. Chunks
+//! from DRAM q4_0 came at 75 % of the bandwidth instead of 93 %; with the scales of eight tiles before all of them, q4_k came up to 3 % slower. Chunks
 //! are whole cache lines:
 //!
 //! | formats | tiles | before all of them | before each pair (16 rows each) |

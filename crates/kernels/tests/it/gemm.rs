@@ -183,6 +183,17 @@ fn more_than_one_block_of_rows_and_columns() {
     }
 }
 
+/// Seven to 23 rows, factors beyond L2 that are not packed: depths and columns that are no whole blocks, and one of nothing but a rest.
+#[test]
+#[cfg_attr(miri, ignore = "too long")]
+fn some_rows_of_a_large_factor() {
+    for kernels in fast() {
+        for shape in [[7, 2065, 131], [8, 4100, 70], [9, 2048, 160], [13, 15, 17500], [23, 600, 515]] {
+            check(kernels, &Case::new(shape, 9));
+        }
+    }
+}
+
 #[test]
 fn crowded_columns_of_any_length() {
     for kernels in fast() {

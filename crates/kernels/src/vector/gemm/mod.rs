@@ -13,6 +13,7 @@
 //! The left factor is read where it lies; only where its columns are contiguous, tiles of it are packed, unless they are used
 //! few times.
 
+mod ahead;
 pub(crate) mod element;
 pub(crate) mod pack;
 mod row;
@@ -156,6 +157,8 @@ fn in_place<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Roo
     let whole = job.cols - job.cols % PANEL;
     if job.a.rows == 1 && b.rows > 0 {
         row::along(simd, job, b, whole);
+    } else if ahead::pays(job.a.rows, b) {
+        ahead::along(simd, job, b, whole, left);
     } else {
         for (first_row, rows) in blocks(b.rows, if is_small(b) { MOST_DEPTH } else { PLAIN_DEPTH }) {
             let start = b.part(first_row..first_row + rows, job.first_col..job.first_col + whole).data;
