@@ -34,7 +34,7 @@ pub(super) fn along<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, cols: usiz
             let start = b.part(first_row..first_row + rows, job.first_col..job.first_col + cols).data;
             let panels = Panels { first_row, rows, cols, start, step: b.row_stride, panel: PANEL };
             let a = job.a.part(0..tiles.rows, first_row..first_row + rows);
-            let a = Left::packed::<S>(&a, tiles, cols, left);
+            let a = Left::packed(simd, &a, (tiles, cols), left);
             let next = Next {
                 start: start.wrapping_add(rows * b.row_stride),
                 rows: DEPTH.min(b.rows - first_row - rows),
