@@ -14,8 +14,8 @@
 //! A chunk is pairs of tiles, each behind its scales; a group is a row of chunks. The chunks of four groups lie in turn (a band; the last
 //! one may have fewer groups), and the matrix is a column of bands: memory is read in the order in which it lies, and activations are
 //! read once for four groups. With one group after the other, activations had left L1 each time they were needed again, and
-//! from DRAM q4_0 came at 75 % of the bandwidth instead of 93 %; with the scales of eight tiles before all of them, q4_k came up to 3 % slower. Chunks
-//! are whole cache lines:
+//! from DRAM q4_0 came at 75 % of the bandwidth instead of 93 %; with the scales of eight tiles before all of them, q4_k came up to
+//! 3 % slower. Chunks are whole cache lines:
 //!
 //! | formats | tiles | before all of them | before each pair (16 rows each) |
 //! |---|---|---|---|
@@ -46,13 +46,14 @@ pub(crate) const BAND: usize = 4;
 /// A step of one group: 16 rows × 4 columns.
 pub(crate) const LINE: usize = 64;
 
-/// The line of a tile of codes of four or five bits that holds the low four bits of a step. The fifth bits come first, since they are needed
-/// first.
+/// The line of a tile of codes of four or five bits that holds the low four bits of a step. The fifth bits come first, since they are
+/// needed first.
 pub(crate) const fn low_line(bits: usize, step: usize) -> usize {
     (bits - 4) + step / 2
 }
 
-/// The line of a tile of codes of six bits that holds those of a step, the fourth of each four excepted; that is in this and the two behind it.
+/// The line of a tile of codes of six bits that holds those of a step, the fourth of each four excepted; that is in this and the two
+/// behind it.
 pub(crate) const fn six_bit_line(step: usize) -> usize {
     step / 4 * 3 + step % 4 % 3
 }
@@ -186,15 +187,15 @@ packed_formats! {
 
 /// A matrix of weights, one row per output, laid out for [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) and
 /// [`Kernels::matmul_packed`](crate::Kernels::matmul_packed). Where rows come in sixteens and blocks in
-/// pairs it takes the memory that the file takes, Q4_K, Q5_K and Q6_K up to 3 % more; else rows are filled up to sixteens, and an odd
-/// block takes a line more.
+/// pairs it takes the memory that the file takes, Q4_K, Q5_K and Q6_K up to 3 % more; else rows are filled up to sixteens, and the scales
+/// of an odd block take a pair's room.
 #[derive(Debug, Clone)]
 pub struct PackedWeights {
     format: Format,
     rows: usize,
     columns: usize,
     shape: Shape,
-    bytes: AlignedBuffer<u8>, // (band, chunk, group of the band, header and tiles)
+    bytes: AlignedBuffer<u8>, // (band, chunk, group of the band, scales and tiles); odd chunks at the end of a band
 }
 
 impl PackedWeights {
@@ -219,7 +220,7 @@ impl PackedWeights {
         let len = format.block_len();
         assert!(columns.is_multiple_of(len), "{columns} columns are no whole blocks of {len}");
         let shape = with_layout!(format, L => Shape::new::<L>(rows, columns));
-        let bytes = shape.groups.checked_mul(shape.group_bytes());
+        let bytes = shape.bytes();
         let bytes = shelf.zeroed(bytes.expect("a matrix no larger than memory can be"));
         Self { format, rows, columns, shape, bytes }
     }
@@ -310,9 +311,18 @@ impl Shape {
         let tiles = columns / TILE;
         let odd_bytes = match tiles % L::TILES {
             0 => 0,
-            odd => L::codes_at(0) + odd * L::TILE_CODES,
+            odd => {
+                assert!(odd == 1, "formats whose chunks are larger have whole chunks");
+                L::codes_at(0) + L::TILE_CODES
+            }
         };
         Self { groups: rows.div_ceil(GROUP), chunks: tiles / L::TILES, chunk_bytes: L::CHUNK, odd_bytes }
+    }
+
+    /// Of the whole matrix, if so much can be addressed.
+    fn bytes(self) -> Option<usize> {
+        let group = self.chunks.checked_mul(self.chunk_bytes)?.checked_add(self.odd_bytes)?;
+        self.groups.checked_mul(group)
     }
 
     fn group_bytes(self) -> usize {

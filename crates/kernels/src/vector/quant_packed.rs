@@ -302,7 +302,7 @@ unsafe fn add_scaled<S: ByteSimd, L: Layout>(
 #[inline(always)]
 pub(super) unsafe fn scale<S: ByteSimd, L: Layout>(simd: S, part: Part, v: usize) -> S::F {
     let (row, of_tile) = (S::LANES * v, L::scales_at(part.tile));
-    // SAFETY: all of it is in the header of the chunk.
+    // SAFETY: all of it is in the chunk.
     unsafe {
         if !L::NESTED {
             return simd.load_f16_ptr(part.chunk.add(of_tile + 2 * row).cast());
@@ -323,7 +323,7 @@ pub(super) unsafe fn scale<S: ByteSimd, L: Layout>(simd: S, part: Part, v: usize
 #[inline(always)]
 pub(super) unsafe fn offset<S: ByteSimd, L: Layout>(simd: S, chunk: *const u8, tile: usize, v: usize) -> S::F {
     let (row, of_tile) = (S::LANES * v, L::offsets_at(tile));
-    // SAFETY: all of it is in the header of the chunk.
+    // SAFETY: all of it is in the chunk.
     unsafe {
         if !L::NESTED {
             return simd.load_f16_ptr(chunk.add(of_tile + 2 * row).cast());

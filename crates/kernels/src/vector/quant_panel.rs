@@ -1,7 +1,7 @@
 //! Packed weights times many rows of activations.
 //!
-//! For some groups of weights, 256 columns at a time are decoded into a panel that stays in the first cache: codes as bytes, scales as
-//! f32. Then a few rows of activations at a time are multiplied by it, with all sums in registers. So decoding is
+//! For some groups of weights, 256 columns at a time are decoded into a panel that stays in the first cache: codes as bytes, which codes of eight
+//! bits are where they lie, scales as f32. Then a few rows of activations at a time are multiplied by it, with all sums in registers. So decoding is
 //! paid once for up to [`BATCH`] rows, and weights come from memory once for as many.
 
 use std::ops::Range;

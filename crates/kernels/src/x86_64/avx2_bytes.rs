@@ -24,7 +24,7 @@ pub(crate) struct Pairs {
     odd: __m256i,
 }
 
-/// Bits `$shift`… moved left by four less that, and masked: `low | (plane >> shift << 4) & mask`.
+/// `low` and the masked bits of a plane that was shifted.
 macro_rules! upper_bits {
     ($low:expr, $plane:expr, $mask:expr, left $left:literal) => {
         _mm256_or_si256($low, _mm256_and_si256(_mm256_slli_epi16::<$left>($plane), _mm256_set1_epi8($mask)))

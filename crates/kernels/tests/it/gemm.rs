@@ -197,7 +197,7 @@ fn some_rows_of_a_large_factor() {
 #[test]
 fn crowded_columns_of_any_length() {
     for kernels in fast() {
-        for shape in [[1030, 20, 9], [1024, 515, 6], [1041, 16, 1]] {
+        for shape in [[1030, 20, 9], [1024, 515, 6], [1041, 16, 1], [1024, 5, 832], [2048, 7, 960]] {
             let (case, start, [m, _, k]) = (Case::new(shape, 9), STARTS[3], shape);
             let mut columns = vec![f32::NAN; (k - 1) * 2048 + m];
             for (column, values) in turned(&case.a, m, k).chunks_exact(m).enumerate() {
@@ -207,6 +207,10 @@ fn crowded_columns_of_any_length() {
             let product = case.product(Product::new(a, Matrix::new(&case.b, k, shape[1])), start);
             let got = case.run(start, |c| kernels.gemm(product, c));
             same_bits(&got, &case.expected(start), (kernels.isa(), shape));
+            let packed = PackedMatrix::new(Matrix::new(&case.b, k, shape[1]));
+            let product = case.product(Product::with_packed(a, &packed), start);
+            let got = case.run(start, |c| kernels.gemm(product, c));
+            same_bits(&got, &case.expected(start), (kernels.isa(), shape, "packed"));
         }
     }
 }

@@ -369,6 +369,13 @@ fn weights_beyond_memory_are_refused() {
     PackedWeights::pack(Format::Q8_0, 1 << 60, 256, &[]);
 }
 
+/// So many chunks that their bytes, counted in 64 bits, would be few again.
+#[test]
+#[should_panic(expected = "no larger than memory can be")]
+fn rows_beyond_memory_are_refused() {
+    PackedWeights::zeroed(Format::Q8_0, 1, 1_085_102_592_571_150_144);
+}
+
 #[test]
 #[should_panic(expected = "no larger than memory can be")]
 fn activations_beyond_memory_are_refused() {

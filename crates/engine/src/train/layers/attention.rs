@@ -187,7 +187,7 @@ impl Division {
     /// For so many operations, and scratch for so many threads.
     fn new(pass: &Pass<'_>, flops: usize, scratch: &[f32]) -> Self {
         let one = scratch_of_one(pass.config, pass.length);
-        let threads = pass.pool().parts(flops as f64 / FLOPS_PER_NS).min(scratch.len() / one);
+        let threads = pass.pool().parts(flops as f64 / FLOPS_PER_NS).min((scratch.len() / one).max(1));
         let (config, all) = (pass.config, pass.config.kv_heads);
         // Queries, keys, values, what they gave, and the gradients of all of them.
         let bytes = size_of::<f32>() * pass.length * config.head_dim * (4 * config.group() + 4);

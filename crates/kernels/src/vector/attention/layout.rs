@@ -24,7 +24,7 @@ pub(super) fn prefetch<S: Simd>(simd: S, row: &[f32]) {
     }
 }
 
-/// Reads a value of each line of a row, so that all of it is in L2.
+/// Reads a value of each line of a row, up to the last one where it does not begin with a line, so that it is in L2.
 #[inline(always)]
 pub(super) fn touch(row: &[f32]) {
     for value in row.iter().step_by(super::MAX_LANES) {

@@ -66,8 +66,10 @@ fn come_near(task: &Attention<'_>, out: &mut AttentionOut<'_>) {
         for view in [&task.keys, &task.values] {
             if let CacheCells::F32(cells) = view.cells {
                 let start = (queries.first_position + row) * view.position_stride;
-                let [first, end] = [kv_heads.start, kv_heads.end].map(|head| start + head * view.head_stride);
-                touch(cells.get(first..end).unwrap_or_default());
+                for head in kv_heads.clone() {
+                    let first = start + head * view.head_stride;
+                    touch(cells.get(first..first + task.shape.head_dim).unwrap_or_default());
+                }
             }
         }
         touch(out.rows.row(row));

@@ -10,8 +10,8 @@
 //!                                                          the innermost loop
 //! ```
 //!
-//! The left factor is read where it lies; only where its columns are contiguous, tiles of it are packed, unless they are used
-//! few times.
+//! The left factor is read where it lies; only where its columns are contiguous, tiles of it are packed, or its columns copied, unless
+//! they are used few times.
 
 mod ahead;
 pub(crate) mod element;
@@ -191,10 +191,10 @@ fn blocks(len: usize, block: usize) -> impl Iterator<Item = (usize, usize)> {
 /// What some rows of the right factor contribute to all rows of the result.
 #[inline(always)]
 fn rows_of<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &Panels<E>, left: &mut [f32]) {
-    let most = (LEFT_IN_L2 / b.rows.max(1)).min(ROWS);
-    let parts = job.a.rows.div_ceil(most);
     // Whole cache lines, where columns are copied.
     let unit = if job.a.col_stride == 1 { 1 } else { PANEL };
+    let most = (LEFT_IN_L2 / b.rows.max(1)).min(ROWS) / unit * unit;
+    let parts = job.a.rows.div_ceil(most);
     let units = job.a.rows.div_ceil(unit);
     for part in 0..parts {
         let [start, end] = [part, part + 1].map(|part| (part * units / parts * unit).min(job.a.rows));
