@@ -120,7 +120,9 @@ fn allocations_are_seen(model: &Model, compute: &Compute) {
     assert_eq!(allocations(|| ()), 0);
     let pool = kernels::Pool::new(3);
     pool.run(50, |_| std::thread::yield_now());
-    assert_eq!(allocations(|| pool.run(50, |_| one())), 50);
+    // A thread that takes part for the first time may come late, and allocates what it keeps.
+    let counts: Vec<_> = (0..10).map(|_| allocations(|| pool.run(50, |_| one()))).collect();
+    assert!(counts.iter().all(|count| *count >= 50) && counts.contains(&50), "{counts:?}");
     let options = StateOptions { sequences: 2, logits: 2, pooled: false, ..StateOptions::default() };
     let case = Case { name: String::new(), model, compute, options, prompt: 20 };
     let mut state = State::new(model, compute, &options).unwrap();
