@@ -21,6 +21,9 @@ fn check_growth(before: Option<u64>, most: u64) {
     }
 }
 
+/// In how many parts scopes are counted.
+const PARTS: u64 = 5;
+
 fn many(scopes: u64) {
     for _ in 0..scopes / 4 {
         open!("a");
@@ -39,9 +42,16 @@ fn a_billion_scopes_do_not_grow_memory() {
     for (config, scopes) in [(Config::new(), 1_000_000_000), (exact().timeline(Some(4096)), 20_000_000)] {
         let (snapshot, ()) = record(config, || {
             many(100_000);
-            let before = resident_bytes();
-            many(scopes - 100_000);
-            check_growth(before, 256 << 10);
+            // Other tests of this process take memory meanwhile; what grew with each scope would grow in every part.
+            let grown = (0..PARTS).map(|part| {
+                let before = resident_bytes();
+                many(scopes / PARTS - if part == 0 { 100_000 } else { 0 });
+                before.zip(resident_bytes()).map(|(before, after)| after.saturating_sub(before))
+            });
+            match grown.min().flatten() {
+                Some(least) => assert!(least <= 256 << 10, "grew by {least} bytes in each part"),
+                None => eprintln!("skipped: this system does not tell how much memory a process has"),
+            }
         });
         check_sums(&snapshot);
         assert_eq!(snapshot.scopes.iter().map(|scope| scope.calls).sum::<u64>(), scopes);
