@@ -160,9 +160,13 @@ pub struct Speed {
     pub median: f64,
 }
 
-/// A batch of calls that are shorter than this follows one that is not timed: it puts the operands back into the caches,
+/// A batch of calls that are shorter than this follows some that are not timed: they put the operands back into the caches,
 /// which others used meanwhile. A longer call does that itself.
 const WARMED_NS: f64 = 5e6;
+/// So many calls, or as many as take so long. A last cache that takes what others let fall keeps much of what it had when new
+/// operands come: after 64 MiB of other data it was eight calls until those of 16 MiB had their full speed. With fewer, weights
+/// of one's own would be read from DRAM, and those that most contenders share would not.
+const WARMING: (u32, Duration) = (16, Duration::from_millis(4));
 
 /// After a turn with several threads, those of some libraries go on spinning for a moment.
 const SILENCE: Duration = Duration::from_millis(2);
@@ -232,7 +236,13 @@ impl<'t> Turns<'t> {
 
     fn take(&mut self) {
         if self.call_ns < WARMED_NS {
-            self.contender.turn(1);
+            let start = Instant::now();
+            for _ in 0..WARMING.0 {
+                self.contender.turn(1);
+                if start.elapsed() > WARMING.1 {
+                    break;
+                }
+            }
         }
         self.laps.push(self.contender.turn(self.calls));
     }

@@ -10,8 +10,8 @@ use crate::peers::rust;
 use crate::product::{Product, numbers};
 use crate::table::Subject;
 
-/// Square matrices: within L2, L3 and beyond.
-const SIZES: &[usize] = &[256, 768, 2048, 4096];
+/// Square matrices: within L2, L3, partly beyond, and beyond.
+const SIZES: &[usize] = &[256, 768, 2048, 4096, 8192];
 /// A quick run leaves out larger ones.
 const QUICK: usize = 2048;
 

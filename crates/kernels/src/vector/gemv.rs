@@ -87,17 +87,19 @@ fn together<S: Simd, const R: usize, const SUMS: usize, const TURNS: usize>(
         }
         at += TURNS * turn;
     }
-    while at + turn <= len {
+    while TURNS > 1 && at + turn <= len {
         // SAFETY: as above.
         unsafe { add_turn(simd, (rows.as_ptr(), step), x, at, &mut sums) };
         at += turn;
     }
-    for sum in 0..SUMS {
-        let (first, end) = (len.min(at + sum * S::LANES), len.min(at + (sum + 1) * S::LANES));
-        if first < end {
-            let x = load(simd, &x[first..end]);
-            for (row, sums) in sums.iter_mut().enumerate() {
-                sums[sum] = simd.fma(load(simd, &rows[row * step + first..row * step + end]), x, sums[sum]);
+    if at < len {
+        for sum in 0..SUMS {
+            let (first, end) = (len.min(at + sum * S::LANES), len.min(at + (sum + 1) * S::LANES));
+            if first < end {
+                let x = load(simd, &x[first..end]);
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    sums[sum] = simd.fma(load(simd, &rows[row * step + first..row * step + end]), x, sums[sum]);
+                }
             }
         }
     }
