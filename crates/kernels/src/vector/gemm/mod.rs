@@ -249,6 +249,10 @@ pub(crate) unsafe fn columns_first<S: Tiles, E: Element>(
     corner: &Tile<E>,
 ) {
     let panels = cols.div_ceil(PANEL);
+    if matches!(a, Left::InPlace) && is_near::<S>(tiles, corner.depth, cols) {
+        // SAFETY: as the caller promises.
+        return unsafe { near(simd, tiles, panels, corner) };
+    }
     let groups = panels.div_ceil(tiles.panels::<S>());
     for group in 0..groups {
         let (first, end) = (group * panels / groups, (group + 1) * panels / groups);
@@ -269,6 +273,37 @@ pub(crate) unsafe fn columns_first<S: Tiles, E: Element>(
                 }
                 sized(simd, [rows.len(), end - first], cols - first * PANEL, (&tile, &coming));
             }
+        }
+    }
+}
+
+/// Whether all of a product stays in L2 and is cut into tiles of the usual size, so that nothing has to be asked for, and nothing
+/// but tiles to be computed.
+#[inline(always)]
+fn is_near<S: Tiles>(tiles: RowTiles, depth: usize, cols: usize) -> bool {
+    let usual = tiles.rows.div_ceil(tiles.tiles) <= S::ROWS && tiles.rows / tiles.tiles + 1 >= S::ROWS;
+    let most = (tiles.rows * depth).max(depth * cols).max(tiles.rows * cols);
+    usual && cols.is_multiple_of(PANEL) && most <= RESULT_IN_L2
+}
+
+/// The same as [`columns_first`] where all is near. There the way from tile to tile counts, which is short here: 64² went from 109 to
+/// 113 GFLOP/s, 128² from 113 to 115.
+///
+/// # Safety
+/// As there, with whole panels, and a left factor where it lies.
+#[inline(always)]
+unsafe fn near<S: Tiles, E: Element>(simd: S, tiles: RowTiles, panels: usize, corner: &Tile<E>) {
+    let (size, larger) = (tiles.rows / tiles.tiles, tiles.rows % tiles.tiles);
+    let groups = panels.div_ceil(S::panels(S::ROWS));
+    for group in 0..groups {
+        let (first, end) = (group * panels / groups, (group + 1) * panels / groups);
+        // SAFETY: as the caller promises.
+        unsafe {
+            let tile = corner.moved(0, first);
+            if larger > 0 {
+                simd.run_down(size + 1, end - first, larger, &tile);
+            }
+            simd.run_down(size, end - first, tiles.tiles - larger, &tile.moved(larger * (size + 1), 0));
         }
     }
 }

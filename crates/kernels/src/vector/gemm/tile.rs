@@ -101,12 +101,19 @@ pub(crate) trait Tiles: Simd {
     /// # Safety
     /// All that the tile points to is there, `rows` from 1 to `MOST_ROWS`, `panels` from 1 to `Self::panels(rows)`.
     unsafe fn run<E: Element>(self, rows: usize, panels: usize, tile: &Tile<E>, coming: &Coming<E>);
+
+    /// Computes `count` tiles below each other, the first of which is `tile`, and asks for nothing.
+    ///
+    /// # Safety
+    /// As for [`Tiles::run`], for all of them, with [`Tiles::ROWS`] rows or one less, and panels for as many.
+    unsafe fn run_down<E: Element>(self, rows: usize, panels: usize, count: usize, tile: &Tile<E>);
 }
 
-/// Writes [`Tiles::run`] and [`Tiles::panels`]: per number of rows the most panels, and each width up to that.
+/// Writes [`Tiles`]: per number of rows the most panels, and each width up to that; behind `down` each width of the usual number.
 macro_rules! tiles {
     (
         $simd:ty, $features:literal, rows: $rows:literal, depth: $depth:literal, vectors: $vectors:literal,
+        down: $($down:literal)+,
         $($r:literal: $($p:literal)+;)+
     ) => {
         const _: () = {$($(assert!($r * $p * PANEL <= MAX_TILE);)+)+};
@@ -143,12 +150,31 @@ macro_rules! tiles {
                     _ => unreachable!("no tile has that size"),
                 }
             }
+
+            #[inline(always)]
+            unsafe fn run_down<E: Element>(self, rows: usize, panels: usize, count: usize, tile: &Tile<E>) {
+                #[inline(never)]
+                #[target_feature(enable = $features)]
+                unsafe fn sized<E: Element, const R: usize, const V: usize>(simd: $simd, count: usize, tile: &Tile<E>) {
+                    // SAFETY: as the caller promises.
+                    unsafe { down::<$simd, E, R, V>(simd, count, tile) }
+                }
+                const ONE_LESS: usize = $rows - 1;
+                match (rows, panels) {
+                    // SAFETY: as the caller promises; `self` exists only where the CPU has the features.
+                    $(($rows, $down) => unsafe { sized::<E, $rows, { $down * $vectors }>(self, count, tile) },)+
+                    // SAFETY: the same.
+                    $((ONE_LESS, $down) => unsafe { sized::<E, ONE_LESS, { $down * $vectors }>(self, count, tile) },)+
+                    _ => unreachable!("no tile has that size"),
+                }
+            }
         }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
 tiles! { crate::x86_64::Avx2, "avx2,fma,f16c", rows: 6, depth: 512, vectors: 2,
+    down: 1,
     1: 1 2 3 4;
     2: 1 2 3;
     3: 1 2;
@@ -159,6 +185,7 @@ tiles! { crate::x86_64::Avx2, "avx2,fma,f16c", rows: 6, depth: 512, vectors: 2,
 
 #[cfg(target_arch = "x86_64")]
 tiles! { crate::x86_64::Avx512, "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni", rows: 6, depth: 1024, vectors: 1,
+    down: 1 2 3 4,
     1: 1 2 3 4;
     2: 1 2 3 4;
     3: 1 2 3 4;
@@ -171,6 +198,7 @@ tiles! { crate::x86_64::Avx512, "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512v
 
 #[cfg(target_arch = "aarch64")]
 tiles! { crate::aarch64::Neon, "neon", rows: 6, depth: 512, vectors: 4,
+    down: 1,
     1: 1 2;
     2: 1 2;
     3: 1 2;
@@ -191,16 +219,7 @@ unsafe fn run<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, tile
         while left > 0 {
             let some = left.min(CHUNK);
             for _ in 0..some {
-                let mut right = [simd.splat(0.0); V];
-                for (v, right) in right.iter_mut().enumerate() {
-                    *right = E::load(simd, b.add(offset::<S>(v, tile.b_panel)));
-                }
-                for (r, sums) in sums.iter_mut().enumerate() {
-                    let left = simd.splat(*a.add(r * tile.a_row));
-                    for (sum, right) in sums.iter_mut().zip(right) {
-                        *sum = simd.fma(left, right, *sum);
-                    }
-                }
+                step(simd, tile, (a, b), &mut sums);
                 simd.prefetch(read.cast());
                 read = read.wrapping_add(coming.step);
                 // Behind the last k of a factor that is read where it lies, memory may have ended.
@@ -210,10 +229,60 @@ unsafe fn run<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, tile
             read = read.wrapping_add(coming.jump);
             left -= some;
         }
-        for (r, sums) in sums.iter().enumerate() {
-            for (v, sum) in sums.iter().enumerate() {
-                simd.store_ptr(*sum, tile.c.add(r * tile.c_row + v * S::LANES));
+        end(simd, tile, &sums);
+    }
+}
+
+/// `count` tiles of `R` rows and `V` vectors, one below the other. The factors are near, and nothing is asked for.
+#[inline(always)]
+unsafe fn down<S: Simd, E: Element, const R: usize, const V: usize>(simd: S, count: usize, first: &Tile<E>) {
+    let mut tile = *first;
+    for _ in 0..count {
+        // SAFETY: every address lies within what the caller promises to be there.
+        unsafe {
+            let mut sums = begin::<S, E, R, V>(simd, &tile);
+            let (mut a, mut b) = (tile.a, tile.b);
+            for _ in 0..tile.depth {
+                step(simd, &tile, (a, b), &mut sums);
+                a = a.wrapping_add(tile.a_step);
+                b = b.wrapping_add(tile.b_step);
             }
+            end(simd, &tile, &sums);
+        }
+        tile.a = tile.a.wrapping_add(R * tile.a_row);
+        tile.c = tile.c.wrapping_add(R * tile.c_row);
+    }
+}
+
+/// One k.
+#[inline(always)]
+unsafe fn step<S: Simd, E: Element, const R: usize, const V: usize>(
+    simd: S,
+    tile: &Tile<E>,
+    (a, b): (*const f32, *const E),
+    sums: &mut [[S::F; V]; R],
+) {
+    let mut right = [simd.splat(0.0); V];
+    // SAFETY: as the caller of `run` promises.
+    unsafe {
+        for (v, right) in right.iter_mut().enumerate() {
+            *right = E::load(simd, b.add(offset::<S>(v, tile.b_panel)));
+        }
+        for (r, sums) in sums.iter_mut().enumerate() {
+            let left = simd.splat(*a.add(r * tile.a_row));
+            for (sum, right) in sums.iter_mut().zip(right) {
+                *sum = simd.fma(left, right, *sum);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn end<S: Simd, E, const R: usize, const V: usize>(simd: S, tile: &Tile<E>, sums: &[[S::F; V]; R]) {
+    for (r, sums) in sums.iter().enumerate() {
+        for (v, sum) in sums.iter().enumerate() {
+            // SAFETY: as the caller of `run` promises.
+            unsafe { simd.store_ptr(*sum, tile.c.add(r * tile.c_row + v * S::LANES)) };
         }
     }
 }
