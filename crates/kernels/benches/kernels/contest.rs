@@ -137,7 +137,7 @@ pub struct Row {
     /// What each column reached, in the row's unit per nanosecond.
     pub cells: Vec<Cell>,
     /// What the machine reached, where that could be measured.
-    pub limit: Option<f64>,
+    pub limit: Option<Speed>,
     /// How far the best of one half of the rounds is from the best of the other, for the contender in the middle.
     pub noise: f64,
 }
@@ -183,12 +183,16 @@ impl Contest<'_> {
             }
         }
         let before = self.limit.measure(self.threads, options.limit());
+        let contenders = sound.len();
+        sound.extend(self.limit.contenders(self.threads));
         let mut turns: Vec<Turns> = sound.into_iter().map(|contender| Turns::new(contender, options)).collect();
         take_turns(&mut turns, self.threads == 1, options);
+        let limits: Vec<Turns> = turns.drain(contenders..).collect();
         let after = self.limit.measure(self.threads, options.limit());
         let speed = |turns: &Turns| Cell { column: turns.contender.column(), speed: Ok(turns.speed(self.work)) };
         cells.extend(turns.iter().map(speed));
-        let limit = before.into_iter().chain(after).max_by(f64::total_cmp);
+        let limits = limits.iter().map(|limit| limit.speed(self.work)).chain(before).chain(after);
+        let limit = limits.max_by(|a, b| a.best.total_cmp(&b.best));
         Row { name: self.row, cells, limit, noise: noise(&turns) }
     }
 }

@@ -13,8 +13,8 @@ use crate::table::Subject;
 const COLUMNS: &[&str] = &["ours", "ggml"];
 
 const FORMATS: &[Format] = &[Format::Q8_0, Format::Q4_0, Format::Q4_K, Format::Q6_K];
-/// Outputs and inputs: within L2, L3, and beyond.
-const MATRICES: &[[usize; 2]] = &[[768, 768], [2048, 2048], [4096, 4096], [32_000, 4096]];
+/// Outputs and inputs: within L2, L3, and so far beyond that a large cache does not help, as the last layer of Llama 3.
+const MATRICES: &[[usize; 2]] = &[[768, 768], [2048, 2048], [4096, 4096], [128_256, 4096]];
 /// Vectors at once, for a matrix of 2048²: a few tokens, a prompt.
 const BATCHES: &[usize] = &[8, 32, 128, 512];
 const BATCHED: [usize; 2] = [2048, 2048];

@@ -49,8 +49,9 @@ impl Subject {
             let mut line = vec![row.name.clone()];
             line.extend(columns.iter().map(|column| cell(find(row, column), leader == Some(column))));
             let limit = if self.one_limit { highest(rows) } else { row.limit };
-            line.push(limit.map_or("–".to_owned(), figure));
-            let share = ours(row).zip(limit).map(|((_, ours), limit)| format!("{:.0} %", 100.0 * ours / limit));
+            let shown = |limit: Speed| if self.one_limit { figure(limit.best) } else { spread(limit) };
+            line.push(limit.map_or("–".to_owned(), shown));
+            let share = ours(row).zip(limit).map(|((_, ours), limit)| format!("{:.0} %", 100.0 * ours / limit.best));
             line.push(share.unwrap_or_else(|| "–".to_owned()));
             lines.push(line);
         }
@@ -59,8 +60,8 @@ impl Subject {
 }
 
 /// The highest limit of all rows: what a quiet moment showed.
-fn highest(rows: &[Row]) -> Option<f64> {
-    rows.iter().filter_map(|row| row.limit).max_by(f64::total_cmp)
+fn highest(rows: &[Row]) -> Option<Speed> {
+    rows.iter().filter_map(|row| row.limit).max_by(|a, b| a.best.total_cmp(&b.best))
 }
 
 fn find<'r>(row: &'r Row, column: &str) -> Option<&'r Cell> {

@@ -68,6 +68,11 @@ impl Buffer {
     }
 }
 
+// SAFETY: nobody writes to it once it is made.
+unsafe impl Send for Buffer {}
+// SAFETY: the same.
+unsafe impl Sync for Buffer {}
+
 impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: allocated with this layout, and nobody else frees it.

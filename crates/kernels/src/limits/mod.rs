@@ -148,6 +148,35 @@ pub fn read_bytes(kernels: &[Kernels], plan: Plan, reading: Reading) -> Option<M
     Some(measured)
 }
 
+/// Memory in parts that are read through once per call, as fast as can be. [`read_bytes`] gives what the machine can do; this is for
+/// work that reads as much once, beside which it takes its turns: DRAM serves others too, and gives now more, now less.
+pub struct ReadThrough {
+    parts: Vec<Buffer>,
+    walks: Vec<Walk>,
+}
+
+impl ReadThrough {
+    /// So many parts of so many bytes each, rounded up a little, in huge pages where the system has them. `None` where they cannot
+    /// be had in time.
+    pub fn new(kernels: Kernels, parts: usize, bytes: usize, preparation: Duration) -> Option<Self> {
+        let until = Instant::now() + preparation;
+        let parts = (0..parts).map(|_| Buffer::new(bytes, Pages::Huge, until).filter(|part| part.bytes() >= bytes));
+        Some(Self { parts: parts.collect::<Option<_>>()?, walks: walks(kernels.level) })
+    }
+
+    /// In how many ways a part can be read.
+    pub fn ways(&self) -> usize {
+        self.walks.len()
+    }
+
+    /// Reads a part; gives the exclusive or of its 64-bit words. Several threads may do so at the same time.
+    #[track_caller]
+    pub fn read(&self, part: usize, way: usize) -> u64 {
+        let (part, walk) = (&self.parts[part], &self.walks[way]);
+        walk.run(part, 0, part.bytes() / walk.streams, 1)
+    }
+}
+
 /// Reads the next chunk of the buffer by the way of that number, and says how many bytes that were.
 fn reader(walks: &[Walk], buffer: Buffer) -> impl FnMut(usize) -> u64 {
     let mut at = 0;

@@ -44,6 +44,30 @@ fn walks_read_every_word_of_every_stream() {
     }
 }
 
+/// Whichever way it is read, and by whichever thread: all of it.
+#[test]
+fn memory_is_read_through_in_all_ways() {
+    for kernels in Kernels::available() {
+        let memory = ReadThrough::new(kernels, 2, 10_000, LONG).expect("there is memory");
+        let all = |part: &Buffer| {
+            // SAFETY: the word lies inside of the buffer.
+            let word = |at: usize| unsafe { part.start().cast::<u64>().add(at).read() };
+            assert!(part.bytes() >= 10_000);
+            (0..part.bytes() / 8).fold(0, |all, at| all ^ word(at))
+        };
+        assert!(memory.ways() > 0);
+        for way in 0..memory.ways() {
+            let read = std::thread::scope(|scope| {
+                let other = scope.spawn(|| memory.read(1, way));
+                [memory.read(0, way), other.join().expect("the other thread reads")]
+            });
+            assert_eq!(read.to_vec(), memory.parts.iter().map(all).collect::<Vec<_>>(), "{}, {way}", kernels.isa());
+        }
+    }
+    let none = ReadThrough::new(Kernels::best(), 1, 64 << 20, Duration::ZERO);
+    assert!(none.is_none(), "less than was asked for is refused");
+}
+
 #[test]
 #[should_panic(expected = "from + bytes <= stride")]
 fn a_walk_beyond_the_buffer_is_refused() {
