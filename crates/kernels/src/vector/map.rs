@@ -69,8 +69,12 @@ fn pointers<const IN: usize>(slices: [&[f32]; IN], len: usize) -> [*const f32; I
 
 /// Elements of half a cache line.
 const HALF_LINE: usize = 8;
-/// From so many elements on it pays to begin with the half of a line.
+/// From so many elements on it pays to look at where they lie.
 const LONG: usize = 4096;
+/// Bytes that addresses are compared by at first.
+const PAGE: usize = 4096;
+/// From so many bytes on nothing was slower any more.
+const FOLLOWED: usize = 512;
 
 /// # Safety
 /// `len` values can be read from each of `from` and written to each of `to`, and one of `to` overlaps another pointer
@@ -93,23 +97,28 @@ pub(crate) unsafe fn run<S: Simd, M: Formula<IN, OUT>, const IN: usize, const OU
     let last = len - S::LANES;
     // SAFETY: a vector fits, as was just checked.
     let values = unsafe { load(simd, from, last) };
-    let mut at = 0;
     // The same at the beginning, where that is not at half a line, as allocators that align to 16 bytes place it: stores that cross
     // lines elsewhere took a tenth longer.
     let ragged = to[0].addr() / size_of::<f32>() % HALF_LINE;
-    let first = (len >= LONG && ragged != 0).then(|| {
+    let (mut at, mut first) = (0, None);
+    if len >= LONG && ragged != 0 {
         at = (HALF_LINE - ragged) % S::LANES;
         // SAFETY: as above.
-        unsafe { load(simd, from, 0) }
-    });
-    while at + M::TOGETHER * S::LANES <= len {
+        first = Some(unsafe { load(simd, from, 0) });
+    }
+    let block = M::TOGETHER * S::LANES;
+    let blocks = (len - at) / block;
+    let backward = len >= LONG && blocks > 0 && is_followed(from, to);
+    let (mut place, step) = if backward { (at + (blocks - 1) * block, block.wrapping_neg()) } else { (at, block) };
+    for _ in 0..blocks {
         for vector in 0..M::TOGETHER {
-            let at = at + vector * S::LANES;
+            let at = place + vector * S::LANES;
             // SAFETY: this vector ends before `len`.
             unsafe { store(simd, formula.apply(simd, load(simd, from, at)), to, at) };
         }
-        at += M::TOGETHER * S::LANES;
+        place = place.wrapping_add(step);
     }
+    at += blocks * block;
     while at + S::LANES <= len {
         // SAFETY: this vector ends before `len`.
         unsafe { store(simd, formula.apply(simd, load(simd, from, at)), to, at) };
@@ -123,6 +132,15 @@ pub(crate) unsafe fn run<S: Simd, M: Formula<IN, OUT>, const IN: usize, const OU
         // SAFETY: a vector fits.
         unsafe { store(simd, formula.apply(simd, values), to, 0) };
     }
+}
+
+/// Whether what is stored lies, but for whole pages, a little behind what is loaded, so that each store is followed by loads of the
+/// same place in another page. The CPU tells such places apart late: `exp` of 2²⁰ values ran at 4.5 to 5.6 per ns, and at 5.9 from the end
+/// to the beginning, where nothing follows.
+#[inline(always)]
+fn is_followed<const IN: usize, const OUT: usize>(from: [*const f32; IN], to: [*mut f32; OUT]) -> bool {
+    let behind = |from: *const f32, to: *mut f32| to.addr().wrapping_sub(from.addr()) % PAGE;
+    from.iter().any(|&from| to.iter().any(|&to| (1..FOLLOWED).contains(&behind(from, to))))
 }
 
 /// # Safety

@@ -150,6 +150,37 @@ fn every_length_and_place_gives_the_same_bits() {
     }
 }
 
+/// Long slices are walked through as their places suggest: from a later beginning, and from the end.
+#[test]
+fn long_slices_give_the_same_bits_wherever_they_lie() {
+    const SHORT: usize = 1000;
+    const PAGE: usize = 1024;
+    let (most, room) = (PAGE * 4 + 70, PAGE * 8);
+    let numbers = Numbers::new(6).take(2 * most, 8.0);
+    for kernels in Kernels::available() {
+        for len in [PAGE * 4, PAGE * 4 + 1, PAGE * 4 + 31, most].into_iter().take(rounds(4, 1)) {
+            let (gate, up) = (&numbers[..len], &numbers[most..most + len]);
+            let mut wanted = vec![0.0; len];
+            for ((gate, up), out) in gate.chunks(SHORT).zip(up.chunks(SHORT)).zip(wanted.chunks_mut(SHORT)) {
+                kernels.swiglu(gate, up, out);
+            }
+            // How far the result is behind its first input, in the same page; and where that begins.
+            for (behind, start) in
+                [(0, 0), (0, 3), (4, 0), (5, 1), (16, 0), (19, 7), (64, 2), (127, 0), (128, 0), (1020, 4)]
+            {
+                let mut memory = vec![f32::NAN; start + room + behind + len + 1];
+                memory[start..start + len].copy_from_slice(gate);
+                let (before, out) = memory.split_at_mut(start + room + behind);
+                kernels.swiglu(&before[start..start + len], up, &mut out[..len]);
+                assert_eq!(out[..len], wanted, "{} {len}, {behind} behind {start}", kernels.isa());
+                assert!(out[len].is_nan(), "{} {len}: nothing behind the end is written", kernels.isa());
+                kernels.swiglu_in_place(&mut memory[start..start + len], up);
+                assert_eq!(memory[start..start + len], wanted, "{} {len}, in place at {start}", kernels.isa());
+            }
+        }
+    }
+}
+
 #[test]
 fn swiglu_is_silu_times_up() {
     for kernels in Kernels::available() {
