@@ -99,7 +99,7 @@ fn silu_of<S: Simd>(simd: S, x: S::F) -> S::F {
 /// max(x, 0) − a · s(−a)
 #[inline(always)]
 fn gelu_of<S: Simd>(simd: S, x: S::F, tail: Tail<S>) -> S::F {
-    simd.sub_scaled(simd.max(simd.constant(0.0), x), simd.mul(tail.a, tail.mantissa), tail.power)
+    simd.sub_scaled(simd.max(simd.constant(0.0), x), tail.mantissa, tail.power)
 }
 
 #[derive(Clone, Copy)]
