@@ -204,6 +204,8 @@ fn take_turns(turns: &mut [Turns], alone: bool, options: &Options) {
     let mut round = 0;
     while round < options.least_rounds() || start.elapsed() < budget {
         for place in 0..turns.len() {
+            // To and fro, so that nobody always follows the same one.
+            let place = if round % 2 == 0 { place } else { turns.len() - 1 - place };
             let whose = (place + round) % turns.len();
             turns[whose].take();
             if !alone {

@@ -25,8 +25,8 @@ pub enum Limit {
 /// More than a last cache holds, nearly everywhere.
 const FROM_DRAM: usize = 32 << 20;
 
-/// For memory of a hundred megabytes, even where others use the machine.
-const PREPARATION: Duration = Duration::from_secs(5);
+/// For memory of half a gigabyte, even where others use the machine.
+const PREPARATION: Duration = Duration::from_secs(20);
 
 impl Limit {
     /// Whether it changes with what others do meanwhile, so that it has to take its turns with the contenders.

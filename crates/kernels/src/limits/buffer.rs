@@ -21,7 +21,7 @@ const GRANULE: usize = 4 * BLOCK;
 /// Written between two looks at the clock.
 const STEP: usize = HUGE;
 
-/// Written once, so that each page is really there, by the thread that will read it: that puts it on its node.
+/// Written once, so that each page is really there, and on the node of the thread that writes.
 pub(super) struct Buffer {
     words: *mut u64,
     layout: Layout,

@@ -156,8 +156,8 @@ pub struct ReadThrough {
 }
 
 impl ReadThrough {
-    /// So many parts of so many bytes each, rounded up a little, in huge pages where the system has them. `None` where they cannot
-    /// be had in time.
+    /// So many parts of so many bytes each, rounded up a little, in huge pages where the system has them, all on the caller's node. `None`
+    /// where they cannot be had in time.
     pub fn new(kernels: Kernels, parts: usize, bytes: usize, preparation: Duration) -> Option<Self> {
         let until = Instant::now() + preparation;
         let parts = (0..parts).map(|_| Buffer::new(bytes, Pages::Huge, until).filter(|part| part.bytes() >= bytes));

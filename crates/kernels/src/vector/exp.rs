@@ -15,7 +15,7 @@ const LN_2: [f32; 2] = [std::f32::consts::LN_2, -1.904_654_2e-9];
 /// (eʳ − 1 − r) / r², least greatest relative error of eʳ: 3.2e-9, far below the rounding.
 const TAIL: [f32; 5] = [0.499_999_94, 0.166_665_17, 0.041_668_106, 0.008_369_14, 0.001_383_671_4];
 
-/// The same with one power less: 1.05e-7.
+/// The same with one power less: 1.06e-7.
 const SHORT_TAIL: [f32; 4] = [0.499_992_3, 0.166_671_16, 0.041_890_33, 0.008_312_501];
 
 /// e^x, at most 1.1 ulp away; infinity and zero beyond the range of f32, subnormal results where they belong, NaN for NaN.
@@ -39,9 +39,7 @@ pub(crate) fn parts<S: Simd>(simd: S, x: S::F) -> (S::F, S::Power) {
     let shifted = simd.fma(x, simd.splat(std::f32::consts::LOG2_E), shift);
     let n = simd.sub(shifted, shift);
     let r = simd.fnma(n, simd.splat(LN_2[1]), simd.fnma(n, simd.splat(LN_2[0]), x));
-    let [a, b, c, d, e] = TAIL;
-    let tail = [simd.splat(a), simd.splat(b), simd.splat(c), simd.splat(d), simd.splat(e)];
-    simd.begin_scale(exp_m1_near_0(simd, r, tail), shifted)
+    simd.begin_scale(exp_m1_near_0(simd, r), shifted)
 }
 
 /// As [`parts`], of `x` − `excess`, where that is below the last place of x.
@@ -89,9 +87,10 @@ fn exp2_m1_of_rest<S: Simd>(simd: S, x: S::F, shifted: S::F) -> S::F {
     simd.mul(r, simd.fma(square, simd.fma(square, high, middle), low))
 }
 
-/// eʳ − 1 for |r| ≤ ln 2 / 2, from the coefficients [`TAIL`].
+/// eʳ − 1 for |r| ≤ ln 2 / 2
 #[inline(always)]
-fn exp_m1_near_0<S: Simd>(simd: S, r: S::F, tail: [S::F; 5]) -> S::F {
+fn exp_m1_near_0<S: Simd>(simd: S, r: S::F) -> S::F {
+    let tail = TAIL.map(|coefficient| simd.splat(coefficient));
     let square = simd.mul(r, r);
     let low = simd.fma(tail[1], r, tail[0]);
     let high = simd.fma(tail[3], r, tail[2]);

@@ -66,6 +66,9 @@ const ACTIVATIONS: [Activation; 6] = [
 /// How far apart the tested f32 are: a prime, so that all low bits come up.
 const STEP: usize = if cfg!(miri) { 200_000_033 } else { 1999 };
 
+/// Where a search of all f32 from −13 to −0.5 found GELU by erf farthest from the truth: 6.8 ulp.
+const FARTHEST: f32 = f32::from_bits(0xbfea_dd79);
+
 /// −∞ has no product with zero, but the functions have a limit.
 fn is_masked(x: f32) -> bool {
     x == f32::NEG_INFINITY
@@ -73,7 +76,8 @@ fn is_masked(x: f32) -> bool {
 
 #[test]
 fn the_whole_range_is_within_the_stated_bounds() {
-    let x = all_f32(STEP);
+    let mut x = all_f32(STEP);
+    x.push(FARTHEST);
     let mut got = vec![0.0; x.len()];
     for activation in ACTIVATIONS {
         let truth: Vec<f64> = x.iter().map(|&x| (activation.truth)(f64::from(x))).collect();

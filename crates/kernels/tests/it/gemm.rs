@@ -194,6 +194,20 @@ fn some_rows_of_a_large_factor() {
     }
 }
 
+/// So much that its next rows are asked for; the last rows and columns are no whole ones.
+#[test]
+#[cfg_attr(miri, ignore = "too long")]
+fn one_row_of_a_factor_that_no_cache_holds() {
+    let case = Case::new([1, 3109, 2051], 10);
+    let [m, n, k] = case.shape;
+    let start = STARTS[3];
+    let expected = case.expected(start);
+    for kernels in fast() {
+        let product = case.product(Product::new(Matrix::new(&case.a, m, k), Matrix::new(&case.b, k, n)), start);
+        same_bits(&case.run(start, |c| kernels.gemm(product, c)), &expected, (kernels.isa(), case.shape));
+    }
+}
+
 #[test]
 fn crowded_columns_of_any_length() {
     for kernels in fast() {

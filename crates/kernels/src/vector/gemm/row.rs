@@ -9,9 +9,9 @@ use crate::simd::Simd;
 const ROWS: usize = 8;
 /// Vectors of the result at a time while the factor comes from L2. From behind it one is as good or better.
 const VECTORS: usize = 4;
-/// A factor of so many bytes comes from L2.
+/// What a thread reads of a factor comes from L2, if it is no more bytes.
 const NEAR: usize = 512 << 10;
-/// A factor of more bytes comes from DRAM. There so many streams, which end with their rows, are not found early enough: each
+/// And from DRAM, if it is more. There so many streams, which end with their rows, are not found early enough: each
 /// vector asks for the one below it among the next rows, which brought 24 GB/s to 28 (medians; reading alone 32). From L3 that
 /// is worth nothing.
 const FAR: usize = 24 << 20;
@@ -23,7 +23,7 @@ pub(super) fn along<S: Simd>(simd: S, job: &Job<'_>, b: &Matrix<'_>, cols: usize
     assert!(job.a.rows == 1 && job.a.cols == b.rows && b.rows > 0);
     assert!(b.col_stride == 1 && job.first_col + cols <= b.cols && cols <= job.cols && cols.is_multiple_of(S::LANES));
     let bytes = size_of::<f32>() * b.rows * cols;
-    let ask = if bytes > FAR { ROWS * b.row_stride } else { 0 };
+    let ask = if bytes > FAR && b.rows > ROWS { ROWS * b.row_stride } else { 0 };
     let mut row = 0;
     while row < b.rows {
         // SAFETY: the row is one of the factor's; so many columns are there from the job's first on.
