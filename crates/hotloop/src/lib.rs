@@ -60,7 +60,10 @@ pub use clock::{ClockInfo, ClockSource};
 pub use control::{Config, current, is_started, name_thread, print, reset, snapshot, start, stop};
 pub use hotloop_macros::profile;
 pub use scope::Scope;
-pub use snapshot::{AllocStats, OwnCost, ScopeStats, Snapshot, ThreadStats, ThreadTimeline, TimelineEvent};
+pub use snapshot::{
+    AllocStats, InterruptionInfo, InterruptionSource, OwnCost, ScopeStats, Snapshot, ThreadStats, ThreadTimeline,
+    TimelineEvent,
+};
 #[cfg(feature = "tracing")]
 pub use tracing_layer::{TracingLayer, tracing_layer};
 pub use tree::{Attached, Link, Linked, Losses};

@@ -28,6 +28,7 @@ pub(super) fn own_cost(collected: &Collected, scale: &Scale) -> OwnCost {
         per_alloc_ns: scale.cost.alloc / scale.rate(),
         total_ns: scale.ns(total),
         share_of_wall: most / wall,
+        share_of_cpu: None,
         budget: tree::budget_in_force(),
     }
 }
@@ -76,6 +77,8 @@ impl Scale {
             wall_ns: self.ns(record.ticks),
             in_scopes_ns: self.ns(record.in_scopes),
             own_cost_ns: self.ns(record.own_cost),
+            waiting_ns: None,
+            cpu_ns: None,
             allocs: record.allocs,
             alloc_bytes: record.alloc_bytes,
         }
@@ -153,8 +156,12 @@ impl Durations {
         other.0.iter().for_each(|(ns, count)| self.count(*ns, *count));
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + Clone {
+        self.0.iter().map(|(ns, count)| (*ns, *count))
+    }
+
     fn quantile(&self, q: f64) -> Option<u64> {
-        tree::quantile(self.0.iter().map(|(ns, count)| (*ns, *count)), q)
+        tree::quantile(self.iter(), q)
     }
 }
 

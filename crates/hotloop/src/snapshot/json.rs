@@ -4,7 +4,9 @@
 
 use std::fmt::{Display, Write};
 
-use super::{AllocStats, OwnCost, ScopeStats, Snapshot, ThreadStats, ThreadTimeline};
+use super::{
+    AllocStats, InterruptionInfo, InterruptionSource, OwnCost, ScopeStats, Snapshot, ThreadStats, ThreadTimeline,
+};
 use crate::clock::{ClockInfo, ClockSource};
 use crate::tree::Losses;
 
@@ -19,6 +21,8 @@ pub(super) fn text(snapshot: &Snapshot) -> String {
         json.list("scopes", &snapshot.scopes, |json, one| scope(json, one, counted));
         json.list("threads", &snapshot.threads, thread);
         json.number("outside_ns", snapshot.outside_ns);
+        json.known("waiting_ns", snapshot.waiting_ns);
+        json.field("interruptions", |json| interruptions(json, &snapshot.interruptions));
         if counted {
             json.field("outside_allocs", |json| allocations(json, &snapshot.outside_allocs));
             json.field("early_allocs", |json| allocations(json, &snapshot.early_allocs));
@@ -51,6 +55,9 @@ fn own_cost(json: &mut Json, cost: &OwnCost) {
         json.float("per_alloc_ns", cost.per_alloc_ns);
         json.number("total_ns", cost.total_ns);
         json.float("share_of_wall", cost.share_of_wall);
+        if let Some(share) = cost.share_of_cpu {
+            json.float("share_of_cpu", share);
+        }
         if let Some(budget) = cost.budget {
             json.float("budget", budget);
         }
@@ -70,13 +77,19 @@ fn scope(json: &mut Json, scope: &ScopeStats, counted: bool) {
         json.flag("is_sampled", scope.is_sampled);
         json.some("open_calls", scope.open_calls);
         json.number("total_ns", scope.total_ns);
+        json.known("total_se_ns", scope.total_se_ns);
         json.some("attached_ns", scope.attached_ns);
         json.number("self_ns", scope.self_ns);
+        json.known("self_se_ns", scope.self_se_ns);
+        json.some("waiting_ns", scope.waiting_ns);
         json.number("min_ns", scope.min_ns);
         json.number("max_ns", scope.max_ns);
         json.known("p50_ns", scope.p50_ns);
         json.known("p90_ns", scope.p90_ns);
         json.known("p99_ns", scope.p99_ns);
+        if scope.p50_ns.is_some() {
+            json.field("durations", |json| durations(json, scope));
+        }
         if counted {
             json.field("allocs", |json| allocations(json, &scope.allocs));
             json.field("allocs_total", |json| allocations(json, &scope.allocs_total));
@@ -88,6 +101,26 @@ fn scope(json: &mut Json, scope: &ScopeStats, counted: bool) {
         json.some("polls", scope.polls);
         json.some("elapsed_ns", scope.elapsed_ns);
         json.number("threads", scope.threads);
+    });
+}
+
+/// The histogram without its empty buckets.
+fn durations(json: &mut Json, scope: &ScopeStats) {
+    let counted: Vec<(u64, u64)> = scope.durations().collect();
+    json.object(|json| {
+        json.list("ns", &counted, |json, (ns, _)| json.put(ns));
+        json.list("calls", &counted, |json, (_, calls)| json.put(calls));
+    });
+}
+
+fn interruptions(json: &mut Json, interruptions: &InterruptionInfo) {
+    json.object(|json| {
+        let source = match interruptions.source {
+            InterruptionSource::Rseq => "rseq",
+            InterruptionSource::None => "none",
+        };
+        json.string("source", source);
+        json.string("why", interruptions.why);
     });
 }
 
@@ -113,6 +146,8 @@ fn thread(json: &mut Json, thread: &ThreadStats) {
         json.number("wall_ns", thread.wall_ns);
         json.number("in_scopes_ns", thread.in_scopes_ns);
         json.number("own_cost_ns", thread.own_cost_ns);
+        json.known("waiting_ns", thread.waiting_ns);
+        json.known("cpu_ns", thread.cpu_ns);
         json.number("allocs", thread.allocs);
         json.number("alloc_bytes", thread.alloc_bytes);
     });
@@ -136,6 +171,8 @@ fn losses(json: &mut Json, lost: &Losses) {
         json.number("unbalanced_scopes", lost.unbalanced_scopes);
         json.number("scopes_after_thread_end", lost.scopes_after_thread_end);
         json.number("timings_without_percentile", lost.timings_without_percentile);
+        json.some("calls_with_folded_index", lost.calls_with_folded_index);
+        json.some("leaked_scopes", lost.leaked_scopes);
     });
 }
 

@@ -30,6 +30,11 @@ pub struct Snapshot {
     pub threads: Vec<ThreadStats>,
     /// Time that threads spent outside any scope, from each one's first scope on.
     pub outside_ns: u64,
+    /// Time that threads were ready to run but had no CPU, over all threads: in no scope's time. `None` where it is not
+    /// measured.
+    pub waiting_ns: Option<u64>,
+    /// How interrupted calls are recognised.
+    pub interruptions: InterruptionInfo,
     /// Allocations outside any scope, [`early_allocs`](Self::early_allocs) included.
     pub outside_allocs: AllocStats,
     /// Allocations of threads before their first scope, and of threads that have none: in no thread's count.
@@ -40,6 +45,26 @@ pub struct Snapshot {
     pub timeline: Vec<ThreadTimeline>,
     /// What could not be recorded as asked.
     pub lost: Losses,
+}
+
+/// How calls are recognised during which the thread lost its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InterruptionInfo {
+    /// What tells of them.
+    pub source: InterruptionSource,
+    /// Why this one.
+    pub why: &'static str,
+}
+
+/// What tells of interruptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterruptionSource {
+    /// The kernel marks each one in the thread's `rseq` area, and waiting is measured where it happens.
+    Rseq,
+    /// Nothing: they are part of the scopes' times, and long timings of sampled scopes are held to what exactly timed
+    /// parents allow.
+    None,
 }
 
 /// One scope: a path of the call tree, or a name summed over it.
@@ -70,10 +95,16 @@ pub struct ScopeStats {
     pub open_calls: u64,
     /// Time in it and all below it, summed over threads.
     pub total_ns: u64,
+    /// Standard error of the total; `None` where every call was timed.
+    pub total_se_ns: Option<u64>,
     /// The part of it that other threads spent, attached to it.
     pub attached_ns: u64,
     /// Time in it and not in any scope below it.
     pub self_ns: u64,
+    /// Standard error of the self time; `None` where it and its children were timed at every call.
+    pub self_se_ns: Option<u64>,
+    /// Time in it and all below it that its threads were ready to run but had no CPU: in no other time here.
+    pub waiting_ns: u64,
     /// The shortest timed call; 0 where none was. Like the longest and the percentiles, it is without the profiler's own
     /// cost inside the call as far as that follows from the mean; of an `async fn` it is the shortest poll.
     pub min_ns: u64,
@@ -139,6 +170,9 @@ pub struct OwnCost {
     pub total_ns: u64,
     /// The share of the wall time that it took, on the thread where it took most.
     pub share_of_wall: f64,
+    /// The share of a thread's CPU time that it took, on the thread where it took most; `None` where the system does not
+    /// tell. The budget is judged by this.
+    pub share_of_cpu: Option<f64>,
     /// The share that it may take; `None` when every call is timed.
     pub budget: Option<f64>,
 }
@@ -163,6 +197,10 @@ pub struct ThreadStats {
     pub in_scopes_ns: u64,
     /// The part of it that the profiler took.
     pub own_cost_ns: u64,
+    /// The part of it that the thread was ready to run but had no CPU; `None` where it is not measured.
+    pub waiting_ns: Option<u64>,
+    /// CPU time of the thread meanwhile, as the system counts it; `None` where it is not known.
+    pub cpu_ns: Option<u64>,
     /// Allocations it made.
     pub allocs: u64,
     /// Bytes it allocated.
@@ -208,6 +246,12 @@ impl ScopeStats {
         if self.calls == 0 { 0.0 } else { self.called_ns() as f64 / self.calls as f64 }
     }
 
+    /// Its calls by duration, shortest first: the middle of a bucket in nanoseconds, and how many calls. A timed call of a
+    /// sampled scope counts for the calls it stands for.
+    pub fn durations(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.durations.iter()
+    }
+
     /// Its total, without what other threads did attached to it.
     fn called_ns(&self) -> u64 {
         self.total_ns.saturating_sub(self.attached_ns)
@@ -244,6 +288,7 @@ impl ScopeStats {
         self.is_sampled |= other.is_sampled;
         self.open_calls += other.open_calls;
         self.self_ns += other.self_ns;
+        self.self_se_ns = combine_errors(self.self_se_ns, other.self_se_ns);
         if other.timed_calls > 0 && (self.timed_calls == other.timed_calls || other.min_ns < self.min_ns) {
             // The first with any timing, or a shorter one.
             self.min_ns = other.min_ns;
@@ -260,6 +305,8 @@ impl ScopeStats {
         self.tokens = self.tokens.saturating_add(other.tokens);
         if !inside {
             self.total_ns += other.total_ns;
+            self.total_se_ns = combine_errors(self.total_se_ns, other.total_se_ns);
+            self.waiting_ns += other.waiting_ns;
             self.attached_ns += other.attached_ns;
             self.elapsed_ns += other.elapsed_ns;
             self.allocs_total.add(&other.allocs_total);
@@ -267,6 +314,14 @@ impl ScopeStats {
         if self.index != other.index {
             self.index = None;
         }
+    }
+}
+
+/// The standard error of a sum of two independent estimates; `None` stands for a measurement without one.
+fn combine_errors(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some((a as f64).hypot(b as f64).round() as u64),
+        (one, other) => one.or(other),
     }
 }
 
@@ -308,6 +363,8 @@ impl Snapshot {
             scopes: Vec::new(),
             threads: Vec::new(),
             outside_ns: 0,
+            waiting_ns: None,
+            interruptions: tree::interruptions(),
             outside_allocs: AllocStats::default(),
             early_allocs: AllocStats::default(),
             allocations_counted: false,

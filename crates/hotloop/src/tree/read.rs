@@ -46,6 +46,10 @@ pub struct Losses {
     pub scopes_after_thread_end: u64,
     /// Timings that are in no percentile because the memory for histograms was used up.
     pub timings_without_percentile: u64,
+    /// Calls too deep for a row of their own, counted at an outer call of the same scope with another index.
+    pub calls_with_folded_index: u64,
+    /// Scopes that were never ended (`longjmp`, a forgotten exit), closed when the profiler noticed.
+    pub leaked_scopes: u64,
 }
 
 impl Losses {
@@ -56,6 +60,8 @@ impl Losses {
         self.unbalanced_scopes += other.unbalanced_scopes;
         self.scopes_after_thread_end += other.scopes_after_thread_end;
         self.timings_without_percentile += other.timings_without_percentile;
+        self.calls_with_folded_index += other.calls_with_folded_index;
+        self.leaked_scopes += other.leaked_scopes;
     }
 }
 
@@ -235,5 +241,7 @@ fn losses(thread: &Thread, timeline_events: u64) -> Losses {
         unbalanced_scopes: thread.lost.unbalanced.get(),
         scopes_after_thread_end: 0,
         timings_without_percentile: thread.lost.histograms.get(),
+        calls_with_folded_index: thread.lost.folded_indices.get(),
+        leaked_scopes: thread.lost.leaked.get(),
     }
 }

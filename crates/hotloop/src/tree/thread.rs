@@ -70,6 +70,19 @@ pub(super) struct Lost {
     pub(super) histograms: Counter,
     /// Events that went with a ring of another size.
     pub(super) events: Counter,
+    /// Calls beyond the depth limit that are counted at another index.
+    pub(super) folded_indices: Counter,
+    /// Scopes that were never ended.
+    pub(super) leaked: Counter,
+}
+
+impl Lost {
+    fn clear(&self) {
+        let Lost { no_room, indices, unbalanced, histograms, events, folded_indices, leaked } = self;
+        for lost in [no_room, indices, unbalanced, histograms, events, folded_indices, leaked] {
+            lost.set(0);
+        }
+    }
 }
 
 // SAFETY: all but `lookup` and `set_aside` are atomics or behind a lock, and those two are touched by the owning
@@ -180,10 +193,7 @@ impl Thread {
             // SAFETY: a node, which is never freed.
             unsafe { &**node }.folded.add(1);
         }
-        let lost = &self.lost;
-        for lost in [&lost.no_room, &lost.indices, &lost.unbalanced, &lost.histograms, &lost.events] {
-            lost.set(0);
-        }
+        self.lost.clear();
         if let Some(ring) = self.ring() {
             ring.forget();
         }

@@ -44,6 +44,7 @@ fn full_scope() -> ScopeStats {
     (scope.calls, scope.timed_calls, scope.open_calls) = (BIG + 1, BIG + 2, BIG + 3);
     (scope.total_ns, scope.attached_ns, scope.self_ns) = (BIG + 4, BIG + 5, BIG + 6);
     (scope.min_ns, scope.max_ns) = (BIG + 7, BIG + 8);
+    (scope.total_se_ns, scope.self_se_ns, scope.waiting_ns) = (Some(BIG + 40), Some(BIG + 41), BIG + 42);
     (scope.p50_ns, scope.p90_ns, scope.p99_ns) = (Some(BIG + 9), Some(BIG + 10), Some(BIG + 11));
     (scope.allocs, scope.allocs_total) = (allocs(BIG + 20), allocs(BIG + 30));
     (scope.peak_live_bytes, scope.flops, scope.bytes) = (BIG + 12, BIG + 13, BIG + 14);
@@ -60,6 +61,10 @@ fn same_scope(read: &record::Scope, written: &ScopeStats, counted: bool) {
     let written_times =
         [written.total_ns, written.attached_ns, written.self_ns, written.min_ns, written.max_ns, written.elapsed_ns];
     assert_eq!(times, written_times);
+    assert_eq!([read.total_se_ns, read.self_se_ns], [written.total_se_ns, written.self_se_ns]);
+    assert_eq!(read.waiting_ns, written.waiting_ns);
+    let counts = read.durations.clone().unwrap_or_default();
+    assert!(counts.ns.into_iter().zip(counts.calls).eq(written.durations()));
     assert_eq!([read.p50_ns, read.p90_ns, read.p99_ns], [written.p50_ns, written.p90_ns, written.p99_ns]);
     let counts = [read.calls, read.timed_calls, read.open_calls, read.polls, read.threads, read.peak_live_bytes];
     let written_counts = [
@@ -84,6 +89,10 @@ fn same_scope(read: &record::Scope, written: &ScopeStats, counted: bool) {
 fn same(snapshot: &Snapshot) {
     let profile = read(snapshot);
     assert_eq!((profile.wall_ns, profile.outside_ns), (snapshot.wall_ns, snapshot.outside_ns));
+    assert_eq!(profile.waiting_ns, snapshot.waiting_ns);
+    let interruptions = profile.interruptions.as_ref().expect("always written");
+    let source = format!("{:?}", snapshot.interruptions.source).to_lowercase();
+    assert_eq!((&interruptions.source, interruptions.why.as_str()), (&source, snapshot.interruptions.why));
     let source = format!("{:?}", snapshot.clock.source).to_lowercase();
     assert_eq!((&profile.clock.source, profile.clock.why.as_str()), (&source, snapshot.clock.why));
     same_cost(&profile, snapshot);
@@ -105,6 +114,8 @@ fn same(snapshot: &Snapshot) {
         profile.lost.unbalanced_scopes,
         profile.lost.scopes_after_thread_end,
         profile.lost.timings_without_percentile,
+        profile.lost.calls_with_folded_index,
+        profile.lost.leaked_scopes,
     ];
     let Losses {
         timeline_events,
@@ -113,6 +124,8 @@ fn same(snapshot: &Snapshot) {
         unbalanced_scopes,
         scopes_after_thread_end,
         timings_without_percentile,
+        calls_with_folded_index,
+        leaked_scopes,
     } = snapshot.lost;
     let written = [
         timeline_events,
@@ -121,6 +134,8 @@ fn same(snapshot: &Snapshot) {
         unbalanced_scopes,
         scopes_after_thread_end,
         timings_without_percentile,
+        calls_with_folded_index,
+        leaked_scopes,
     ];
     assert_eq!(lost, written);
 }
@@ -136,6 +151,7 @@ fn same_cost(profile: &Profile, snapshot: &Snapshot) {
     let all_read = [per_scope, inside, sampled, read.per_alloc_ns, read.share_of_wall, profile.clock.resolution_ns];
     assert_eq!(bits(all_read), bits(all));
     assert_eq!((read.total_ns, read.budget), (written.total_ns, written.budget));
+    assert_eq!(read.share_of_cpu, written.share_of_cpu);
 }
 
 #[track_caller]
@@ -146,6 +162,7 @@ fn same_threads(profile: &Profile, snapshot: &Snapshot) {
         assert_eq!([read.count, read.calls], [written.count, written.calls]);
         assert_eq!([read.wall_ns, read.in_scopes_ns], [written.wall_ns, written.in_scopes_ns]);
         assert_eq!(read.own_cost_ns, written.own_cost_ns);
+        assert_eq!([read.waiting_ns, read.cpu_ns], [written.waiting_ns, written.cpu_ns]);
         assert_eq!([read.allocs, read.alloc_bytes], [written.allocs, written.alloc_bytes]);
     }
     assert_eq!(profile.timeline.len(), snapshot.timeline.len());
@@ -179,12 +196,14 @@ fn every_field_arrives_with_its_value() {
     let thread = &mut snapshot.threads[0];
     (thread.id, thread.name, thread.is_alive, thread.count) = (BIG, Some("a\\b\"\r".to_owned()), false, BIG + 1);
     (thread.calls, thread.wall_ns, thread.in_scopes_ns) = (BIG + 2, BIG + 3, BIG + 4);
+    (thread.waiting_ns, thread.cpu_ns) = (Some(BIG + 8), Some(BIG + 9));
     (thread.own_cost_ns, thread.allocs, thread.alloc_bytes) = (BIG + 5, BIG + 6, BIG + 7);
-    (snapshot.wall_ns, snapshot.outside_ns) = (BIG, BIG + 1);
+    (snapshot.wall_ns, snapshot.outside_ns, snapshot.waiting_ns) = (BIG, BIG + 1, Some(BIG + 2));
     (snapshot.outside_allocs, snapshot.early_allocs) = (allocs(BIG), allocs(BIG + 10));
     let cost = &mut snapshot.own_cost;
     (cost.per_scope_ns, cost.inside_scope_ns, cost.per_sampled_scope_ns) = (0.1 + 0.2, 1e300, 5e-324);
     (cost.per_alloc_ns, cost.total_ns, cost.share_of_wall, cost.budget) = (1.0 / 3.0, BIG, 1e-9, Some(0.015));
+    cost.share_of_cpu = Some(0.1 + 0.7);
     snapshot.lost = Losses {
         timeline_events: BIG,
         calls_without_room: BIG + 1,
@@ -192,6 +211,8 @@ fn every_field_arrives_with_its_value() {
         unbalanced_scopes: BIG + 3,
         scopes_after_thread_end: BIG + 4,
         timings_without_percentile: BIG + 5,
+        calls_with_folded_index: BIG + 6,
+        leaked_scopes: BIG + 7,
     };
     for counted in [true, false] {
         snapshot.allocations_counted = counted;

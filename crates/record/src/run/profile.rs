@@ -20,6 +20,13 @@ pub struct Profile {
     pub threads: Vec<Thread>,
     /// Time that threads spent outside any scope, from each one's first scope on.
     pub outside_ns: u64,
+    /// Time that threads were ready to run but had no CPU, over all threads: in no scope's time. Absent where it was not
+    /// measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_ns: Option<u64>,
+    /// How interrupted calls were recognised; absent in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interruptions: Option<Interruptions>,
     /// Allocations outside any scope, the early ones included; absent where none were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside_allocs: Option<Allocations>,
@@ -43,6 +50,27 @@ pub struct ProfileClock {
     pub why: String,
     /// The usual distance of two readings in a row.
     pub resolution_ns: f64,
+}
+
+/// How calls were recognised during which the thread lost its CPU.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interruptions {
+    /// `rseq`: the kernel marks each interruption, and waiting is measured where it happens. `none`: interruptions are
+    /// part of the scopes' times, and long timings of sampled scopes are held to what exactly timed parents allow.
+    pub source: String,
+    /// Why this one.
+    pub why: String,
+}
+
+/// Calls by duration: two lists of the same length, shortest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DurationCounts {
+    /// Durations, each the middle of a bucket.
+    pub ns: Vec<u64>,
+    /// Calls of each. A timed call of a sampled scope counts for the calls it stands for.
+    pub calls: Vec<u64>,
 }
 
 /// One path of the call tree.
@@ -76,24 +104,36 @@ pub struct Scope {
     pub open_calls: u64,
     /// Time in it and all below it, summed over threads.
     pub total_ns: u64,
+    /// Standard error of the total; absent where every call was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_se_ns: Option<u64>,
     /// The part of it that other threads spent, attached to it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attached_ns: u64,
     /// Time in it and not in any scope below it.
     pub self_ns: u64,
+    /// Standard error of the self time; absent where it and its children were timed at every call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_se_ns: Option<u64>,
+    /// Time in it and all below it that its threads were ready to run but had no CPU: in no other time here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waiting_ns: u64,
     /// The shortest timed call.
     pub min_ns: u64,
     /// The longest timed call.
     pub max_ns: u64,
-    /// Half of the timed calls took no longer.
+    /// Half of the calls took no longer. Like the other percentiles, of a sampled scope an estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
-    /// 90 % of the timed calls took no longer.
+    /// 90 % of the calls took no longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
-    /// 99 % of the timed calls took no longer.
+    /// 99 % of the calls took no longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
+    /// Its calls by duration; absent where no percentiles were asked for, and in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durations: Option<DurationCounts>,
     /// Allocations made in it, not below; absent where none were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocs: Option<Allocations>,
@@ -154,6 +194,10 @@ pub struct OwnCost {
     pub total_ns: u64,
     /// The share of the wall time that it took, on the thread where it took most.
     pub share_of_wall: f64,
+    /// The share of a thread's CPU time that it took, on the thread where it took most; absent where the system does not
+    /// tell a thread's CPU time, and in runs of older versions. The budget is judged by this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_of_cpu: Option<f64>,
     /// The share that it may take; absent where every call is timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
@@ -180,6 +224,12 @@ pub struct Thread {
     pub in_scopes_ns: u64,
     /// The part of it that the profiler took.
     pub own_cost_ns: u64,
+    /// The part of it that the thread was ready to run but had no CPU; absent where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_ns: Option<u64>,
+    /// CPU time of the thread meanwhile, as the system counts it; absent where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
     /// Allocations it made.
     pub allocs: u64,
     /// Bytes it allocated.
@@ -216,6 +266,12 @@ pub struct Losses {
     pub scopes_after_thread_end: u64,
     /// Timings that are in no percentile because the memory for histograms was used up.
     pub timings_without_percentile: u64,
+    /// Calls too deep for a row of their own, counted at an outer call of the same scope with another index.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub calls_with_folded_index: u64,
+    /// Scopes that were never ended (`longjmp`, a forgotten exit), closed when the profiler noticed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub leaked_scopes: u64,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -237,6 +293,11 @@ impl Profile {
         let stray = self.scopes.iter().enumerate().find(|(at, scope)| scope.parent.is_some_and(|parent| parent >= *at));
         if let Some((at, scope)) = stray {
             return Some(format!("profile.scopes[{at}]: `{}` does not stand behind its parent", scope.name));
+        }
+        let uneven = |counts: &DurationCounts| counts.ns.len() != counts.calls.len();
+        let uneven = self.scopes.iter().position(|scope| scope.durations.as_ref().is_some_and(uneven));
+        if let Some(at) = uneven {
+            return Some(format!("profile.scopes[{at}].durations: its lists differ in length"));
         }
         self.timeline.iter().enumerate().find_map(|(at, timeline)| {
             let count = timeline.scopes.len();
