@@ -85,6 +85,15 @@ pub(crate) fn info() -> ClockInfo {
     ClockInfo { source, why: base.why, ticks_per_ns, resolution_ns }
 }
 
+/// So many nanoseconds in ticks, by the rate seen since [`init`].
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a duration")]
+pub(crate) fn ticks_of(ns: u64) -> u64 {
+    let Some(base) = BASE.get() else { return 0 };
+    let elapsed = base.first.instant.elapsed().as_nanos().max(1) as f64;
+    let rate = if COUNTER.load(Relaxed) { now().saturating_sub(base.first.ticks) as f64 / elapsed } else { 1.0 };
+    (ns as f64 * rate) as u64
+}
+
 fn rate_since(first: &Moment) -> f64 {
     while first.instant.elapsed() < CALIBRATION {
         std::hint::spin_loop();

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{AllocStats, OwnCost, ScopeStats, ThreadStats, ThreadTimeline, TimelineEvent};
+use super::{
+    AllocStats, InterruptionInfo, InterruptionSource, OwnCost, ScopeStats, ThreadStats, ThreadTimeline, TimelineEvent,
+};
 use crate::clock::{self, ClockInfo};
 use crate::tree::{self, Collected, Counters, HistogramCopy, OTHER_INDEX, ThreadRecord};
 
@@ -21,6 +23,9 @@ pub(super) fn own_cost(collected: &Collected, scale: &Scale) -> OwnCost {
         collected.threads.iter().filter(|thread| thread.count == 1).map(|thread| thread.own_cost).fold(0.0, f64::max);
     let total: f64 = collected.threads.iter().map(|thread| thread.own_cost).sum();
     let wall = collected.wall_ticks.max(1) as f64;
+    let measured = scale.interruptions.source == InterruptionSource::Rseq;
+    let share = |thread: &ThreadRecord| thread.own_cost / thread.cpu_ticks().max(1.0);
+    let shares = collected.threads.iter().filter(|thread| thread.count == 1).map(share);
     OwnCost {
         per_scope_ns: scale.cost.timed / scale.rate(),
         inside_scope_ns: scale.inside_ns(),
@@ -28,7 +33,7 @@ pub(super) fn own_cost(collected: &Collected, scale: &Scale) -> OwnCost {
         per_alloc_ns: scale.cost.alloc / scale.rate(),
         total_ns: scale.ns(total),
         share_of_wall: most / wall,
-        share_of_cpu: None,
+        share_of_cpu: measured.then(|| shares.fold(0.0, f64::max)),
         budget: tree::budget_in_force(),
     }
 }
@@ -36,12 +41,13 @@ pub(super) fn own_cost(collected: &Collected, scale: &Scale) -> OwnCost {
 /// From ticks to nanoseconds.
 pub(super) struct Scale {
     pub(super) clock: ClockInfo,
+    pub(super) interruptions: InterruptionInfo,
     cost: tree::Cost,
 }
 
 impl Scale {
     pub(super) fn new() -> Self {
-        Scale { clock: clock::info(), cost: tree::cost() }
+        Scale { clock: clock::info(), interruptions: tree::interruptions(), cost: tree::cost() }
     }
 
     pub(super) fn rate(&self) -> f64 {
@@ -57,17 +63,16 @@ impl Scale {
         (ticks / self.rate()).round().max(0.0) as u64
     }
 
-    /// A single duration as the clock read it, without the own cost of the call, and of what happened inside it: the
-    /// latter is not known for one call, so each pays the share that all of them together pay.
-    fn call_ns(&self, ticks: u64, counters: &Counters) -> u64 {
-        self.clean_ns(ticks as f64, counters)
-    }
-
-    fn clean_ns(&self, ticks: f64, counters: &Counters) -> u64 {
-        self.ns((ticks - self.cost.inside) * clean_share(counters.clean, counters.raw))
+    /// A single duration in nanoseconds without the own cost inside the call: of its two readings of the clock, and of
+    /// what happened between them as far as only the mean of that is known.
+    fn call_ns(&self, ticks: f64, counters: &Counters) -> u64 {
+        let is_clean = tree::budget_in_force().is_none();
+        let mean = if is_clean { counters.other_cost_per_call } else { counters.cost_per_call };
+        self.ns(ticks - self.cost.inside - mean)
     }
 
     pub(super) fn thread(&self, record: &ThreadRecord) -> ThreadStats {
+        let measured = self.interruptions.source == InterruptionSource::Rseq;
         ThreadStats {
             id: record.id,
             name: record.name.clone(),
@@ -77,8 +82,8 @@ impl Scale {
             wall_ns: self.ns(record.ticks),
             in_scopes_ns: self.ns(record.in_scopes),
             own_cost_ns: self.ns(record.own_cost),
-            waiting_ns: None,
-            cpu_ns: None,
+            waiting_ns: measured.then(|| self.ns(record.waited as f64)),
+            cpu_ns: measured.then(|| self.ns(record.cpu_ticks())),
             allocs: record.allocs,
             alloc_bytes: record.alloc_bytes,
         }
@@ -86,16 +91,22 @@ impl Scale {
 
     fn scope(&self, counters: &Counters, histogram: &HistogramCopy) -> ScopeStats {
         let calls = counters.entries.saturating_sub(counters.reentries) + counters.folded;
-        let min_ns = if counters.min == u64::MAX { 0 } else { self.call_ns(counters.min, counters) };
-        let max_ns = self.call_ns(counters.max, counters);
-        let clean = |ticks| self.clean_ns(ticks, counters).clamp(min_ns, max_ns.max(min_ns));
+        let (min_ns, max_ns) = self.extremes(counters);
+        let clean = |ticks| self.call_ns(ticks, counters).clamp(min_ns, max_ns.max(min_ns));
+        let weight: u64 = histogram.durations().map(|(_, weight)| weight).sum();
+        // What a timed call stands for is known only roughly; the number of calls is known exactly.
+        let scale = counters.closed() as f64 / weight.max(1) as f64;
+        let error = |variance: f64| (variance > 0.0).then(|| self.ns(variance.sqrt()));
         ScopeStats {
             calls,
             timed_calls: counters.timed,
             is_sampled: counters.is_sampled(),
             open_calls: counters.open,
             total_ns: self.ns(counters.total),
-            attached_ns: self.ns(counters.attached as f64 * clean_share(counters.total, counters.raw)),
+            total_se_ns: error(counters.total_variance),
+            self_se_ns: error(counters.self_variance),
+            waiting_ns: self.ns(counters.waited as f64),
+            attached_ns: self.ns(counters.attached as f64),
             min_ns,
             max_ns,
             allocs: alloc_stats(counters),
@@ -108,9 +119,27 @@ impl Scale {
             elapsed_ns: self.ns(counters.elapsed as f64),
             threads: counters.threads,
             thread_set: counters.thread_set,
-            durations: Durations::new(histogram.durations().map(|(ticks, count)| (clean(ticks), count))),
+            durations: Durations::new(
+                histogram.durations().map(|(ticks, weight)| (clean(ticks), (weight as f64 * scale).round() as u64)),
+            ),
             ..ScopeStats::default()
         }
+    }
+
+    /// The shortest and the longest timed call.
+    fn extremes(&self, counters: &Counters) -> (u64, u64) {
+        if counters.timed == 0 {
+            return (0, 0);
+        }
+        if counters.clean_min <= counters.clean_max {
+            return (
+                self.call_ns(counters.clean_min as f64, counters),
+                self.call_ns(counters.clean_max as f64, counters),
+            );
+        }
+        // No percentiles were asked for, so that calls were not looked at one by one.
+        let clean = |ticks: u64| self.ns(ticks as f64 - self.cost.inside - counters.cost_per_call);
+        (clean(counters.min), clean(counters.max))
     }
 
     pub(super) fn timeline(&self, collected: &Collected, places: &[Option<usize>]) -> Vec<ThreadTimeline> {
@@ -131,12 +160,7 @@ impl Scale {
     }
 }
 
-/// The part of a time that is the program's own.
-fn clean_share(clean: f64, raw: f64) -> f64 {
-    if raw > 0.0 { (clean / raw).min(1.0) } else { 1.0 }
-}
-
-/// The timed calls by their time, in nanoseconds and without the own cost: each path has a share of its own to take
+/// The calls by their time, in nanoseconds and without the own cost: each path has a cost of its own to take
 /// out, so only clean times of several paths can be counted together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Durations(BTreeMap<u64, u64>);

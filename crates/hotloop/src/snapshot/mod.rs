@@ -374,7 +374,11 @@ impl Snapshot {
     }
 
     fn take_outside(&mut self, collected: &Collected) {
-        let in_scopes: u64 = self.threads.iter().map(|thread| thread.in_scopes_ns + thread.own_cost_ns).sum();
+        let known = |thread: &ThreadStats| thread.in_scopes_ns + thread.own_cost_ns + thread.waiting_ns.unwrap_or(0);
+        let in_scopes: u64 = self.threads.iter().map(known).sum();
+        if self.interruptions.source == InterruptionSource::Rseq {
+            self.waiting_ns = self.threads.iter().map(|thread| thread.waiting_ns).sum();
+        }
         let wall: u64 = self.threads.iter().map(|thread| thread.wall_ns).sum();
         self.outside_ns = wall.saturating_sub(in_scopes);
         let [allocs, alloc_bytes, frees, free_bytes, reallocs] = collected.outside;

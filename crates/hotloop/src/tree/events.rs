@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
-use super::histogram::{Histogram, HistogramCopy};
+use super::histogram::Histogram;
 use super::local::Local;
 use super::measure;
 use super::mode;
@@ -15,9 +15,11 @@ use super::thread::Thread;
 const FOLD: u64 = 512;
 /// The smallest ring: what was not folded yet is still there when the next fold begins.
 const MIN_CAPACITY: usize = 2 * FOLD as usize;
-/// At least one entry in about this many is timed: rarer timing would save less than counting costs, and be blind for
-/// longer when short calls turn into long ones.
-const MAX_PERIOD: u16 = 64;
+/// Entries of sampled scopes that are timed in a row: two, so that the time between them is known too.
+pub(super) const BURST: u16 = 2;
+/// The most entries that are only counted between two bursts, on average: rarer timing would save less than counting
+/// costs, and be blind for longer when short calls turn into long ones.
+pub(super) const MAX_STRETCH: u16 = 126;
 /// Events kept of threads that have ended.
 pub(super) const ENDED_EVENTS: usize = 1 << 16;
 
@@ -36,7 +38,12 @@ pub(super) struct Ring {
     folded: Counter,
     /// The modes it was last fitted for.
     modes: Counter,
+    /// What a timed call of a sampled scope stands for, in [`WEIGHT_UNIT`]s.
+    weight: Counter,
 }
+
+/// A call that stands for itself alone, in a histogram.
+pub(super) const WEIGHT_UNIT: u32 = 8;
 
 /// One exit: when it began; in the upper bits how long it took, in the lower the node.
 #[derive(Default)]
@@ -61,7 +68,8 @@ impl Ring {
     fn leak(capacity: usize) -> *mut Ring {
         let slots = (0..capacity).map(|_| Slot::default()).collect();
         let zero = || Counter::new(0);
-        Box::into_raw(Box::new(Ring { slots, head: zero(), start: zero(), folded: zero(), modes: zero() }))
+        let weight = Counter::new(WEIGHT_UNIT.into());
+        Box::into_raw(Box::new(Ring { slots, head: zero(), start: zero(), folded: zero(), modes: zero(), weight }))
     }
 
     /// Pushes an event and returns how many there were ever. Owner only.
@@ -117,15 +125,19 @@ impl Ring {
         self.folded.set(self.head.get());
     }
 
-    /// Adds the events that no fold has seen to the histograms `of` their nodes, where `complete` says that those hold
-    /// all the others.
-    pub(super) fn add_pending(&self, of: &mut [HistogramCopy], complete: impl Fn(usize) -> bool) {
-        for event in self.read_from(self.folded.get()).0 {
-            let node = event.path as usize;
-            if let Some(histogram) = of.get_mut(node).filter(|_| complete(node)) {
-                histogram.record(event.ticks);
-            }
-        }
+    /// The events that no fold has seen.
+    pub(super) fn pending(&self) -> Vec<Event> {
+        self.read_from(self.folded.get()).0
+    }
+
+    /// What a timed call of a sampled scope stands for, as of the last fold.
+    pub(super) fn weight(&self) -> u32 {
+        u32::try_from(self.weight.get()).unwrap_or(WEIGHT_UNIT)
+    }
+
+    /// The modes it was last fitted for.
+    pub(super) fn modes(&self) -> u64 {
+        self.modes.get()
     }
 }
 
@@ -180,12 +192,64 @@ fn fold_now(local: &Local, flags: u64, ring: &Ring) {
     }
 }
 
-/// How many entries are only counted before the next is timed: between half and one and a half periods, so that
-/// sampling cannot fall in step with the program.
-pub(super) fn next_skip(local: &Local, node: &Node) -> u16 {
-    let period = u32::from(node.period.load(Relaxed));
-    let next = if period > 1 { period / 2 + local.draw() % period } else { 0 };
-    u16::try_from(next).unwrap_or(u16::MAX)
+/// A timed scope begins, under a budget: its parent's own time before it is known if the clock was read at the boundary
+/// before this one.
+#[inline(always)]
+pub(super) fn sample_entry(local: &Local, node: &Node, parent: &Node, now: u64) {
+    let sampling = &local.sampling;
+    if let Some(own) = own_time(local, parent, now) {
+        parent.before_entries.add(own, sampling.stands_for.get());
+    }
+    if node.is_sampled() {
+        match sampling.burst.get() {
+            0 | 1 => begin_stretch(local),
+            left => sampling.burst.set(left - 1),
+        }
+    }
+    note_reading(local, node, now);
+}
+
+/// A timed scope ends, under a budget: likewise its own time since its last child.
+#[inline(always)]
+pub(super) fn sample_exit(local: &Local, node: &Node, end: u64, parent: *const Node) {
+    if !node.is_leaf() {
+        match own_time(local, node, end) {
+            Some(own) => node.before_exits.add(own, local.sampling.stands_for.get()),
+            None => {
+                node.tail_limit.add(end.saturating_sub(local.last_reading.get()));
+                node.tails.add(1);
+            }
+        }
+    }
+    note_reading(local, parent, end);
+}
+
+/// The time since the clock was read last, if the thread was in `node` itself all the while.
+#[inline(always)]
+fn own_time(local: &Local, node: &Node, now: u64) -> Option<u64> {
+    let sampling = &local.sampling;
+    let undivided =
+        std::ptr::eq(local.last_node.get(), node) && sampling.last_countdown.get() == sampling.countdown.get();
+    undivided.then(|| now.saturating_sub(local.last_reading.get()))
+}
+
+#[inline(always)]
+fn note_reading(local: &Local, node: *const Node, now: u64) {
+    local.last_reading.set(now);
+    local.last_node.set(node);
+    local.sampling.last_countdown.set(local.sampling.countdown.get());
+}
+
+/// A burst has ended: draws how many entries are only counted before the next, between half and one and a half of the
+/// mean, so that sampling cannot fall in step with the program.
+fn begin_stretch(local: &Local) {
+    let sampling = &local.sampling;
+    let mean = u32::from(sampling.stretch.get());
+    let next = if mean > 0 { mean.div_ceil(2) + local.draw() % mean } else { 0 };
+    sampling.counted.set(sampling.counted.get() + u64::from(next));
+    sampling.countdown.set(next);
+    sampling.burst.set(BURST);
+    sampling.stands_for.set(u16::try_from(next).unwrap_or(u16::MAX - BURST) + BURST);
 }
 
 /// Moves the events since the last fold into the histograms and looks after the budget.
@@ -193,6 +257,8 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
     let to = ring.head.get();
     let mut seen = Seen { nodes: [0; FOLD as usize], len: 0 };
     let mut run = Run::default();
+    // SAFETY: this is the owning thread, and the result is not kept.
+    let mut cleaner = Cleaner::new(unsafe { thread.nesting() }, flags, ring.weight());
     for position in ring.folded.get()..to {
         let (node, ticks) = ring.timing(position);
         if node != run.id {
@@ -200,16 +266,65 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
             run = Run::begin(local, thread, node, flags);
         }
         run.length += 1;
-        if let Some(histogram) = run.histogram {
-            histogram.record(ticks);
+        if let Some(node) = run.node {
+            run.add(cleaner.clean(node.depth, ticks), cleaner.weight(node));
         }
     }
     run.end(thread, &mut seen, flags);
     ring.folded.set(to);
     if flags & mode::BUDGET != 0 {
-        keep_budget(thread, &seen);
+        ring.weight.set(u64::from(keep_budget(local, thread, &seen)));
     }
     seen.forget(thread);
+}
+
+/// Moves what this thread's ring holds into the histograms, for a snapshot that this thread takes.
+pub(super) fn fold_rest(local: &Local) {
+    // SAFETY: null or this thread's ring, which only this thread frees, and replaces here then.
+    if let (Some(thread), Some(ring)) = (local.thread(), unsafe { local.ring.get().as_ref() }) {
+        // Without the budget, which is a matter of whole folds.
+        let modes = ring.modes.get();
+        let flags = if modes & mode::BUDGET == 0 { modes } else { modes & !mode::BUDGET | mode::KEEP_COST };
+        fold(local, thread, flags, ring);
+    }
+}
+
+/// Timed calls inside the calls that are open, by depth.
+pub(super) type Nesting = [u32; 258];
+
+/// Takes the cost of timing out of single calls.
+pub(super) struct Cleaner<'a> {
+    inside: &'a mut Nesting,
+    /// What each timed call costs the calls around it, in ticks; 0 where calls that are only counted lie among them, so
+    /// that only the mean is known.
+    per_call: f64,
+    weight: u32,
+}
+
+impl<'a> Cleaner<'a> {
+    pub(super) fn new(inside: &'a mut Nesting, modes: u64, weight: u32) -> Self {
+        let per_call = if modes & (mode::BUDGET | mode::KEEP_COST) == 0 { measure::cost().timed } else { 0.0 };
+        Cleaner { inside, per_call, weight }
+    }
+
+    /// The duration of a call at this depth without the cost of the timed calls inside it. Calls come in the order of
+    /// their ends, so those inside it came since the last at its depth.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a duration, never negative")]
+    pub(super) fn clean(&mut self, depth: u16, ticks: u64) -> u64 {
+        if self.per_call == 0.0 {
+            return ticks;
+        }
+        let depth = usize::from(depth).min(self.inside.len() - 2);
+        let inside = std::mem::take(&mut self.inside[depth + 1]);
+        self.inside[depth] = self.inside[depth].saturating_add(inside).saturating_add(1);
+        ticks.saturating_sub((f64::from(inside) * self.per_call) as u64)
+    }
+
+    #[inline(always)]
+    pub(super) fn weight(&self, node: &Node) -> u32 {
+        if node.is_sampled() { self.weight } else { WEIGHT_UNIT }
+    }
 }
 
 /// Events of one node in a row: it is looked up once for all of them.
@@ -232,6 +347,19 @@ impl<'a> Run<'a> {
         let node = thread.nodes.get(id);
         let histogram = node.filter(|_| flags & mode::PERCENTILES != 0).and_then(|node| histogram_of(local, node));
         Run { id, node, histogram, length: 0 }
+    }
+
+    #[inline(always)]
+    fn add(&self, ticks: u64, weight: u32) {
+        if let Some(node) = self.node {
+            if ticks < node.clean_min.get() {
+                node.clean_min.set(ticks);
+            }
+            node.clean_max.raise_to(ticks);
+        }
+        if let Some(histogram) = self.histogram {
+            histogram.record(ticks, weight);
+        }
     }
 
     #[inline(always)]
@@ -281,73 +409,75 @@ impl Seen {
     }
 }
 
-/// Times the most frequent nodes more rarely when the profiler took more than its share since the last fold, and more
-/// often when it took much less.
-fn keep_budget(thread: &Thread, seen: &Seen) {
-    let now = crate::clock::now();
-    let window = now.saturating_sub(thread.window_start.get());
-    thread.window_start.set(now);
+/// Decides after each fold which scopes are sampled and how often, so that the profiler takes no more than its share of
+/// the thread's CPU time. Returns what a timed call of a sampled scope stood for since the last fold.
+fn keep_budget(local: &Local, thread: &Thread, seen: &Seen) -> u32 {
+    let (window, counted) = (thread.next_window(crate::clock::now()), local.sampling.take_counted());
+    let (cost, budget) = (measure::cost(), switch::budget());
     let count = |node: &Node| f64::from(node.seen_in_fold.load(Relaxed));
-    let entries: f64 = seen.iter(thread).map(|node| count(node) * f64::from(node.period.load(Relaxed))).sum();
-    let (cost, budget) = (measure::cost().among_work(float(window) / entries.max(1.0)), switch::budget());
-    let counting: f64 =
-        seen.iter(thread).map(|node| count(node) * f64::from(node.period.load(Relaxed) - 1) * cost.untimed).sum();
-    let allowed = budget * float(window);
-    // Counting has to be paid whatever is timed. An eighth of the budget is for timing, and half of that where counting
-    // leaves nothing. What a scope costs the code after it, in caches and predictions, is in no estimate, so to plan with
-    // the whole budget is to miss it: a model with 50 scopes in 120 µs became 1.4 % slower by a budget of 1 %.
-    let timings_allowed = (allowed - counting).clamp(allowed / 16.0, allowed / 8.0) / cost.timed;
-    let timings: f64 = seen.iter(thread).map(count).sum();
-    let is_short = |node: &&Node| float(node.ticks.get()) < float(node.represented()) * SHORT * cost.timed / budget;
-    seen.iter(thread).filter(|node| !is_short(node)).for_each(|node| node.period.store(1, Relaxed));
-    if timings > timings_allowed {
-        let short = || seen.iter(thread).filter(is_short);
-        let others = timings - short().map(count).sum::<f64>();
-        // On the stack: this runs inside the program's scopes, where the profiler must not allocate.
-        let (mut counts, mut len) = ([0.0; FOLD as usize], 0);
-        for node in short() {
-            counts[len] = count(node);
-            len += 1;
-        }
-        let level = water_level(&mut counts[..len], (timings_allowed - others).max(0.0));
-        short().for_each(|node| time_rarer(node, count(node) / level.max(0.5)));
-    } else if timings < timings_allowed / 4.0 {
-        for node in seen.iter(thread) {
-            node.period.store((node.period.load(Relaxed) / 2).max(1), Relaxed);
-        }
+    let sampled: f64 = seen.iter(thread).filter(|node| node.is_sampled()).map(count).sum();
+    let all: f64 = seen.iter(thread).map(count).sum();
+    let weight = if sampled > 0.0 { (sampled + counted) / sampled } else { 1.0 };
+    let allowed = PLANNED * budget * window;
+    if all * cost.timed + counted * cost.untimed > allowed {
+        let is_short = |node: &Node| node.mean_ticks() * budget < SHORT * cost.timed;
+        let calls = |node: &Node| count(node) * if node.is_sampled() { weight } else { 1.0 };
+        choose_sampled(thread, seen, is_short, calls, allowed / cost.timed / 4.0);
     }
+    let always: f64 = seen.iter(thread).filter(|node| !node.is_sampled()).map(count).sum();
+    let entries = all + counted - always;
+    // Counting has to be paid whatever is timed; timing gets an eighth of the budget where counting leaves nothing.
+    let left = (allowed - always * cost.timed - entries * cost.untimed).max(allowed / 8.0);
+    let share = left / (cost.timed - cost.untimed).max(1.0) / entries.max(1.0);
+    local.sampling.set_stretch(share);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most a few hundred")]
+    let weight = (weight * f64::from(WEIGHT_UNIT)).round() as u32;
+    weight
 }
+
+/// The part of the budget that is planned with: what scopes cost varies with the code around them.
+const PLANNED: f64 = 0.8;
 
 /// Only nodes shorter than this many times what timing may cost them are ever sampled. Timing a longer one takes an
-/// eighth of the budget: all that is for timing, but no more.
+/// eighth of the budget.
 const SHORT: f64 = 8.0;
 
-fn time_rarer(node: &Node, too_often: f64) {
-    if too_often > 1.0 {
-        // Eightfold at the most in one step: a burst is not a habit.
-        let factor = (too_often.min(8.0).ceil() as u16).next_power_of_two();
-        node.period.store((node.period.load(Relaxed) * factor).min(MAX_PERIOD), Relaxed);
+/// Marks which short nodes are sampled: the frequent ones. The rarest, together no more than `rare` calls, are always
+/// timed.
+fn choose_sampled(
+    thread: &Thread,
+    seen: &Seen,
+    is_short: impl Fn(&Node) -> bool,
+    calls: impl Fn(&Node) -> f64,
+    rare: f64,
+) {
+    // On the stack: this runs inside the program's scopes, where the profiler must not allocate.
+    let (mut counts, mut len) = ([0.0; FOLD as usize], 0);
+    for node in seen.iter(thread).filter(|node| is_short(node)) {
+        counts[len] = calls(node);
+        len += 1;
+    }
+    let most = rarest(&mut counts[..len], rare);
+    for node in seen.iter(thread) {
+        // A node stays as it is while it is near the border.
+        let border = if node.is_sampled() { most / 2.0 } else { most };
+        node.set_sampled(is_short(node) && calls(node) > border);
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a duration")]
-fn float(ticks: u64) -> f64 {
-    ticks as f64
-}
-
-/// The level at which counts cut off to it sum to `sum`: rare nodes keep all their timings, frequent ones share alike.
-fn water_level(counts: &mut [f64], sum: f64) -> f64 {
+/// The largest of the smallest counts that together do not exceed `sum`.
+fn rarest(counts: &mut [f64], sum: f64) -> f64 {
     counts.sort_unstable_by(f64::total_cmp);
     let mut left = sum;
-    for (position, count) in counts.iter().enumerate() {
-        #[expect(clippy::cast_precision_loss, reason = "at most 512")]
-        let share = left / (counts.len() - position) as f64;
-        if *count > share {
-            return share;
-        }
+    let mut most = 0.0;
+    for count in counts.iter() {
         left -= count;
+        if left < 0.0 {
+            break;
+        }
+        most = *count;
     }
-    f64::INFINITY
+    most
 }
 
 #[cfg(test)]
@@ -355,10 +485,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn water_level_spares_the_rare() {
-        assert_eq!(water_level(&mut [500.0, 6.0, 6.0], 30.0), 18.0);
-        assert_eq!(water_level(&mut [100.0, 100.0], 20.0), 10.0);
-        assert_eq!(water_level(&mut [5.0, 5.0], 20.0), f64::INFINITY);
+    fn rare_nodes_are_always_timed() {
+        assert_eq!(rarest(&mut [500.0, 6.0, 6.0], 30.0), 6.0);
+        assert_eq!(rarest(&mut [100.0, 100.0], 20.0), 0.0);
+        assert_eq!(rarest(&mut [5.0, 5.0], 20.0), 5.0);
+    }
+
+    #[test]
+    fn calls_are_cleaned_of_the_timed_calls_inside_them() {
+        let mut nesting = [0; 258];
+        let mut cleaner = Cleaner { inside: &mut nesting, per_call: 10.0, weight: WEIGHT_UNIT };
+        // Three leaves in the first call of a parent, none in the second, and the grandparent around both.
+        assert_eq!([3, 3, 3].map(|depth| cleaner.clean(depth, 5)), [5, 5, 5]);
+        assert_eq!([2, 2, 1].map(|depth| cleaner.clean(depth, 100)), [70, 100, 50]);
+        assert_eq!(cleaner.clean(1, 100), 100);
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn search<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) 
         // SAFETY: nodes are never freed.
         let node = unsafe { node.as_ref() };
         if std::ptr::eq(node.next_sibling.load(Relaxed), parent.next_child.load(Relaxed)) {
-            node.repeats.store(true, Relaxed);
+            node.note_repeat();
         }
         parent.next_child.store(node.follower(), Relaxed);
         return Place::Node(node);

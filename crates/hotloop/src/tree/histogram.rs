@@ -58,15 +58,14 @@ impl Histogram {
         spares().push(Spare(histogram));
     }
 
-    /// Counts one duration. One thread only.
+    /// Counts one duration with its weight. One thread only.
     #[inline]
-    pub(super) fn record(&self, ticks: u64) {
+    pub(super) fn record(&self, ticks: u64, weight: u32) {
         let bucket = &self.buckets[bucket_of(ticks)];
-        let count = bucket.load(Relaxed);
-        if count == u32::MAX {
+        if bucket.load(Relaxed).checked_add(weight).is_none() {
             self.halve();
         }
-        bucket.store(bucket.load(Relaxed) + 1, Relaxed);
+        bucket.store(bucket.load(Relaxed).saturating_add(weight), Relaxed);
     }
 
     #[cold]
@@ -100,8 +99,8 @@ impl HistogramCopy {
         }
     }
 
-    pub(crate) fn record(&mut self, ticks: u64) {
-        self.count(bucket_of(ticks) as u16, 1);
+    pub(crate) fn record(&mut self, ticks: u64, weight: u64) {
+        self.count(bucket_of(ticks) as u16, weight);
     }
 
     pub(crate) fn add(&mut self, other: &HistogramCopy) {
@@ -175,7 +174,7 @@ mod tests {
         let mut copy = HistogramCopy::default();
         assert_eq!(quantile(&copy, 0.5), None);
         for ticks in 1..=1000 {
-            copy.record(ticks);
+            copy.record(ticks, 1);
         }
         for (q, exact) in [(0.5, 500.0), (0.9, 900.0), (0.99, 990.0), (1.0, 1000.0)] {
             let found = quantile(&copy, q).unwrap();
@@ -189,7 +188,7 @@ mod tests {
         let histogram = unsafe { Histogram::allocate().unwrap().as_ref() };
         histogram.buckets[bucket_of(10)].store(u32::MAX, Relaxed);
         histogram.buckets[bucket_of(1000)].store(u32::MAX / 2, Relaxed);
-        histogram.record(10);
+        histogram.record(10, 1);
         let mut copy = HistogramCopy::default();
         histogram.add_to(&mut copy);
         assert_eq!(quantile(&copy, 0.5), Some(10.0));

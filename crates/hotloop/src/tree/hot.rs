@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::*;
 use super::events::{self, Exit};
 use super::grow::{self, Place};
 use super::local::{Local, ancestors};
-use super::node::Node;
+use super::node::{COUNTED, Node, SAMPLED};
 use super::{FLAGS, mode};
 use crate::clock;
 use crate::site::Site;
@@ -127,6 +127,9 @@ impl Local {
         if self.seen.get() != flags {
             return enter_slowly(site, index, work.flops, work.bytes, work.tokens);
         }
+        if self.is_interrupted() {
+            self.note_interruption();
+        }
         // SAFETY: in step means registered, so `current` is a node, and nodes are never freed.
         let parent = unsafe { &*self.current.get() };
         match grow::guess_child(parent, site, index) {
@@ -137,12 +140,12 @@ impl Local {
 
     #[inline(always)]
     fn open(&self, node: &Node, parent: &Node, work: Work) -> Entered {
-        let skip = node.skip.load(Relaxed);
-        if skip == 0 {
+        let (left, counted) = (self.sampling.countdown.get(), node.counted.load(Relaxed));
+        if left == 0 || counted & SAMPLED == 0 {
             return self.open_timed(node, parent, work);
         }
-        // Counts the entry too: see `Node::close_sampled`.
-        node.skip.store(skip - 1, Relaxed);
+        self.sampling.countdown.set(left - 1);
+        node.counted.store(counted.wrapping_add(COUNTED), Relaxed);
         self.current.set(node);
         node.add_work(work);
         Entered::new(node, parent, Token::UNTIMED)
@@ -155,9 +158,25 @@ impl Local {
             return self.open_again(node, parent);
         }
         self.current.set(node);
-        let Some(now) = clock::counter() else { return open_by_os_clock(node, parent) };
-        node.open_since.set(now);
+        match clock::counter() {
+            Some(now) => self.begin_timing(node, parent, now),
+            None => self.begin_by_os_clock(node, parent),
+        }
         Entered::new(node, parent, 0)
+    }
+
+    #[inline(always)]
+    fn begin_timing(&self, node: &Node, parent: &Node, now: u64) {
+        node.open_since.set(now);
+        if self.seen.get() & mode::BUDGET != 0 {
+            events::sample_entry(self, node, parent, now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_by_os_clock(&self, node: &Node, parent: &Node) {
+        self.begin_timing(node, parent, clock::now());
     }
 
     /// The same path is open on this thread already, because the thread is attached above it: a thread that waits for
@@ -195,6 +214,9 @@ impl Local {
 
     #[inline(always)]
     pub(super) fn exit(&self, flags: u64, entered: Entered) {
+        if self.is_interrupted() {
+            self.note_interruption();
+        }
         // By address: nothing of the node is touched.
         let (how, node) = (entered.token.0 & 63, (entered.token.0 & !63) as usize);
         if how == Token::UNTIMED && self.current.get().addr() == node && self.settled.get().addr() != node {
@@ -227,8 +249,9 @@ impl Local {
             return self.exit_slowly(flags, entered, end);
         }
         let ticks = end.saturating_sub(start);
-        if flags & mode::BUDGET != 0 && node.is_sampled() {
-            node.close_sampled(ticks, events::next_skip(self, node));
+        if flags & mode::BUDGET != 0 {
+            events::sample_exit(self, node, end, entered.parent);
+            node.close_weighted(ticks, self.sampling.stands_for.get());
         } else {
             node.close(ticks);
         }
@@ -292,7 +315,7 @@ impl Local {
             return self.unwind_to(node, end);
         }
         // While stopped, falling in step has moved the start by the pause so far, which ended after `end` was read.
-        close_at(node, end);
+        self.close_at(node, end);
         self.current.set(entered.parent);
         if ptr::eq(self.settled.get(), node) {
             self.end_peak(node);
@@ -307,13 +330,28 @@ impl Local {
             return;
         }
         self.note_disorder();
+        self.last_node.set(ptr::null());
         if self.close_inside(node, end) {
-            close_at(node, end);
+            self.close_at(node, end);
             self.end_peaks_inside(node.parent);
             self.current.set(node.parent);
         } else {
             // It lies elsewhere, above an attachment: it ends alone.
-            close_at(node, end);
+            self.close_at(node, end);
+        }
+    }
+
+    /// Closes the activation that is open and timed, if there is one.
+    fn close_at(&self, node: &Node, end: u64) {
+        let since = node.open_since.get();
+        if since == 0 {
+            return;
+        }
+        let ticks = end.saturating_sub(since);
+        if flags_now() & mode::BUDGET != 0 {
+            node.close_weighted(ticks, self.sampling.stands_for.get());
+        } else {
+            node.close(ticks);
         }
     }
 
@@ -323,7 +361,7 @@ impl Local {
         if !ancestors(current).any(|above| ptr::eq(above, node)) {
             return false;
         }
-        ancestors(current).take_while(|open| !ptr::eq(*open, node)).for_each(|open| close_at(open, end));
+        ancestors(current).take_while(|open| !ptr::eq(*open, node)).for_each(|open| self.close_at(open, end));
         true
     }
 }
@@ -368,17 +406,3 @@ fn prefetch_after(node: usize) {
     let _ = node;
 }
 
-/// Closes the activation that is open and timed, if there is one.
-fn close_at(node: &Node, end: u64) {
-    let since = node.open_since.get();
-    if since != 0 {
-        node.close_sampled(end.saturating_sub(since), 0);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn open_by_os_clock(node: &Node, parent: &Node) -> Entered {
-    node.open_since.set(clock::now());
-    Entered::new(node, parent, 0)
-}

@@ -1,8 +1,240 @@
 //! How a thread learns that it lost its CPU, and for how long.
+//!
+//! glibc registers a `struct rseq` for every thread. The kernel clears its field `rseq_cs` whenever the thread is
+//! preempted, migrated or signalled outside the critical section that the field points to. So a thread stores a pointer
+//! to a section that no code runs in, and a zero at the next scope boundary means that it was interrupted: one load and
+//! compare. How long it then waited for a CPU is in `/proc/thread-self/schedstat`. That time is taken out of all scopes
+//! that are open, as a pause is, and gets a row of its own.
 
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+use super::local::Local;
+use crate::clock;
 use crate::snapshot::{InterruptionInfo, InterruptionSource};
+
+/// What a thread watches that has no `rseq` area: never zero, so never interrupted.
+pub(super) static NEVER: AtomicU64 = AtomicU64::new(1);
+
+/// Reading schedstat takes some microseconds, so it is read again only after this many times as long: 1 % of the time at
+/// most. Waits are of milliseconds, so none of any length is put down to a later scope.
+const READS_APART: u64 = 100;
 
 /// How interruptions are recognised in this process.
 pub(crate) fn interruptions() -> InterruptionInfo {
-    InterruptionInfo { source: InterruptionSource::None, why: "not supported on this system" }
+    let (source, why) = match area::section() {
+        Ok(_) => (InterruptionSource::Rseq, "the kernel marks interruptions in each thread's rseq area"),
+        Err(why) => (InterruptionSource::None, why),
+    };
+    InterruptionInfo { source, why }
+}
+
+/// What a thread knows of the time that it had no CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitState {
+    /// What the kernel had counted when it was asked last; `None` where it does not tell.
+    seen: Option<SchedStat>,
+    /// When that was, and how long it took, in ticks.
+    read_at: u64,
+    read_cost: u64,
+    /// Time between boundaries with an interruption since then, in ticks: no more was lost.
+    suspect: u64,
+}
+
+/// The first two numbers of `/proc/thread-self/schedstat`, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct SchedStat {
+    run_ns: u64,
+    waited_ns: u64,
+}
+
+impl WaitState {
+    pub(super) const NONE: WaitState = WaitState { seen: None, read_at: 0, read_cost: 0, suspect: 0 };
+}
+
+impl Local {
+    /// Whether the kernel took the CPU from this thread since it looked last.
+    #[inline(always)]
+    pub(super) fn is_interrupted(&self) -> bool {
+        // SAFETY: this thread's `rseq_cs`, which lives as long as the thread, or `NEVER`.
+        unsafe { &*self.interrupted.get() }.load(Relaxed) == 0
+    }
+
+    /// Begins to watch for interruptions, and forgets what this thread waited before.
+    pub(super) fn watch_interruptions(&self) {
+        let Ok(section) = area::section() else { return };
+        let Some(word) = area::of_this_thread() else { return };
+        self.interrupted.set(ptr::from_ref(word));
+        word.store(section, Relaxed);
+        let before = clock::now();
+        let seen = self.quietly(sched_stat);
+        let after = clock::now();
+        self.waiting.set(WaitState { seen, read_at: after, read_cost: after.saturating_sub(before), suspect: 0 });
+    }
+
+    /// This thread ends: its `rseq` area is left as it was found.
+    pub(super) fn unwatch_interruptions(&self) {
+        if !ptr::eq(self.interrupted.get(), &raw const NEVER) {
+            // SAFETY: as in `is_interrupted`.
+            unsafe { &*self.interrupted.get() }.store(0, Relaxed);
+            self.interrupted.set(&raw const NEVER);
+        }
+    }
+
+    /// The thread was interrupted since its last scope boundary: finds out for how long it waited, and takes that and the
+    /// cost of finding out from all scopes that are open.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_interruption(&self) {
+        if let Ok(section) = area::section() {
+            // SAFETY: as in `is_interrupted`.
+            unsafe { &*self.interrupted.get() }.store(section, Relaxed);
+        }
+        let (now, mut state) = (clock::now(), self.waiting.get());
+        let (Some(thread), Some(seen)) = (self.thread(), state.seen) else { return };
+        // No longer than since the clock was read last: a clock that stands still while the thread waits, as a simulated
+        // one does, has no waiting in it.
+        state.suspect += now.saturating_sub(self.last_reading().max(state.read_at));
+        if self.busy.get() || now.saturating_sub(state.read_at) < READS_APART * state.read_cost {
+            return self.waiting.set(state);
+        }
+        let stat = self.quietly(sched_stat).unwrap_or(seen);
+        let end = clock::now();
+        let finding_out = end.saturating_sub(now);
+        self.waiting.set(WaitState { seen: Some(stat), read_at: end, read_cost: finding_out, suspect: 0 });
+        let waited = clock::ticks_of(stat.waited_ns.saturating_sub(seen.waited_ns)).min(state.suspect);
+        let ran = clock::ticks_of(stat.run_ns.saturating_sub(seen.run_ns));
+        let blocked = now.saturating_sub(state.read_at).saturating_sub(ran + waited).min(state.suspect - waited);
+        if let Some(node) = self.current_node() {
+            node.waited.add(waited);
+        }
+        thread.take_out(waited, finding_out);
+        thread.add_blocked(blocked);
+        self.paused.set(self.paused.get() + waited + finding_out);
+    }
+
+    /// The last time that this thread is known to have read the clock.
+    fn last_reading(&self) -> u64 {
+        let opened = self.current_node().map_or(0, |node| node.open_since.get());
+        self.last_reading.get().max(opened)
+    }
+}
+
+/// What the kernel counted for the calling thread since it began.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn sched_stat() -> Option<SchedStat> {
+    use std::io::Read;
+    // "run wait slices"; a file of this kind is read whole or not at all.
+    let mut text = [0; 96];
+    let length = std::fs::File::open("/proc/thread-self/schedstat").ok()?.read(&mut text).ok()?;
+    let mut numbers = std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace();
+    let mut next = || numbers.next()?.parse().ok();
+    Some(SchedStat { run_ns: next()?, waited_ns: next()? })
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn sched_stat() -> Option<SchedStat> {
+    None
+}
+
+/// The `rseq` area of glibc's threads.
+#[cfg(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+mod area {
+    use super::{AtomicU64, OnceLock};
+    use std::ffi::{c_char, c_uint, c_void};
+
+    unsafe extern "C" {
+        fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+
+    /// What the kernel expects right before the address that it would jump to.
+    const SIGNATURE: u32 = if cfg!(target_arch = "x86_64") { 0x5305_3053 } else { 0xd428_bc00 };
+    /// Where `rseq_cs` lies in `struct rseq`.
+    const FIELD: isize = 8;
+
+    /// `struct rseq_cs`, and behind it the signature that its `abort_ip` needs.
+    ///
+    /// No code lies between `start_ip` and its end, so the kernel never aborts anything and only clears the field.
+    #[repr(C, align(64))]
+    struct Section {
+        version: u32,
+        flags: u32,
+        start_ip: u64,
+        post_commit_offset: u64,
+        abort_ip: u64,
+        signature: [u32; 2],
+    }
+
+    /// The address of the section that nothing runs in, or why there is none.
+    ///
+    /// On the heap and never freed: the kernel reads it at every interruption, also after a library that has this code in
+    /// it was unloaded.
+    pub(super) fn section() -> Result<u64, &'static str> {
+        static SECTION: OnceLock<Result<u64, &'static str>> = OnceLock::new();
+        *SECTION.get_or_init(|| {
+            offset().ok_or("the C library registers no rseq area (glibc before 2.35, or turned off)")?;
+            super::sched_stat().ok_or("the kernel does not tell how long a thread waited for a CPU")?;
+            let section = Box::leak(Box::new(Section {
+                version: 0,
+                flags: 0,
+                start_ip: 0,
+                post_commit_offset: 1,
+                abort_ip: 0,
+                signature: [0, SIGNATURE],
+            }));
+            section.start_ip = (&raw const *section).expose_provenance() as u64;
+            section.abort_ip = section.start_ip + size_of::<[u64; 5]>() as u64;
+            Ok(section.start_ip)
+        })
+    }
+
+    /// Where the area lies behind the thread pointer.
+    fn offset() -> Option<isize> {
+        static OFFSET: OnceLock<Option<isize>> = OnceLock::new();
+        *OFFSET.get_or_init(|| {
+            // SAFETY: the names end with a zero byte; a null handle asks for the program's own symbols.
+            let find = |name: &std::ffi::CStr| unsafe { dlsym(std::ptr::null_mut(), name.as_ptr()) };
+            let (offset, size) = (find(c"__rseq_offset").cast::<isize>(), find(c"__rseq_size").cast::<c_uint>());
+            if offset.is_null() || size.is_null() {
+                return None;
+            }
+            // SAFETY: glibc declares both with these types, and sets them before any code of ours runs.
+            let (offset, size) = unsafe { (offset.read(), size.read()) };
+            (size > 0).then_some(offset)
+        })
+    }
+
+    /// This thread's `rseq_cs`.
+    pub(super) fn of_this_thread() -> Option<&'static AtomicU64> {
+        let thread_pointer: *mut u8;
+        // SAFETY: reads the thread pointer, nothing else.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::asm!("mov {}, fs:0", out(reg) thread_pointer, options(nostack, preserves_flags, readonly));
+            #[cfg(target_arch = "aarch64")]
+            core::arch::asm!("mrs {}, tpidr_el0", out(reg) thread_pointer, options(nostack, preserves_flags, nomem));
+        }
+        let word = thread_pointer.wrapping_offset(offset()? + FIELD).cast::<AtomicU64>();
+        // SAFETY: glibc keeps the area there for as long as the thread runs, and only this thread and the kernel touch it.
+        Some(unsafe { &*word })
+    }
+}
+
+#[cfg(not(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(miri)
+)))]
+mod area {
+    use super::AtomicU64;
+
+    pub(super) fn section() -> Result<u64, &'static str> {
+        Err("this system has no rseq areas")
+    }
+
+    pub(super) fn of_this_thread() -> Option<&'static AtomicU64> {
+        None
+    }
 }

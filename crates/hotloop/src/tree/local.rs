@@ -4,8 +4,9 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::*, compiler_fence};
 
-use super::events::{self, Ring};
+use super::events::{self, BURST, MAX_STRETCH, Ring};
 use super::hot::flags_now;
+use super::interruptions::{NEVER, WaitState};
 use super::mode;
 use super::node::Node;
 use super::registry;
@@ -25,14 +26,22 @@ pub(crate) struct Local {
     pub(super) settled: Cell<*const Node>,
     /// The value of [`FLAGS`](super::FLAGS) this thread is in step with.
     pub(super) seen: Cell<u64>,
+    /// Zero once the kernel took the CPU from this thread: see [`interruptions`](super::interruptions).
+    pub(super) interrupted: Cell<*const AtomicU64>,
+    /// What the budget lets this thread time.
+    pub(super) sampling: Sampling,
     /// Bytes allocated less bytes freed on this thread, and the most since the innermost settled scope began.
     pub(super) live: Cell<u64>,
     pub(super) peak: Cell<u64>,
     /// The thread's ring, where events are recorded.
     pub(super) ring: Cell<*const Ring>,
-    /// How much of all pauses is taken out of what this thread records.
+    /// When this thread read the clock last for a scope, and where it was then; while there is a budget.
+    pub(super) last_reading: Cell<u64>,
+    pub(super) last_node: Cell<*const Node>,
+    /// How much of all pauses, and of this thread's own waiting, is taken out of what it records.
     pub(super) paused: Cell<u64>,
     thread: Cell<*const Thread>,
+    pub(super) waiting: Cell<WaitState>,
     /// The profiler itself is at work on this thread: nothing is recorded.
     pub(super) busy: Cell<bool>,
     /// The thread is ending: its tree was handed over.
@@ -54,12 +63,77 @@ pub(crate) struct Local {
     pub(super) loose: Cell<bool>,
 }
 
+/// Which entries of sampled scopes a thread times: so many are only counted, then a few in a row are timed.
+///
+/// In a row, so that the time between two calls is known too; and by the thread, not by the scope, so that what is
+/// timed does not depend on what scopes do.
+#[derive(Debug)]
+pub(super) struct Sampling {
+    /// Entries still to be counted only.
+    pub(super) countdown: Cell<u32>,
+    /// The value of [`countdown`](Self::countdown) when the clock was read last: the same means that nothing was entered
+    /// uncounted since.
+    pub(super) last_countdown: Cell<u32>,
+    /// Entries still to be timed before some are only counted again.
+    pub(super) burst: Cell<u16>,
+    /// How many entries [`BURST`](super::events::BURST) timed ones stand for now, themselves included.
+    pub(super) stands_for: Cell<u16>,
+    /// About this many entries are only counted between bursts.
+    pub(super) stretch: Cell<u16>,
+    /// Entries counted only, or to be so until [`countdown`](Self::countdown) ends, since they were last taken.
+    pub(super) counted: Cell<u64>,
+}
+
+impl Sampling {
+    const NONE: Sampling = Sampling {
+        countdown: Cell::new(0),
+        last_countdown: Cell::new(0),
+        burst: Cell::new(BURST),
+        stands_for: Cell::new(BURST),
+        stretch: Cell::new(0),
+        counted: Cell::new(0),
+    };
+
+    /// Every entry is timed from now on.
+    pub(super) fn time_everything(&self) {
+        self.countdown.set(0);
+        self.burst.set(BURST);
+        self.stands_for.set(BURST);
+        self.stretch.set(0);
+        self.counted.set(0);
+    }
+
+    /// The entries counted only since this was last called.
+    pub(super) fn take_counted(&self) -> f64 {
+        let left = u64::from(self.countdown.get());
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let counted = self.counted.get().saturating_sub(left) as f64;
+        self.counted.set(left);
+        counted
+    }
+
+    /// Times this share of all entries from the next stretch on; at most four times as many or as few as before, because
+    /// a burst of calls is not a habit.
+    pub(super) fn set_stretch(&self, share: f64) {
+        let before = f64::from(self.stretch.get() + BURST);
+        let wanted = f64::from(BURST) / share.clamp(1e-6, 1.0);
+        let next = wanted.clamp(before / 4.0, before * 4.0).round() - f64::from(BURST);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        self.stretch.set(next.clamp(0.0, f64::from(MAX_STRETCH)) as u16);
+    }
+}
+
 thread_local! {
     static LOCAL: Local = const {
         Local {
             current: Cell::new(ptr::null()),
             settled: Cell::new(ptr::null()),
             seen: Cell::new(0),
+            interrupted: Cell::new(&raw const NEVER),
+            sampling: Sampling::NONE,
+            last_reading: Cell::new(0),
+            last_node: Cell::new(ptr::null()),
+            waiting: Cell::new(WaitState::NONE),
             live: Cell::new(0),
             peak: Cell::new(0),
             thread: Cell::new(ptr::null()),
@@ -212,15 +286,18 @@ impl Local {
             self.linked.set((0, ptr::null()));
             self.away_at_reset.set(self.away.get());
         }
+        self.watch_interruptions();
         let owner = Owner { holds_nodes: self.holds_nodes(thread), live: self.live.get(), first_scope_at };
         thread.catch_up(flags >> 32, &owner, &switch::intervals());
-        self.paused.set(thread.paused_seen.load(Relaxed));
+        self.paused.set(thread.paused_seen.load(Relaxed) + thread.waited.get() + thread.reading_waits.get());
+        self.last_node.set(ptr::null());
         if flags & mode::EVENTS != 0 {
             events::fit_ring(self, thread, switch::ring_capacity(), flags);
             self.ring.set(thread.ring.load(Relaxed));
         }
         if flags & mode::BUDGET == 0 {
             thread.all_nodes().for_each(Node::time_always);
+            self.sampling.time_everything();
         }
         if flags & mode::ALLOCATIONS != 0 && (was_reset || self.in_effect.get() & mode::ALLOCATIONS == 0) {
             self.restart_peaks();
@@ -254,6 +331,10 @@ impl Local {
         let Some(thread) = self.thread() else { return };
         self.fall_in_step(flags_now());
         self.publish_peaks();
+        if self.is_interrupted() {
+            self.note_interruption();
+        }
+        self.unwatch_interruptions();
         self.quietly(|| registry::retire(thread));
         self.thread.set(ptr::null());
         self.current.set(ptr::null());

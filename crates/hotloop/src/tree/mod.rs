@@ -27,6 +27,7 @@
 #![allow(unsafe_code, reason = "the nodes are shared with readers by pointer and never freed")]
 
 mod charge;
+mod estimate;
 mod events;
 mod future;
 mod grow;
@@ -78,6 +79,8 @@ pub(crate) mod mode {
     pub(crate) const PERCENTILES: u64 = 1 << 4;
     pub(crate) const BUDGET: u64 = 1 << 5;
     pub(crate) const TIMELINE: u64 = 1 << 6;
+    /// Not a mode of [`FLAGS`](super::FLAGS), only told to a fold: calls keep the cost of those inside them.
+    pub(crate) const KEEP_COST: u64 = 1 << 7;
 
     pub(crate) const MASK: u64 = 0xff;
     pub(crate) const GENERATION: u64 = 1 << 8;

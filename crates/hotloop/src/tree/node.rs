@@ -2,8 +2,9 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 
+use super::events::BURST;
 use super::histogram::Histogram;
 use super::hot::Work;
 use super::settle::Counters;
@@ -49,10 +50,88 @@ impl Counter {
     }
 }
 
+/// A sum of floating-point numbers that one thread writes and any thread reads.
+#[derive(Debug, Default)]
+pub(super) struct Sum(AtomicU64);
+
+impl Sum {
+    const fn zero() -> Self {
+        Sum(AtomicU64::new(0))
+    }
+    #[inline(always)]
+    fn add(&self, value: f64) {
+        self.0.store((self.get() + value).to_bits(), Relaxed);
+    }
+    pub(super) fn get(&self) -> f64 {
+        f64::from_bits(self.0.load(Relaxed))
+    }
+}
+
+/// A weighted sample of durations: what is needed for their mean and its error.
+///
+/// Weights are in units of 1 / [`BURST`].
+#[derive(Debug)]
+pub(super) struct Sample {
+    count: Counter,
+    weight: Counter,
+    ticks: Counter,
+    squares: Sum,
+}
+
+/// A [`Sample`] as it was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct SampleRead {
+    pub(crate) count: f64,
+    /// The sum of the weights, of the weighted durations and of their weighted squares.
+    pub(crate) weight: f64,
+    pub(crate) ticks: f64,
+    pub(crate) squares: f64,
+}
+
+impl SampleRead {
+    /// The standard deviation of the durations.
+    pub(crate) fn deviation(&self) -> f64 {
+        let mean = self.ticks / self.weight.max(f64::MIN_POSITIVE);
+        (self.squares / self.weight.max(f64::MIN_POSITIVE) - mean * mean).max(0.0).sqrt()
+    }
+}
+
+impl Sample {
+    const fn new() -> Self {
+        Sample { count: Counter::new(0), weight: Counter::new(0), ticks: Counter::new(0), squares: Sum::zero() }
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&self, ticks: u64, weight: u16) {
+        let weight = u64::from(weight);
+        self.count.add(1);
+        self.weight.add(weight);
+        self.ticks.add(ticks.wrapping_mul(weight));
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        self.squares.add(weight as f64 * (ticks as f64) * (ticks as f64));
+    }
+
+    fn clear(&self) {
+        [&self.count, &self.weight, &self.ticks].into_iter().for_each(|counter| counter.set(0));
+        self.squares.0.store(0, Relaxed);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn read(&self) -> SampleRead {
+        let unit = f64::from(BURST);
+        SampleRead {
+            count: self.count.get() as f64,
+            weight: self.weight.get() as f64 / unit,
+            ticks: self.ticks.get() as f64 / unit,
+            squares: self.squares.get() / unit,
+        }
+    }
+}
+
 /// One path of the call tree: a site (and index) below its parent.
 ///
-/// Four cache lines: what an entry that is only counted needs, what one that is timed needs besides, its allocations, the
-/// rest. Among work that fills the caches each line is worth some 10 ns, so nothing else may find its way into the first.
+/// Six cache lines: what an entry that is only counted needs, what one that is timed needs besides, its allocations, the
+/// rest, and what the budget samples. Among work that fills the caches each line is worth some 10 ns, so nothing else may find its way into the first.
 #[repr(C, align(64))]
 pub(super) struct Node {
     // What every entry needs: who it is, who comes next, how often, what it was said to do.
@@ -66,22 +145,19 @@ pub(super) struct Node {
     pub(super) flops: Counter,
     pub(super) bytes: Counter,
     pub(super) tokens: Counter,
-    /// Entries still to be counted only, before the next is timed.
-    pub(super) skip: AtomicU16,
-    /// What [`skip`](Self::skip) counted down from: how many entries the next timing stands for besides itself.
-    pub(super) drawn: AtomicU16,
-    /// One entry in about this many is timed.
-    pub(super) period: AtomicU16,
-    /// Whether it was ever entered twice in a row.
-    pub(super) repeats: AtomicBool,
+    /// Entries that were only counted since one was last timed, in units of [`COUNTED`]; below them [`SAMPLED`] and
+    /// [`REPEATS`].
+    pub(super) counted: AtomicU32,
+    /// The stack frame that it was entered from last: see [`Frame`](super::frame::Frame).
+    pub(super) frame: AtomicU32,
 
     // Its time.
-    /// Entries that were only counted, but for those that [`skip`](Self::skip) has counted since the last timing. All
+    /// Entries that were only counted, but for those in [`counted`](Self::counted). All
     /// entries are these, those timed and the one that is open: so a timed entry need not be counted when it begins.
     pub(super) untimed: Counter,
     /// When the timed activation that is open now began; 0 when none is, [`CLOSING`] while one ends.
     pub(super) open_since: Counter,
-    /// Time of the closed activations; those that were only counted are in it as the timed one after them.
+    /// Time of the activations that were timed and closed while there was no budget.
     pub(super) ticks: Counter,
     /// Activations timed and closed.
     pub(super) timed: Counter,
@@ -123,9 +199,31 @@ pub(super) struct Node {
     pub(super) path_generation: AtomicU16,
     /// How many events of this node the fold in progress saw.
     pub(super) seen_in_fold: AtomicU16,
+    /// Time in it, not below, that its thread was ready to run but had no CPU.
+    pub(super) waited: Counter,
+
+    // What the budget samples.
+    /// Activations that were timed and closed while there was a budget.
+    pub(super) calls: Sample,
+    /// Its own time before its exit and before the entry of a child, where both ends were timed.
+    pub(super) before_exits: Sample,
+    pub(super) before_entries: Sample,
+    /// The most that its own time before its exits can have been, where only the exit was timed; and how often.
+    pub(super) tail_limit: Counter,
+    pub(super) tails: Counter,
+    /// The shortest and the longest timed activation, without the profiler's own cost inside it.
+    pub(super) clean_min: Counter,
+    pub(super) clean_max: Counter,
 }
 
-const _: () = assert!(size_of::<Node>() == 4 * 64, "a node is four cache lines");
+const _: () = assert!(size_of::<Node>() == 6 * 64, "a node is six cache lines");
+
+/// Below [`Node::counted`]: not every entry is timed.
+pub(super) const SAMPLED: u32 = 1;
+/// Below [`Node::counted`]: it was entered twice in a row once.
+const REPEATS: u32 = 2;
+/// One entry in [`Node::counted`]. Scopes that are sampled are timed often enough that it never overflows.
+pub(super) const COUNTED: u32 = 4;
 
 impl Node {
     pub(super) const fn new(site: *const Site, index: u64, parent: *const Node, id: u32, depth: u16) -> Self {
@@ -145,10 +243,16 @@ impl Node {
             timed: Counter::new(0),
             min: Counter::new(u64::MAX),
             max: Counter::new(0),
-            skip: AtomicU16::new(0),
-            drawn: AtomicU16::new(0),
-            period: AtomicU16::new(1),
-            repeats: AtomicBool::new(false),
+            counted: AtomicU32::new(0),
+            frame: AtomicU32::new(0),
+            calls: Sample::new(),
+            before_entries: Sample::new(),
+            before_exits: Sample::new(),
+            tail_limit: Counter::new(0),
+            tails: Counter::new(0),
+            clean_min: Counter::new(u64::MAX),
+            clean_max: Counter::new(0),
+            waited: Counter::new(0),
             reentries: Counter::new(0),
             allocs: Counter::new(0),
             alloc_bytes: Counter::new(0),
@@ -180,26 +284,32 @@ impl Node {
     #[inline(always)]
     pub(super) fn follower(&self) -> *mut Node {
         let next = self.next_sibling.load(Relaxed);
-        if self.repeats.load(Relaxed) { ptr::from_ref(self).cast_mut() } else { next }
+        if self.counted.load(Relaxed) & REPEATS != 0 { ptr::from_ref(self).cast_mut() } else { next }
+    }
+
+    /// It was entered twice in a row.
+    pub(super) fn note_repeat(&self) {
+        self.counted.store(self.counted.load(Relaxed) | REPEATS, Relaxed);
     }
 
     /// Closes the timed activation that is open. Readers that see the sums half-written see [`CLOSING`] too.
     #[inline(always)]
     pub(super) fn close(&self, ticks: u64) {
         self.open_since.set(CLOSING);
-        self.add_timing(ticks, ticks);
+        self.ticks.add(ticks);
+        self.add_timing(ticks);
         self.open_since.set(0);
     }
 
-    /// The same for a node that is sampled: this timing stands for the entries before it that were only counted, and
-    /// `next` entries will only be counted before the next.
-    pub(super) fn close_sampled(&self, ticks: u64, next: u16) {
+    /// The same under a budget: `stands_for` entries stand behind every [`BURST`] that are timed now.
+    #[inline(always)]
+    pub(super) fn close_weighted(&self, ticks: u64, stands_for: u16) {
         self.open_since.set(CLOSING);
-        let skipped = u64::from(self.drawn.load(Relaxed));
-        self.untimed.add(skipped);
-        self.add_timing(ticks, ticks.saturating_mul(1 + skipped));
-        self.drawn.store(next, Relaxed);
-        self.skip.store(next, Relaxed);
+        let counted = self.counted.load(Relaxed);
+        self.untimed.add(u64::from(counted / COUNTED));
+        self.counted.store(counted % COUNTED, Relaxed);
+        self.calls.add(ticks, if counted & SAMPLED != 0 { stands_for } else { BURST });
+        self.add_timing(ticks);
         self.open_since.set(0);
     }
 
@@ -216,7 +326,8 @@ impl Node {
     /// Closes the inner activation, which has the weight of one because it was not drawn, and goes on with the outer.
     pub(super) fn close_inner(&self, ticks: u64, outer_since: u64) {
         self.open_since.set(CLOSING);
-        self.add_timing(ticks, ticks);
+        self.ticks.add(ticks);
+        self.add_timing(ticks);
         self.folded.add(u64::MAX);
         self.open_since.set(outer_since);
     }
@@ -231,8 +342,7 @@ impl Node {
     }
 
     #[inline(always)]
-    fn add_timing(&self, ticks: u64, weighted: u64) {
-        self.ticks.add(weighted);
+    fn add_timing(&self, ticks: u64) {
         self.timed.add(1);
         if ticks < self.min.get() {
             self.min.set(ticks);
@@ -240,28 +350,35 @@ impl Node {
         self.max.raise_to(ticks);
     }
 
-    /// Whether entries were, or are to be, only counted.
+    /// Whether nothing was ever entered in it.
     #[inline(always)]
-    pub(super) fn is_sampled(&self) -> bool {
-        self.drawn.load(Relaxed) != 0 || self.period.load(Relaxed) > 1
+    pub(super) fn is_leaf(&self) -> bool {
+        self.next_child.load(Relaxed).addr() == (&raw const NOBODY).addr()
     }
 
-    /// Entries only counted since the last timing.
-    fn skipped(&self) -> u64 {
-        u64::from(self.drawn.load(Acquire).saturating_sub(self.skip.load(Acquire)))
+    /// Whether entries may only be counted.
+    #[inline(always)]
+    pub(super) fn is_sampled(&self) -> bool {
+        self.counted.load(Relaxed) & SAMPLED != 0
+    }
+
+    /// Begins or ends sampling.
+    pub(super) fn set_sampled(&self, sampled: bool) {
+        let counted = self.counted.load(Relaxed) & !SAMPLED;
+        self.counted.store(counted | if sampled { SAMPLED } else { 0 }, Relaxed);
     }
 
     /// Ends sampling.
     pub(super) fn time_always(&self) {
-        self.untimed.add(self.skipped());
-        self.period.store(1, Relaxed);
-        self.skip.store(0, Relaxed);
-        self.drawn.store(0, Relaxed);
+        self.set_sampled(false);
     }
 
-    /// Entries whose time is known or stood for.
-    pub(super) fn represented(&self) -> u64 {
-        self.untimed.get() + self.timed.get()
+    /// The mean of its timed activations, in ticks.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn mean_ticks(&self) -> f64 {
+        let (exact, sample) = (self.ticks.get() as f64, self.calls.read());
+        let weight = (self.timed.get() as f64 - sample.count).max(0.0) + sample.weight;
+        if weight > 0.0 { (exact + sample.ticks) / weight } else { 0.0 }
     }
 
     /// Everything counted here, at one moment: read again while an exit falls between.
@@ -287,16 +404,24 @@ impl Node {
 
     fn read_once(&self, open_since: u64) -> Counters {
         let timed = self.timed.get();
-        let (open, skipped) = (u64::from(open_since != 0), self.skipped());
+        let open = u64::from(open_since != 0);
+        let counted = u64::from(self.counted.load(Acquire) / COUNTED);
         Counters {
             ticks: self.ticks.get(),
+            calls: self.calls.read(),
+            before_entries: self.before_entries.read(),
+            before_exits: self.before_exits.read(),
+            tail_limit: self.tail_limit.get(),
+            tails: self.tails.get(),
             timed,
             min: self.min.get(),
             max: self.max.get(),
-            entries: self.untimed.get() + timed + open + skipped,
+            clean_min: self.clean_min.get(),
+            clean_max: self.clean_max.get(),
+            waited: self.waited.get(),
+            entries: self.untimed.get() + timed + open + counted,
             open,
             open_ticks: if open_since == 0 { 0 } else { clock::now().saturating_sub(open_since) },
-            skipped,
             reentries: self.reentries.get(),
             allocs: self.allocs.get(),
             alloc_bytes: self.alloc_bytes.get(),
@@ -317,6 +442,9 @@ impl Node {
     /// Forgets all that was counted, but not the structure. An activation that is open counts from `now`.
     pub(super) fn clear(&self, now: u64, live: u64) {
         self.time_always();
+        self.counted.store(self.counted.load(Relaxed) % COUNTED, Relaxed);
+        [&self.calls, &self.before_entries, &self.before_exits].into_iter().for_each(Sample::clear);
+        self.clean_min.set(u64::MAX);
         for counter in [
             &self.untimed,
             &self.ticks,
@@ -335,6 +463,10 @@ impl Node {
             &self.elapsed,
             &self.attached,
             &self.folded,
+            &self.tail_limit,
+            &self.tails,
+            &self.clean_max,
+            &self.waited,
         ] {
             counter.set(0);
         }

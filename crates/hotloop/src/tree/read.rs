@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::*;
 
 use super::FLAGS;
-use super::events::{Event, Ring};
+use super::events::{Cleaner, Event, Ring};
 use super::histogram::HistogramCopy;
 use super::measure;
 use super::mode;
@@ -27,6 +27,9 @@ pub(crate) struct ThreadRecord {
     pub(crate) ticks: f64,
     pub(crate) in_scopes: f64,
     pub(crate) own_cost: f64,
+    /// The part of it that it was ready to run but had no CPU, and that it was blocked.
+    pub(crate) waited: u64,
+    pub(crate) blocked: u64,
     pub(crate) allocs: u64,
     pub(crate) alloc_bytes: u64,
 }
@@ -91,14 +94,17 @@ impl ThreadRead {
         let (paths, crowded) = look_up(known, &nodes, &parents, &mut counters);
         let is_current = thread.epoch.load(Acquire) == FLAGS.load(Relaxed) >> 32;
         let ring = thread.ring().filter(|_| is_current);
-        let histograms = if is_current { histograms(&nodes, ring) } else { Vec::new() };
+        let histograms = if is_current { histograms(&nodes, ring, &mut counters) } else { Vec::new() };
         let timeline = ring.filter(|_| switch::last_modes() & mode::TIMELINE != 0);
         let (events, overwritten) = timeline.map(Ring::read).unwrap_or_default();
         let label = lock(&thread.label).clone();
         counters.iter_mut().filter(|node| node.threads > 0).for_each(|node| node.thread_set = 1 << (label.id % 128));
         let mut lost = if is_current { losses(thread, overwritten) } else { Losses::default() };
         lost.add(&crowded);
-        let record = ThreadRecord::new(&label, &counters, &parents);
+        let mut record = ThreadRecord::new(&label, &counters, &parents);
+        if is_current {
+            record.add_waiting(thread);
+        }
         ThreadRead { paths, counters, histograms, events, record, lost, read_at }
     }
 
@@ -111,8 +117,13 @@ impl ThreadRead {
     pub(super) fn end(&mut self) {
         self.record.alive = false;
         for node in self.counters.iter_mut().filter(|node| node.open > 0) {
+            if node.timed == 0 {
+                (node.min, node.clean_min) = (node.open_ticks, node.open_ticks);
+            }
             node.min = node.min.min(node.open_ticks);
+            node.clean_min = node.clean_min.min(node.open_ticks);
             node.max = node.max.max(node.open_ticks);
+            node.clean_max = node.clean_max.max(node.open_ticks);
             node.timed += std::mem::take(&mut node.open);
             node.open_ticks = 0;
         }
@@ -146,9 +157,28 @@ impl ThreadRecord {
             ticks: root.total + root.own_cost,
             in_scopes: top_level.map(|(node, _)| node.total).sum(),
             own_cost: root.own_cost,
+            waited: 0,
+            blocked: 0,
             allocs: nodes.iter().map(|node| node.allocs).sum(),
             alloc_bytes: nodes.iter().map(|node| node.alloc_bytes).sum(),
         }
+    }
+
+    /// Waiting and finding out about it are in no scope's time, but in the thread's.
+    #[expect(clippy::cast_precision_loss, reason = "a duration")]
+    fn add_waiting(&mut self, thread: &Thread) {
+        self.waited = thread.waited.get();
+        self.blocked = thread.blocked.get();
+        let finding_out = thread.reading_waits.get() as f64;
+        self.own_cost += finding_out;
+        self.ticks += self.waited as f64 + finding_out;
+    }
+
+    /// The CPU time of the thread.
+    pub(crate) fn cpu_ticks(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a duration")]
+        let off_cpu = (self.waited + self.blocked) as f64;
+        (self.ticks - off_cpu).max(0.0)
     }
 
     pub(super) fn add(&mut self, other: &ThreadRecord) {
@@ -158,6 +188,8 @@ impl ThreadRecord {
         self.ticks += other.ticks;
         self.in_scopes += other.in_scopes;
         self.own_cost += other.own_cost;
+        self.waited += other.waited;
+        self.blocked += other.blocked;
         self.allocs += other.allocs;
         self.alloc_bytes += other.alloc_bytes;
     }
@@ -219,7 +251,7 @@ fn look_up(known: &mut Paths, nodes: &[&Node], parents: &[usize], counters: &mut
 }
 
 /// The histograms of a thread's nodes, with what the ring holds that is in none yet.
-fn histograms(nodes: &[&Node], ring: Option<&Ring>) -> Vec<HistogramCopy> {
+fn histograms(nodes: &[&Node], ring: Option<&Ring>, counters: &mut [Counters]) -> Vec<HistogramCopy> {
     let mut copies = vec![HistogramCopy::default(); nodes.len()];
     for (copy, node) in copies.iter_mut().zip(nodes) {
         if let Some(histogram) = node.histogram() {
@@ -227,10 +259,27 @@ fn histograms(nodes: &[&Node], ring: Option<&Ring>) -> Vec<HistogramCopy> {
         }
     }
     if let Some(ring) = ring {
-        let is_complete = |node: usize| nodes[node].histogram().is_some() || nodes[node].timed.get() < Ring::UNFOLDED;
-        ring.add_pending(&mut copies, is_complete);
+        add_pending(nodes, ring, counters, &mut copies);
     }
     copies
+}
+
+/// Adds what no fold has seen yet, where all the rest is there too.
+fn add_pending(nodes: &[&Node], ring: &Ring, counters: &mut [Counters], copies: &mut [HistogramCopy]) {
+    let mut nesting = [0; 258];
+    let mut cleaner = Cleaner::new(&mut nesting, ring.modes(), ring.weight());
+    for event in ring.pending() {
+        let place = event.path as usize;
+        let Some(node) = nodes.get(place) else { continue };
+        let ticks = cleaner.clean(node.depth, event.ticks);
+        counters[place].clean_min = counters[place].clean_min.min(ticks);
+        counters[place].clean_max = counters[place].clean_max.max(ticks);
+        if ring.modes() & mode::PERCENTILES != 0
+            && (node.histogram().is_some() || node.timed.get() < Ring::UNFOLDED)
+        {
+            copies[place].record(ticks, cleaner.weight(node).into());
+        }
+    }
 }
 
 fn losses(thread: &Thread, timeline_events: u64) -> Losses {

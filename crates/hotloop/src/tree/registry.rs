@@ -151,7 +151,13 @@ pub(super) fn retire(thread: &'static Thread) {
 
 /// Reads everything, while the threads go on.
 pub(crate) fn collect() -> Collected {
-    Local::with(Local::publish_peaks);
+    Local::with(|local| {
+        local.publish_peaks();
+        if local.is_interrupted() {
+            local.note_interruption();
+        }
+        super::events::fold_rest(local);
+    });
     with_registry(Registry::collect)
 }
 

@@ -1,23 +1,36 @@
-//! From what was counted to what it means: scales what was sampled, takes the profiler's own cost out, and makes parts
+//! From what was counted to what it means: takes the profiler's own cost out, estimates what was sampled, and makes parts
 //! sum to wholes. Pure.
 
+use super::estimate::{self, Estimate};
 use super::measure::Cost;
+use super::node::SampleRead;
 
 /// Everything counted for one path; ticks as they were read, and the times made of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) entries: u64,
     pub(crate) reentries: u64,
     pub(crate) folded: u64,
     pub(crate) timed: u64,
     pub(crate) ticks: u64,
-    /// Activations since the last timed one, which no time stands for yet.
-    pub(crate) skipped: u64,
+    /// What was timed under a budget: activations, and own time before children's entries and before its own exits.
+    pub(crate) calls: SampleRead,
+    pub(crate) before_entries: SampleRead,
+    pub(crate) before_exits: SampleRead,
+    /// Own time before exits that was not timed alone: at most this, in so many activations.
+    pub(crate) tail_limit: u64,
+    pub(crate) tails: u64,
+    /// Time in it that its thread was ready to run but had no CPU; settled, in all below it too. In no other time here.
+    pub(crate) waited: u64,
     /// Activations that are open and timed, and for how long by now.
     pub(crate) open: u64,
     pub(crate) open_ticks: u64,
+    /// Least and greatest duration; meaningless where nothing was timed.
     pub(crate) min: u64,
     pub(crate) max: u64,
+    /// The same without the cost of timed calls inside, where that is known call by call.
+    pub(crate) clean_min: u64,
+    pub(crate) clean_max: u64,
     pub(crate) allocs: u64,
     pub(crate) alloc_bytes: u64,
     pub(crate) frees: u64,
@@ -29,53 +42,21 @@ pub(crate) struct Counters {
     pub(crate) tokens: u64,
     pub(crate) elapsed: u64,
     pub(crate) attached: u64,
-    /// Settled: the same with the cost of what happened inside, but without that of its own calls.
-    pub(crate) raw: f64,
-    /// Settled: the same without the cost of what happened inside. Not the total, which also gives way where estimates
-    /// exceed their whole: one long call that stands for many may then shrink the total to a fraction of the calls.
-    pub(crate) clean: f64,
-    /// Settled: the time of this path and all below it, without the profiler's own.
+    /// Settled: the profiler's own cost inside an activation, on average: what single durations still have to lose. The
+    /// first of all that happens inside, the second without what timed calls inside cost.
+    pub(crate) cost_per_call: f64,
+    pub(crate) other_cost_per_call: f64,
+    /// Settled: the time of this path and all below it, without the profiler's own; and its variance.
     pub(crate) total: f64,
+    pub(crate) total_variance: f64,
+    /// Settled: the variance of the time in it and not below.
+    pub(crate) self_variance: f64,
     /// Settled: the profiler's own cost below this path.
     pub(crate) own_cost: f64,
     /// Threads that entered this path.
     pub(crate) threads: u64,
     /// Which, as far as their numbers fit; to tell them apart where paths are summed.
     pub(crate) thread_set: u128,
-}
-
-impl Default for Counters {
-    fn default() -> Self {
-        Counters {
-            min: u64::MAX,
-            entries: 0,
-            reentries: 0,
-            folded: 0,
-            timed: 0,
-            ticks: 0,
-            skipped: 0,
-            open: 0,
-            open_ticks: 0,
-            max: 0,
-            allocs: 0,
-            alloc_bytes: 0,
-            frees: 0,
-            free_bytes: 0,
-            reallocs: 0,
-            peak: 0,
-            flops: 0,
-            bytes: 0,
-            tokens: 0,
-            elapsed: 0,
-            attached: 0,
-            raw: 0.0,
-            clean: 0.0,
-            total: 0.0,
-            own_cost: 0.0,
-            threads: 0,
-            thread_set: 0,
-        }
-    }
 }
 
 impl Counters {
@@ -98,11 +79,12 @@ impl Counters {
     }
 
     /// The time as read, as if every activation had been timed.
-    fn raw_total(&self) -> f64 {
-        let closed = self.closed();
-        let stood_for = closed.saturating_sub(self.skipped).max(1);
-        let scale = if self.skipped > 0 { float(closed) / float(stood_for) } else { 1.0 };
-        float(self.ticks) * scale + float(self.open_ticks) + float(self.attached)
+    fn raw_total(&self) -> Estimate {
+        let plain = float(self.timed) - self.calls.count;
+        let unknown = float(self.closed()) - plain;
+        let fallback = if plain > 0.0 { float(self.ticks) / plain } else { 0.0 };
+        let sampled = estimate::of_sample(&self.calls, unknown).unwrap_or(Estimate::exact(unknown * fallback));
+        sampled.plus(Estimate::exact(float(self.ticks) + float(self.open_ticks) + float(self.attached)))
     }
 
     /// What recording this path's own activations cost.
@@ -115,30 +97,46 @@ impl Counters {
         self.entries += other.entries;
         self.reentries += other.reentries;
         self.folded += other.folded;
-        self.timed += other.timed;
         self.ticks = self.ticks.saturating_add(other.ticks);
         self.open += other.open;
         self.open_ticks = self.open_ticks.saturating_add(other.open_ticks);
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+        self.add_extremes(other);
+        self.timed += other.timed;
         self.allocs += other.allocs;
         self.alloc_bytes += other.alloc_bytes;
         self.frees += other.frees;
         self.free_bytes += other.free_bytes;
         self.reallocs += other.reallocs;
         self.peak = self.peak.max(other.peak);
-        self.skipped += other.skipped;
+        self.waited += other.waited;
         self.flops = self.flops.saturating_add(other.flops);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.elapsed = self.elapsed.saturating_add(other.elapsed);
         self.attached = self.attached.saturating_add(other.attached);
-        self.raw += other.raw;
-        self.clean += other.clean;
         self.total += other.total;
+        self.total_variance += other.total_variance;
+        self.self_variance += other.self_variance;
         self.own_cost += other.own_cost;
         self.threads += other.threads;
         self.thread_set |= other.thread_set;
+    }
+
+    /// The extremes and mean costs of both, before their timings are added up.
+    fn add_extremes(&mut self, other: &Counters) {
+        if other.timed == 0 {
+            return;
+        }
+        if self.timed == 0 {
+            (self.min, self.clean_min) = (other.min, other.clean_min);
+        }
+        self.min = self.min.min(other.min);
+        self.clean_min = self.clean_min.min(other.clean_min);
+        self.max = self.max.max(other.max);
+        self.clean_max = self.clean_max.max(other.clean_max);
+        let share = float(other.timed) / float(self.timed + other.timed);
+        self.cost_per_call += share * (other.cost_per_call - self.cost_per_call);
+        self.other_cost_per_call += share * (other.other_cost_per_call - self.other_cost_per_call);
     }
 }
 
@@ -149,38 +147,86 @@ fn float(n: u64) -> f64 {
 
 /// Settles one thread's tree: `parents[i]` is the parent of node `i` and comes before it; node 0 is the root.
 pub(super) fn settle(nodes: &mut [Counters], parents: &[usize], cost: &Cost) {
-    subtract_own_cost(nodes, parents, cost);
-    raise_estimates(nodes, parents);
-    fit_into_parents(nodes, parents);
-    for node in nodes.iter_mut() {
+    for i in (1..nodes.len()).rev() {
+        nodes[parents[i]].waited += nodes[i].waited;
+    }
+    let direct = subtract_own_cost(nodes, parents, cost);
+    let own: Vec<Option<Estimate>> = own_times(nodes, parents, cost);
+    let settled = estimate::reconcile(&direct, &own, parents);
+    for (node, settled) in nodes.iter_mut().zip(settled) {
+        node.total = settled.total.value;
+        node.total_variance = settled.total.variance;
+        node.self_variance = settled.own_variance;
+        if node.calls.count > 0.0 {
+            let error = (COST_ERROR * (float(node.closed()) * cost.inside + node.own_cost)).powi(2);
+            node.total_variance += error;
+            node.self_variance += error;
+        }
         node.threads = u64::from(node.entries > 0 || node.attached > 0);
     }
+    fit_into_parents(nodes, parents);
 }
 
-fn subtract_own_cost(nodes: &mut [Counters], parents: &[usize], cost: &Cost) {
+/// The time of each node from its own timings alone, without the profiler's cost.
+fn subtract_own_cost(nodes: &mut [Counters], parents: &[usize], cost: &Cost) -> Vec<Estimate> {
+    let mut direct = vec![Estimate::default(); nodes.len()];
+    // What timed calls cost, of the cost below each node.
+    let mut timed_below = vec![0.0; nodes.len()];
     for i in (0..nodes.len()).rev() {
-        let allocating = nodes[i].allocator_calls() * cost.alloc;
-        nodes[i].raw = (nodes[i].raw_total() - float(nodes[i].closed()) * cost.inside).max(0.0);
-        nodes[i].clean = (nodes[i].raw - allocating - nodes[i].own_cost).max(0.0);
-        nodes[i].total = nodes[i].clean;
-        nodes[i].own_cost += allocating;
+        let node = &mut nodes[i];
+        let (closed, allocating) = (float(node.closed()), node.allocator_calls() * cost.alloc);
+        node.own_cost += allocating;
+        let raw = node.raw_total();
+        direct[i] = raw.minus(closed * cost.inside + node.own_cost);
+        if raw.variance > 0.0 {
+            direct[i].variance += (COST_ERROR * closed * cost.inside).powi(2);
+        }
+        node.cost_per_call = node.own_cost / closed.max(1.0);
+        node.other_cost_per_call = (node.own_cost - timed_below[i]).max(0.0) / closed.max(1.0);
         if i > 0 {
-            nodes[parents[i]].own_cost += nodes[i].own_cost + nodes[i].cost_of_calls(cost);
+            let (below, calls) = (nodes[i].own_cost, nodes[i].cost_of_calls(cost));
+            nodes[parents[i]].own_cost += below + calls;
+            timed_below[parents[i]] += timed_below[i] + float(nodes[i].timed) * cost.timed;
         }
     }
+    direct
 }
 
-/// A path whose time is an estimate, or which was never entered itself, took at least as long as its parts.
-fn raise_estimates(nodes: &mut [Counters], parents: &[usize]) {
-    let mut parts = vec![0.0; nodes.len()];
-    for i in (0..nodes.len()).rev() {
-        if nodes[i].is_sampled() || nodes[i].entries == 0 {
-            nodes[i].total = nodes[i].total.max(parts[i]);
-        }
-        if i > 0 {
-            parts[parents[i]] += nodes[i].total;
-        }
+/// How far the profiler's cost in a scope may be from the one that was measured, as a share of it.
+const COST_ERROR: f64 = 0.2;
+
+/// How far a mean of own times may be off though many were timed, as a share of their standard deviation: some places of
+/// a scope are timed more often than others.
+const OWN_TIME_ERROR: f64 = 0.05;
+
+/// What each node's own time was by the samples of it; `None` where there are none to tell.
+fn own_times(nodes: &[Counters], parents: &[usize], cost: &Cost) -> Vec<Option<Estimate>> {
+    let mut entries_below = vec![0; nodes.len()];
+    for i in 1..nodes.len() {
+        entries_below[parents[i]] += nodes[i].entries;
     }
+    nodes.iter().zip(entries_below).map(|(node, below)| own_time(node, float(below), cost)).collect()
+}
+
+fn own_time(node: &Counters, entries_below: f64, cost: &Cost) -> Option<Estimate> {
+    let between = cost.timed - cost.inside;
+    let before_entries = estimate::of_sample(&node.before_entries, entries_below)?.minus(entries_below * between);
+    let exits = float(node.closed());
+    let before_exits = match estimate::of_sample(&node.before_exits, exits) {
+        Some(known) => known.minus(exits * cost.inside),
+        None if node.tails > 0 => {
+            // Anything from nothing to the limit.
+            let half = exits * float(node.tail_limit) / float(node.tails) / 2.0;
+            Estimate { value: half, variance: half * half, stood_for: half }
+        }
+        None if exits == 0.0 => Estimate::default(),
+        None => return None,
+    };
+    let mut own = before_entries.plus(before_exits);
+    let cost_error = COST_ERROR * (entries_below * between + exits * cost.inside);
+    let uneven = entries_below * node.before_entries.deviation() + exits * node.before_exits.deviation();
+    own.variance += (OWN_TIME_ERROR * uneven).powi(2) + cost_error.powi(2);
+    Some(own)
 }
 
 /// Parts that exceed their whole, by an estimate or by the clock's error, are scaled to it: estimates first.
@@ -196,10 +242,10 @@ fn fit_into_parents(nodes: &mut [Counters], parents: &[usize]) {
         if fixed + loose <= whole {
             continue;
         }
-        let sampled = nodes[i].is_sampled();
+        let is_estimate = nodes[i].is_sampled();
         nodes[i].total *= if fixed >= whole {
             whole / (fixed + loose)
-        } else if sampled {
+        } else if is_estimate {
             (whole - fixed) / loose
         } else {
             1.0

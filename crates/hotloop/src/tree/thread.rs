@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
-use super::events::Ring;
+use super::events::{Nesting, Ring};
 use super::grow::Lookup;
 use super::node::{Arena, Counter, NO_INDEX, Node};
 use super::registry;
@@ -31,9 +31,16 @@ pub(super) struct Thread {
     pub(super) label: Mutex<Label>,
     /// When the budget was looked at last.
     pub(super) window_start: Counter,
+    /// Ticks that it was ready to run but had no CPU; they are in no node's time.
+    pub(super) waited: Counter,
+    /// What finding that out took, likewise.
+    pub(super) reading_waits: Counter,
+    /// Ticks that it was blocked, as far as interruptions tell: part of its nodes' time.
+    pub(super) blocked: Counter,
     pub(super) lost: Lost,
     /// Used by the owning thread only.
     lookup: UnsafeCell<Lookup>,
+    nesting: UnsafeCell<Nesting>,
     set_aside: UnsafeCell<SetAside>,
 }
 
@@ -85,7 +92,7 @@ impl Lost {
     }
 }
 
-// SAFETY: all but `lookup` and `set_aside` are atomics or behind a lock, and those two are touched by the owning
+// SAFETY: all but `lookup`, `nesting` and `set_aside` are atomics or behind a lock, and those are touched by the owning
 // thread only.
 unsafe impl Sync for Thread {}
 // SAFETY: as above; the pointers in it lead to memory that is never freed.
@@ -101,8 +108,12 @@ impl Thread {
             ring: AtomicPtr::new(ptr::null_mut()),
             label: Mutex::default(),
             window_start: Counter::new(0),
+            waited: Counter::new(0),
+            reading_waits: Counter::new(0),
+            blocked: Counter::new(0),
             lost: Lost::default(),
             lookup: UnsafeCell::new(Lookup::default()),
+            nesting: UnsafeCell::new([0; 258]),
             set_aside: UnsafeCell::new(Vec::new()),
         }));
         thread.nodes.push(|id| Node::new(&raw const ROOT, NO_INDEX, ptr::null(), id, 0))?;
@@ -138,6 +149,16 @@ impl Thread {
         unsafe { &mut *self.lookup.get() }
     }
 
+    /// The owner's count of timed calls inside those that are open.
+    ///
+    /// # Safety
+    /// As for [`lookup`](Self::lookup).
+    #[expect(clippy::mut_from_ref, reason = "one owner, one use at a time")]
+    pub(super) unsafe fn nesting(&self) -> &mut Nesting {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.nesting.get() }
+    }
+
     /// The owner's activations that wait for an inner one of the same node.
     ///
     /// # Safety
@@ -157,13 +178,8 @@ impl Thread {
         }
         let paused = intervals.paused.saturating_sub(self.paused_seen.load(Relaxed));
         if paused > 0 {
-            let open = self.all_nodes().filter(|node| node.open_since.get() != 0);
-            open.for_each(|node| node.open_since.add(paused));
-            // SAFETY: this is the owning thread, and the result is not kept.
-            unsafe { self.set_aside() }.iter_mut().for_each(|(_, since)| *since += paused);
+            self.take_out_of_open(paused);
             self.paused_seen.store(intervals.paused, Release);
-            // The budget is a share of the time that recording was on.
-            self.window_start.set(self.window_start.get().saturating_add(paused));
         }
         if was_reset {
             if !owner.holds_nodes {
@@ -171,6 +187,36 @@ impl Thread {
             }
             self.epoch.store(epoch, Release);
         }
+    }
+
+    /// The thread waited for a CPU, and took some time to find out for how long: neither belongs to a scope. Owner only.
+    pub(super) fn take_out(&self, waited: u64, finding_out: u64) {
+        self.take_out_of_open(waited + finding_out);
+        self.waited.add(waited);
+        self.reading_waits.add(finding_out);
+    }
+
+    /// The thread was blocked: that is its scopes' time, but takes no CPU that a budget could be a share of. Owner only.
+    pub(super) fn add_blocked(&self, ticks: u64) {
+        self.blocked.add(ticks);
+        self.window_start.set(self.window_start.get().saturating_add(ticks));
+    }
+
+    fn take_out_of_open(&self, ticks: u64) {
+        let open = self.all_nodes().filter(|node| node.open_since.get() != 0);
+        open.for_each(|node| node.open_since.add(ticks));
+        // SAFETY: this is the owning thread, and the result is not kept.
+        unsafe { self.set_aside() }.iter_mut().for_each(|(_, since)| *since += ticks);
+        // The budget is a share of the time that recording was on.
+        self.window_start.set(self.window_start.get().saturating_add(ticks));
+    }
+
+    /// The CPU time since this was last called, in ticks. Owner only.
+    #[expect(clippy::cast_precision_loss, reason = "a duration")]
+    pub(super) fn next_window(&self, now: u64) -> f64 {
+        let window = now.saturating_sub(self.window_start.get());
+        self.window_start.set(now);
+        window as f64
     }
 
     /// Forgets all counts, and the paths too unless something refers to one of them.
@@ -194,6 +240,9 @@ impl Thread {
             unsafe { &**node }.folded.add(1);
         }
         self.lost.clear();
+        self.waited.set(0);
+        self.reading_waits.set(0);
+        self.blocked.set(0);
         if let Some(ring) = self.ring() {
             ring.forget();
         }
@@ -209,5 +258,7 @@ impl Thread {
         unsafe { self.lookup() }.clear();
         // SAFETY: as above.
         unsafe { self.set_aside() }.clear();
+        // SAFETY: as above.
+        unsafe { self.nesting() }.fill(0);
     }
 }
