@@ -261,7 +261,8 @@ mod tests {
         let settled = reconcile(&direct, &own, &[0, 0, 1, 0]);
         assert!(settled[1].total.value > 130.0 && settled[1].total.value < 160.0, "{:?}", settled[1]);
         assert!(settled[1].total.variance < 30.0 * 30.0);
-        let held = reconcile(&[Estimate::exact(1_000.0), estimate(5.0, 1.0), Estimate::exact(80.0)], &[None; 3], &[0, 0, 1]);
+        let held =
+            reconcile(&[Estimate::exact(1_000.0), estimate(5.0, 1.0), Estimate::exact(80.0)], &[None; 3], &[0, 0, 1]);
         assert_eq!(held[1].total.value, 80.0);
     }
 }

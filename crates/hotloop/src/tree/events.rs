@@ -186,7 +186,7 @@ pub(super) fn record(local: &Local, ring: &Ring, flags: u64, exit: &Exit) {
 
 #[cold]
 #[inline(never)]
-fn fold_now(local: &Local, flags: u64, ring: &Ring) {
+pub(super) fn fold_now(local: &Local, flags: u64, ring: &Ring) {
     if let Some(thread) = local.thread() {
         fold(local, thread, flags, ring);
     }
@@ -202,8 +202,14 @@ pub(super) fn sample_entry(local: &Local, node: &Node, parent: &Node, now: u64) 
     }
     if node.is_sampled() {
         match sampling.burst.get() {
-            0 | 1 => begin_stretch(local),
-            left => sampling.burst.set(left - 1),
+            0 | 1 => {
+                sampling.pace.set(now.saturating_sub(sampling.burst_began.get()));
+                begin_stretch(local);
+            }
+            left => {
+                sampling.burst_began.set(now);
+                sampling.burst.set(left - 1);
+            }
         }
     }
     note_reading(local, node, now);
@@ -212,16 +218,29 @@ pub(super) fn sample_entry(local: &Local, node: &Node, parent: &Node, now: u64) 
 /// A timed scope ends, under a budget: likewise its own time since its last child.
 #[inline(always)]
 pub(super) fn sample_exit(local: &Local, node: &Node, end: u64, parent: *const Node) {
-    if !node.is_leaf() {
-        match own_time(local, node, end) {
-            Some(own) => node.before_exits.add(own, local.sampling.stands_for.get()),
-            None => {
-                node.tail_limit.add(end.saturating_sub(local.last_reading.get()));
-                node.tails.add(1);
-            }
+    let sampling = &local.sampling;
+    if node.is_leaf() {
+        let ticks = end.saturating_sub(node.open_since.get());
+        if node.is_sampled() && ticks > sampling.pace.get() {
+            sampling.pace.set(ticks);
         }
+    } else if let Some(own) = own_time(local, node, end) {
+        node.before_exits.add(own, sampling.stands_for.get());
+    } else {
+        limit_tail(local, node, end);
     }
     note_reading(local, parent, end);
+}
+
+/// The own time before this exit is not known alone: it is what has passed since the clock was read last, less what was
+/// entered since at the pace of the last burst.
+#[inline(never)]
+fn limit_tail(local: &Local, node: &Node, end: u64) {
+    let sampling = &local.sampling;
+    let counted = u64::from(sampling.last_countdown.get().saturating_sub(sampling.countdown.get()));
+    let passed = end.saturating_sub(local.last_reading.get());
+    node.tail_limit.add(passed.saturating_sub(counted.saturating_mul(sampling.pace.get())));
+    node.tails.add(1);
 }
 
 /// The time since the clock was read last, if the thread was in `node` itself all the while.
@@ -240,12 +259,13 @@ fn note_reading(local: &Local, node: *const Node, now: u64) {
     local.sampling.last_countdown.set(local.sampling.countdown.get());
 }
 
-/// A burst has ended: draws how many entries are only counted before the next, between half and one and a half of the
-/// mean, so that sampling cannot fall in step with the program.
+/// A burst has ended: draws how many entries are only counted before the next, between two and four thirds of the mean, so
+/// that sampling cannot fall in step with the program.
 fn begin_stretch(local: &Local) {
     let sampling = &local.sampling;
     let mean = u32::from(sampling.stretch.get());
-    let next = if mean > 0 { mean.div_ceil(2) + local.draw() % mean } else { 0 };
+    let width = ((2 * mean).div_ceil(3) | 1).max(3);
+    let next = if mean > 0 { mean - width / 2 + local.draw() % width } else { 0 };
     sampling.counted.set(sampling.counted.get() + u64::from(next));
     sampling.countdown.set(next);
     sampling.burst.set(BURST);
@@ -272,7 +292,7 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
     }
     run.end(thread, &mut seen, flags);
     ring.folded.set(to);
-    if flags & mode::BUDGET != 0 {
+    if flags & (mode::BUDGET | mode::KEEP_COST) == mode::BUDGET {
         ring.weight.set(u64::from(keep_budget(local, thread, &seen)));
     }
     seen.forget(thread);
@@ -436,7 +456,7 @@ fn keep_budget(local: &Local, thread: &Thread, seen: &Seen) -> u32 {
 }
 
 /// The part of the budget that is planned with: what scopes cost varies with the code around them.
-const PLANNED: f64 = 0.8;
+const PLANNED: f64 = 0.95;
 
 /// Only nodes shorter than this many times what timing may cost them are ever sampled. Timing a longer one takes an
 /// eighth of the budget.

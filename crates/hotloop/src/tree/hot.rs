@@ -124,11 +124,8 @@ pub(crate) fn exit(entered: Entered) {
 impl Local {
     #[inline(always)]
     pub(super) fn enter(&self, flags: u64, site: &'static Site, index: u64, work: Work) -> Entered {
-        if self.seen.get() != flags {
+        if self.seen.get() != flags || self.is_interrupted() {
             return enter_slowly(site, index, work.flops, work.bytes, work.tokens);
-        }
-        if self.is_interrupted() {
-            self.note_interruption();
         }
         // SAFETY: in step means registered, so `current` is a node, and nodes are never freed.
         let parent = unsafe { &*self.current.get() };
@@ -158,25 +155,12 @@ impl Local {
             return self.open_again(node, parent);
         }
         self.current.set(node);
-        match clock::counter() {
-            Some(now) => self.begin_timing(node, parent, now),
-            None => self.begin_by_os_clock(node, parent),
-        }
-        Entered::new(node, parent, 0)
-    }
-
-    #[inline(always)]
-    fn begin_timing(&self, node: &Node, parent: &Node, now: u64) {
-        node.open_since.set(now);
         if self.seen.get() & mode::BUDGET != 0 {
-            events::sample_entry(self, node, parent, now);
+            return open_for_budget(node, parent);
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn begin_by_os_clock(&self, node: &Node, parent: &Node) {
-        self.begin_timing(node, parent, clock::now());
+        let Some(now) = clock::counter() else { return open_by_os_clock(node, parent) };
+        node.open_since.set(now);
+        Entered::new(node, parent, 0)
     }
 
     /// The same path is open on this thread already, because the thread is attached above it: a thread that waits for
@@ -214,12 +198,10 @@ impl Local {
 
     #[inline(always)]
     pub(super) fn exit(&self, flags: u64, entered: Entered) {
-        if self.is_interrupted() {
-            self.note_interruption();
-        }
         // By address: nothing of the node is touched.
         let (how, node) = (entered.token.0 & 63, (entered.token.0 & !63) as usize);
-        if how == Token::UNTIMED && self.current.get().addr() == node && self.settled.get().addr() != node {
+        let is_usual = self.current.get().addr() == node && self.settled.get().addr() != node && !self.is_interrupted();
+        if how == Token::UNTIMED && is_usual {
             prefetch_after(node);
             return self.current.set(entered.parent);
         }
@@ -229,6 +211,9 @@ impl Local {
     /// Leaves a scope that is not only counted, or in which something was allocated. Apart, so that the usual way is short.
     #[inline(never)]
     fn exit_otherwise(&self, flags: u64, entered: Entered) {
+        if self.is_interrupted() {
+            return self.exit_interrupted(flags, entered);
+        }
         match entered.token.0 & Token::SPECIAL {
             0 => {}
             Token::UNTIMED => return self.exit_untimed(entered),
@@ -239,6 +224,13 @@ impl Local {
             Some(end) => self.exit_at(flags, entered, end),
             None => self.exit_by_os_clock(flags, entered),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn exit_interrupted(&self, flags: u64, entered: Entered) {
+        self.note_interruption();
+        self.exit_otherwise(flags, entered);
     }
 
     #[inline(always)]
@@ -376,6 +368,9 @@ fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens:
         if flags & mode::STARTED == 0 || (!local.is_in_step(flags) && !local.fall_in_step(flags)) {
             return Entered::NOTHING;
         }
+        if local.is_interrupted() {
+            local.note_interruption();
+        }
         let Some(parent) = local.current_node() else { return Entered::NOTHING };
         let work = Work { flops, bytes, tokens };
         match grow::find_child(local, parent, site, index) {
@@ -387,6 +382,22 @@ fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens:
             Place::Nowhere => Entered::NOTHING,
         }
     })
+}
+
+#[cold]
+#[inline(never)]
+fn open_by_os_clock(node: &Node, parent: &Node) -> Entered {
+    node.open_since.set(clock::now());
+    Entered::new(node, parent, 0)
+}
+
+/// Begins to time a scope where there is a budget. Apart, so that a scope that is only counted keeps no registers.
+#[inline(never)]
+fn open_for_budget(node: &Node, parent: &Node) -> Entered {
+    let now = clock::now();
+    node.open_since.set(now);
+    Local::with(|local| events::sample_entry(local, node, parent, now));
+    Entered::new(node, parent, 0)
 }
 
 /// Asks for what entering needs of the two nodes made after the one at this address, which ends. Nodes are made in the
@@ -405,4 +416,3 @@ fn prefetch_after(node: usize) {
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = node;
 }
-

@@ -80,6 +80,9 @@ pub(super) struct Sampling {
     pub(super) stands_for: Cell<u16>,
     /// About this many entries are only counted between bursts.
     pub(super) stretch: Cell<u16>,
+    /// When the burst began, and the longest time that one of its entries took.
+    pub(super) burst_began: Cell<u64>,
+    pub(super) pace: Cell<u64>,
     /// Entries counted only, or to be so until [`countdown`](Self::countdown) ends, since they were last taken.
     pub(super) counted: Cell<u64>,
 }
@@ -91,8 +94,30 @@ impl Sampling {
         burst: Cell::new(BURST),
         stands_for: Cell::new(BURST),
         stretch: Cell::new(0),
+        burst_began: Cell::new(0),
+        pace: Cell::new(0),
         counted: Cell::new(0),
     };
+
+    /// What it is, and from now on every entry is timed.
+    pub(super) fn take(&self) -> Sampling {
+        let taken = Sampling::NONE;
+        taken.put_back(self);
+        self.time_everything();
+        taken
+    }
+
+    /// Becomes as `other` is.
+    pub(super) fn put_back(&self, other: &Sampling) {
+        self.countdown.set(other.countdown.get());
+        self.last_countdown.set(other.last_countdown.get());
+        self.burst.set(other.burst.get());
+        self.stands_for.set(other.stands_for.get());
+        self.stretch.set(other.stretch.get());
+        self.burst_began.set(other.burst_began.get());
+        self.pace.set(other.pace.get());
+        self.counted.set(other.counted.get());
+    }
 
     /// Every entry is timed from now on.
     pub(super) fn time_everything(&self) {

@@ -4,11 +4,13 @@ use std::hint::black_box;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
+use super::events;
 use super::grow::{Place, find_child};
-use super::hot::Work;
+use super::hot::{Entered, Token, Work};
+use super::interruptions::NEVER;
 use super::local::{Local, Standing};
 use super::mode;
-use super::node::NO_INDEX;
+use super::node::{NO_INDEX, Node};
 use super::thread::Thread;
 use crate::clock;
 use crate::site::Site;
@@ -26,19 +28,6 @@ pub(crate) struct Cost {
     pub(crate) alloc: f64,
 }
 
-impl Cost {
-    /// What recording costs where entries lie so many ticks apart. Work of some length between them fills the caches and
-    /// the branch predictor with other things, so that an entry costs more than in the loops here: 60 to 90 ns instead of
-    /// 22 between the kernels of a model.
-    pub(super) fn among_work(self, distance: f64) -> Cost {
-        let factor = if distance > FAR * self.timed { 3.0 } else { 1.0 };
-        Cost { timed: factor * self.timed, untimed: factor * self.untimed, ..self }
-    }
-}
-
-/// Entries that lie this many times their cost apart have other work between them: half a microsecond.
-const FAR: f64 = 20.0;
-
 static COST: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
 /// The cost in force.
@@ -49,10 +38,11 @@ pub(crate) fn cost() -> Cost {
 
 static SITE: Site = Site::new("hotloop", "(own cost)", file!(), line!());
 
-const BATCH: u32 = 512;
+/// Turns of a batch, and batches: the least disturbed of them counts.
+const BATCH: u32 = 16;
 const BATCHES: u32 = 24;
 
-/// Measures the cost of recording with these modes, and puts it in force. Takes about a third of a millisecond.
+/// Measures the cost of recording with these modes, and puts it in force. Takes about a millisecond.
 pub(super) fn measure(flags: u64) {
     let Some(scratch) = Local::with(|local| local.quietly(scratch_thread)) else { return };
     let cost = Local::with(|local| on_scratch(local, scratch, flags, |flags| measure_all(local, scratch, flags)));
@@ -69,64 +59,142 @@ fn scratch_thread() -> Option<&'static Thread> {
 /// Runs `work` with this thread's scopes going to `scratch`.
 fn on_scratch<R>(local: &Local, scratch: &'static Thread, flags: u64, work: impl FnOnce(u64) -> R) -> R {
     if flags & mode::EVENTS != 0 {
-        super::events::fit_ring(local, scratch, 0, flags);
+        events::fit_ring(local, scratch, 0, flags);
     }
-    // The budget must not begin to sample what is being measured.
-    let seen = flags & !mode::BUDGET;
+    // The budget must not begin to sample what is being measured, but what it notes is part of the cost.
+    let seen = if flags & mode::BUDGET != 0 { flags | mode::KEEP_COST } else { flags };
     let ring = scratch.ring.load(Relaxed);
     let (current, settled) = (ptr::from_ref(scratch.root()), ptr::from_ref(scratch.root()));
     let own = local.exchange(Standing { thread: scratch, current, settled, seen, ring });
+    let sampling = local.sampling.take();
+    // An interruption would lead to the slow paths, which look at the modes in force; it is noticed afterwards.
+    let interrupted = local.interrupted.replace(&raw const NEVER);
     let result = work(seen);
+    local.interrupted.set(interrupted);
+    local.sampling.put_back(&sampling);
+    local.last_node.set(ptr::null());
     local.exchange(own);
     result
 }
 
 fn measure_all(local: &Local, scratch: &Thread, flags: u64) -> Cost {
+    MODES.store(flags, Relaxed);
     let scopes = || {
         for _ in 0..BATCH {
-            let entered = local.enter(black_box(flags), &SITE, NO_INDEX, Work::default());
-            local.exit(black_box(flags), entered);
+            let entered = match MODES.load(Relaxed) & mode::STARTED {
+                0 => Entered::NOTHING,
+                _ => enter(&SITE, NO_INDEX, 0, 0, 0),
+            };
+            work();
+            if entered.token != Token::NONE {
+                exit(entered);
+            }
         }
     };
     // Made first: entering looks no further than its guess here, because the modes are not in force yet.
     let Place::Node(node) = find_child(local, scratch.root(), &SITE, NO_INDEX) else { return Cost::default() };
     scopes();
-    let (timed, inside) = best(|| {
-        let before = node.ticks.get();
-        scopes();
-        node.ticks.get() - before
-    });
-    node.set_sampled(true);
-    local.sampling.countdown.set(u32::MAX);
-    let (untimed, _) = best(|| {
-        scopes();
-        0
-    });
-    node.time_always();
-    local.sampling.time_everything();
+    let ticks = || if flags & mode::BUDGET != 0 { node.calls.ticks_of_timed() } else { node.ticks.get() };
+    let (mut alone, mut timed, mut inside, mut untimed) = (Least::NONE, Least::NONE, Least::NONE, Least::NONE);
+    // In turns, so that a slow moment is the same for all.
+    for _ in 0..BATCHES {
+        alone.time(|| (0..BATCH).for_each(|_| work()));
+        let before = ticks();
+        timed.time(scopes);
+        inside.see(ticks() - before);
+        node.set_sampled(true);
+        local.sampling.countdown.set(u32::MAX);
+        untimed.time(scopes);
+        node.time_always();
+        local.sampling.time_everything();
+    }
+    let folding = folding(local, scratch, flags);
     // An allocation and its free are two charges.
-    let alloc = if flags & mode::ALLOCATIONS == 0 { 0.0 } else { best(|| charges(local, flags)).0 / 2.0 };
-    Cost { timed, inside, untimed, alloc }
+    let alloc = if flags & mode::ALLOCATIONS == 0 {
+        0.0
+    } else {
+        {
+            let mut charging = Least::NONE;
+            (0..BATCHES).for_each(|_| charging.time(|| charges(local, flags)));
+            charging.per_turn() / 2.0
+        }
+    };
+    let above = |least: &Least| (least.per_turn() - alone.per_turn()).max(0.0);
+    Cost { timed: above(&timed) + folding, inside: above(&inside), untimed: above(&untimed), alloc }
 }
 
-fn charges(local: &Local, flags: u64) -> u64 {
+/// What a timed call costs later, when its event is moved from the ring.
+fn folding(local: &Local, scratch: &Thread, flags: u64) -> f64 {
+    let Some(ring) = scratch.ring().filter(|_| flags & mode::EVENTS != 0) else { return 0.0 };
+    let one = || {
+        for _ in 0..FOLDED {
+            exit(enter(&SITE, NO_INDEX, 0, 0, 0));
+        }
+        let start = clock::now();
+        events::fold_now(local, flags & !mode::KEEP_COST, ring);
+        let took = clock::now().saturating_sub(start);
+        scratch.all_nodes().for_each(Node::time_always);
+        local.sampling.time_everything();
+        took
+    };
+    let least = (0..BATCHES / 4).map(|_| one()).min().unwrap_or_default();
+    f64::from(u32::try_from(least).unwrap_or(u32::MAX)) / f64::from(FOLDED)
+}
+
+/// Events that are folded at once to measure it.
+const FOLDED: u32 = 128;
+
+/// The modes that are measured, which are not in force yet.
+static MODES: AtomicU64 = AtomicU64::new(0);
+
+/// As [`hot::enter`](super::hot::enter) is for a scope of the program, but with these modes.
+#[inline(never)]
+fn enter(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens: u64) -> Entered {
+    Local::with(|local| local.enter(MODES.load(Relaxed), site, index, Work { flops, bytes, tokens }))
+}
+
+/// As [`hot::exit`](super::hot::exit), likewise.
+#[inline(never)]
+fn exit(entered: Entered) {
+    Local::with(|local| local.exit(MODES.load(Relaxed), entered));
+}
+
+/// Some 600 ns of work in which each step waits for the one before, in a loop whose end the CPU does not foresee: as scopes
+/// have between their boundaries. With less, or none, it would do much of a scope beside the next, and a scope would seem
+/// to cost a half or a third of what it does in a program.
+#[inline(never)]
+fn work() {
+    let (mut value, steps) = (black_box(1_u64), black_box(400));
+    for _ in 0..steps {
+        value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+    }
+    black_box(value);
+}
+
+fn charges(local: &Local, flags: u64) {
     for _ in 0..BATCH {
         local.charge_alloc(black_box(flags), black_box(64));
         local.charge_free(black_box(flags), black_box(64));
     }
-    0
 }
 
-/// The least disturbed of several batches: ticks per turn, and what the batch itself reported, per turn.
-fn best(mut batch: impl FnMut() -> u64) -> (f64, f64) {
-    let per_turn = |ticks: u64| f64::from(u32::try_from(ticks).unwrap_or(u32::MAX)) / f64::from(BATCH);
-    let (ticks, reported) = (0..BATCHES)
-        .map(|_| {
-            let start = clock::now();
-            let reported = batch();
-            (clock::now().saturating_sub(start), reported)
-        })
-        .min()
-        .unwrap_or_default();
-    (per_turn(ticks), per_turn(reported))
+/// The least disturbed of several batches, in ticks.
+struct Least(u64);
+
+impl Least {
+    const NONE: Least = Least(u64::MAX);
+
+    fn time(&mut self, batch: impl FnOnce()) {
+        let start = clock::now();
+        batch();
+        self.see(clock::now().saturating_sub(start));
+    }
+
+    fn see(&mut self, ticks: u64) {
+        self.0 = self.0.min(ticks);
+    }
+
+    fn per_turn(&self) -> f64 {
+        f64::from(u32::try_from(self.0).unwrap_or(u32::MAX)) / f64::from(BATCH)
+    }
 }

@@ -111,6 +111,11 @@ impl Sample {
         self.squares.add(weight as f64 * (ticks as f64) * (ticks as f64));
     }
 
+    /// The sum of the durations, where each stood for itself alone.
+    pub(super) fn ticks_of_timed(&self) -> u64 {
+        self.ticks.get() / u64::from(BURST)
+    }
+
     fn clear(&self) {
         [&self.count, &self.weight, &self.ticks].into_iter().for_each(|counter| counter.set(0));
         self.squares.0.store(0, Relaxed);

@@ -274,9 +274,7 @@ fn add_pending(nodes: &[&Node], ring: &Ring, counters: &mut [Counters], copies: 
         let ticks = cleaner.clean(node.depth, event.ticks);
         counters[place].clean_min = counters[place].clean_min.min(ticks);
         counters[place].clean_max = counters[place].clean_max.max(ticks);
-        if ring.modes() & mode::PERCENTILES != 0
-            && (node.histogram().is_some() || node.timed.get() < Ring::UNFOLDED)
-        {
+        if ring.modes() & mode::PERCENTILES != 0 && (node.histogram().is_some() || node.timed.get() < Ring::UNFOLDED) {
             copies[place].record(ticks, cleaner.weight(node).into());
         }
     }
