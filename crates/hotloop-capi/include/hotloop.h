@@ -24,6 +24,11 @@
  *     HOTLOOP_BUDGET        as in hotloop_config, in percent; 0: time every call
  * hotloop_start, hotloop_stop and hotloop_reset mean what they always do.
  *
+ * A child of fork records nothing if its parent has used the profiler before: another thread of the parent may have held
+ * a lock, which nobody releases in the child. There no function waits: hotloop_start, hotloop_stop, hotloop_reset and
+ * hotloop_print_report return at once, results are empty, hotloop_named_site returns NULL. The parent goes on as before. A child
+ * of a parent that has not used the profiler yet may use it.
+ *
  * With HOTLOOP_OFF defined the macros vanish, the functions do nothing, and the library need not be linked.
  * C++ programs include <hotloop.hpp> instead.
  */
@@ -58,7 +63,8 @@ typedef struct hotloop_link {
 
 /* How to measure. Begin with HOTLOOP_CONFIG_DEFAULT, then change fields. */
 typedef struct hotloop_config {
-    size_t size;     /* sizeof(hotloop_config): lets later versions add fields */
+    size_t size;     /* sizeof(hotloop_config): no more than that is read, and fields beyond it have their defaults, so that
+                        programs built with an older header go on working */
     int percentiles; /* keep p50, p90, p99 of every scope */
     int allocations; /* count allocations, if hotloop_malloc.c is part of the program */
     double budget;   /* share of the run that measuring may take; very frequent scopes are then timed by sampling and

@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
+use profiler::__private::may_lock;
 use profiler::{ScopeStats, Snapshot};
 
 use crate::owned::{keep_results, keep_text};
@@ -177,6 +178,9 @@ pub extern "C" fn hotloop_snapshot_json() -> *mut c_char {
 pub extern "C" fn hotloop_print_report(n: usize) {
     unsafe extern "C" {
         fn printf(format: *const c_char, ...) -> c_int;
+    }
+    if !may_lock() {
+        return;
     }
     let text = quietly(|| report(n));
     // SAFETY: one string for one `%s`.

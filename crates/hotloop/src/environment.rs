@@ -19,6 +19,8 @@ use std::sync::OnceLock;
 use std::{env, process};
 
 use crate::control::{self, Config};
+#[cfg(unix)]
+use crate::tree;
 
 /// Called by the system before `main`. The compiler keeps it in every program that has a part of this crate in it; C
 /// programs with the static library get it through the one in `hotloop-capi`.
@@ -64,6 +66,8 @@ pub(crate) fn count_allocations_too() {
 
 impl Request {
     fn begin() -> Option<Request> {
+        #[cfg(unix)]
+        tree::handle_forks();
         let folder = env::var_os("HOTLOOP_SNAPSHOT_DIR").filter(|folder| !folder.is_empty())?;
         // The program may change its folder before it ends.
         let folder = std::path::absolute(folder).ok()?;

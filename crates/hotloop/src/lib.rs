@@ -38,8 +38,12 @@
 //! `HOTLOOP_TIMELINE` is the number of calls that each thread's timeline keeps, `HOTLOOP_BUDGET` the profiler's share of the
 //! run in percent, 0 to time every call. What the program itself starts, stops and forgets is as ever.
 //!
-//! Not supported: a child of `fork` that goes on without `exec` must not use the profiler, whose lock another thread of
-//! the parent may have held.
+//! A child of `fork` that goes on without `exec` records nothing if its parent has used the profiler before the fork:
+//! another thread of the parent may have held a lock, which nobody releases in the child. There [`start`], [`stop`],
+//! [`reset`] and [`print()`] return at once, [`snapshot()`] is empty, scopes cost what they cost before a start, and no snapshot
+//! file is written. The parent goes on as before. A child of a parent that has not used the profiler yet may use it, as a
+//! program that becomes a daemon before it starts recording does. Forks that do not call the handlers of `pthread_atfork`
+//! (`_Fork`, the bare system call) are not noticed; such a child must not use the profiler, nor call `exit`.
 
 mod alloc;
 mod assert;
@@ -78,5 +82,5 @@ pub mod __private {
     pub use crate::environment::start_if_asked;
     pub use crate::scope::{Entry, enter, now_ticks, reenter};
     pub use crate::site::Site;
-    pub use crate::tree::Profiled;
+    pub use crate::tree::{Profiled, may_lock};
 }

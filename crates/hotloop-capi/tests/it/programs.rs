@@ -90,6 +90,12 @@ fn misuse_from_c_is_ignored() {
 }
 
 #[test]
+fn children_of_fork_end_and_record_nothing() {
+    Program::new("forks.c").check(BOTH);
+    Program { counts_malloc: true, environment: &[("HOTLOOP_TEST", "malloc")], ..Program::new("forks.c") }.check(BOTH);
+}
+
+#[test]
 fn training_with_openmp_is_exact() {
     for threads in ["1", "2", "5"] {
         let environment: &[_] = &[("OMP_NUM_THREADS", threads)];

@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::*, compiler_fence};
 
 use super::events::{self, Ring};
+use super::fork;
 use super::hot::flags_now;
 use super::mode;
 use super::node::Node;
@@ -237,6 +238,9 @@ impl Local {
     }
 
     fn register(&self) -> bool {
+        if !fork::may_lock() {
+            return false;
+        }
         if self.ended.get() || FAREWELL.try_with(|_| ()).is_err() {
             AFTER_END.fetch_add(1, Relaxed);
             return false;
@@ -255,6 +259,17 @@ impl Local {
         self.fall_in_step(flags_now());
         self.publish_peaks();
         self.quietly(|| registry::retire(thread));
+        self.leave_tree();
+    }
+
+    /// Leaves the tree behind unread, in a child of `fork`: what is open there finds nothing to close.
+    #[cfg(all(feature = "enabled", unix, not(miri)))]
+    pub(super) fn abandon(&self) {
+        self.ended.set(true);
+        self.leave_tree();
+    }
+
+    fn leave_tree(&self) {
         self.thread.set(ptr::null());
         self.current.set(ptr::null());
         self.settled.set(ptr::null());

@@ -28,6 +28,7 @@
 
 mod charge;
 mod events;
+mod fork;
 mod future;
 mod grow;
 mod histogram;
@@ -45,11 +46,14 @@ mod thread;
 
 use std::sync::atomic::AtomicU64;
 
+pub use fork::may_lock;
 pub use future::{Linked, Profiled};
 pub use link::{Attached, Link};
 pub use read::Losses;
 
 pub(crate) use events::Event;
+#[cfg(all(feature = "enabled", unix, not(miri)))]
+pub(crate) use fork::handle_forks;
 pub(crate) use histogram::{ERROR_BOUND, HistogramCopy, quantile};
 pub(crate) use hot::{Entered, Token, enter, exit, flags_now};
 pub(crate) use local::Local;
