@@ -1,6 +1,8 @@
 //! One test per program of `tests/programs`; what each holds to be true stands there.
 
-use crate::toolchain::{Linkage, Program};
+use std::process::Command;
+
+use crate::toolchain::{Linkage, Program, succeed};
 
 const BOTH: &[Linkage] = &[Linkage::Static, Linkage::Shared];
 
@@ -93,6 +95,23 @@ fn misuse_from_c_is_ignored() {
 fn children_of_fork_end_and_record_nothing() {
     Program::new("forks.c").check(BOTH);
     Program { counts_malloc: true, environment: &[("HOTLOOP_TEST", "malloc")], ..Program::new("forks.c") }.check(BOTH);
+}
+
+#[test]
+fn no_more_of_a_config_is_read_than_its_size_says() {
+    Program::new("config.c").check(BOTH);
+}
+
+#[test]
+fn scopes_in_signal_handlers_are_counted() {
+    Program::new("signals.c").check(BOTH);
+}
+
+#[test]
+fn libraries_may_be_unloaded() {
+    let plugin = Program::new("plugin.c").build_plugin();
+    let binary = Program::new("plugins.c").build(Linkage::Shared);
+    succeed(Command::new(binary).arg(plugin));
 }
 
 #[test]
