@@ -22,7 +22,8 @@
  *                           exit. Nothing is written by abort, _exit, a signal, or a child of fork.
  *     HOTLOOP_TIMELINE      keep the last calls of each thread in their order too: so many. Kept by these means alone.
  *     HOTLOOP_BUDGET        as in hotloop_config, in percent; 0: time every call
- * hotloop_start, hotloop_stop and hotloop_reset mean what they always do.
+ * hotloop_start, hotloop_stop and hotloop_reset mean what they always do. Set-user-ID and set-group-ID programs ignore the
+ * variables.
  *
  * A child of fork records nothing if its parent has used the profiler before: another thread of the parent may have held
  * a lock, which nobody releases in the child. There no function waits: hotloop_start, hotloop_stop, hotloop_reset and

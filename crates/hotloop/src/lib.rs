@@ -36,7 +36,8 @@
 //! Where the environment has `HOTLOOP_SNAPSHOT_DIR`, a program records from before `main` on, with the default [`Config`],
 //! and writes its snapshot to `<process id>.json` in that folder when it returns from `main` or calls `exit`.
 //! `HOTLOOP_TIMELINE` is the number of calls that each thread's timeline keeps, `HOTLOOP_BUDGET` the profiler's share of the
-//! run in percent, 0 to time every call. What the program itself starts, stops and forgets is as ever.
+//! run in percent, 0 to time every call. What the program itself starts, stops and forgets is as ever. All three are
+//! ignored in set-user-ID and set-group-ID programs: whoever calls these must not choose where they write.
 //!
 //! A child of `fork` that goes on without `exec` records nothing if its parent has used the profiler before the fork:
 //! another thread of the parent may have held a lock, which nobody releases in the child. There [`start`], [`stop`],
