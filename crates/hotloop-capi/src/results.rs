@@ -10,6 +10,9 @@ use crate::owned::{keep_results, keep_text};
 use crate::quiet::quietly;
 use crate::text;
 
+/// `HOTLOOP_OTHER_INDEX` of hotloop.h.
+const OTHER_INDEX: u64 = u64::MAX - 1;
+
 /// `hotloop_entry` of hotloop.h.
 #[repr(C)]
 pub struct Entry {
@@ -74,7 +77,7 @@ impl Entry {
             file,
             line: scope.line,
             depth: u32::try_from(scope.depth).unwrap_or(u32::MAX),
-            index: scope.index.unwrap_or(u64::MAX),
+            index: scope.index.unwrap_or(if scope.is_other_index { OTHER_INDEX } else { u64::MAX }),
             parent: scope.parent.unwrap_or(usize::MAX),
             calls: scope.calls,
             timed_calls: scope.timed_calls,

@@ -77,11 +77,13 @@ pub(crate) const ENABLED: bool = cfg!(feature = "enabled");
 /// What macros and the other faces of the profiler call. Not for direct use; may change at any time.
 #[doc(hidden)]
 pub mod __private {
+    pub use hotloop_macros::constant_name;
+
     pub use crate::alloc::{allocator_installed, count_alloc, count_free, count_realloc};
     pub use crate::assert::{check_allocs, check_no_alloc, check_time};
     #[cfg(all(feature = "enabled", any(unix, windows), not(miri)))]
     pub use crate::environment::start_if_asked;
-    pub use crate::scope::{Entry, enter, now_ticks, reenter};
+    pub use crate::scope::{Entry, enter, index, now_ticks, reenter};
     pub use crate::site::Site;
     pub use crate::tree::{Profiled, may_lock};
 }

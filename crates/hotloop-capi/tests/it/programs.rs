@@ -82,6 +82,13 @@ fn work_and_indexes_are_kept() {
 }
 
 #[test]
+fn negative_indexes_share_a_row() {
+    Program::new("indexes.c").check(BOTH);
+    Program::new("indexes.cpp").check(BOTH);
+    Program { flags: &["-std=c++20", "-Wconversion"], ..Program::new("indexes.cpp") }.check(&[Linkage::Static]);
+}
+
+#[test]
 fn calls_of_loopos_work() {
     Program::new("loopos.cpp").check(BOTH);
 }

@@ -148,6 +148,13 @@ impl Local {
         }
     }
 
+    /// A call has an index that is not one to keep apart.
+    pub(super) fn note_other_index(&self) {
+        if let Some(thread) = self.thread() {
+            thread.lost.indices.add(1);
+        }
+    }
+
     /// Whether something may still refer to a node: then no path may be forgotten.
     fn holds_nodes(&self, thread: &Thread) -> bool {
         !ptr::eq(self.current.get(), thread.root()) || self.attachments.get() > 0 || self.loose.get()

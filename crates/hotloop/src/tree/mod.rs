@@ -60,7 +60,7 @@ pub(crate) use local::Local;
 pub(crate) use measure::{Cost, cost};
 pub(crate) use node::{NO_INDEX, OTHER_INDEX};
 pub(crate) use read::ThreadRecord;
-pub(crate) use registry::{Collected, collect, name_thread};
+pub(crate) use registry::{Collected, collect, count_other_index, name_thread};
 pub(crate) use settle::Counters;
 pub(crate) use switch::{allocations_counted, budget_in_force, reset, set_watch, start, stop};
 

@@ -125,6 +125,11 @@ pub(crate) fn name_thread(name: &str) {
     });
 }
 
+/// Counts a call of this thread whose index is not one to keep apart.
+pub(crate) fn count_other_index() {
+    Local::with(Local::note_other_index);
+}
+
 /// A tree for a thread that opens its first scope.
 pub(super) fn adopt() -> Option<&'static Thread> {
     let name = std::thread::current().name().map(str::to_owned);
