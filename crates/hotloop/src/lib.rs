@@ -80,7 +80,7 @@ pub mod __private {
     pub use hotloop_macros::constant_name;
 
     pub use crate::alloc::{allocator_installed, count_alloc, count_free, count_realloc};
-    pub use crate::assert::{check_allocs, check_no_alloc, check_time};
+    pub use crate::assert::{NoAlloc, check_allocs, check_time};
     #[cfg(all(feature = "enabled", any(unix, windows), not(miri)))]
     pub use crate::environment::start_if_asked;
     pub use crate::scope::{Entry, enter, index, now_ticks, reenter};
