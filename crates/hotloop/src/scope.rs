@@ -190,19 +190,10 @@ impl Entry {
             return Scope::new(Entered::NOTHING);
         }
         if self.index == OTHER_INDEX {
-            return self.enter_other();
+            return enter_other(self.site, self.flops, self.bytes, self.tokens);
         }
         // All in one call, because the code at each scope has to come from far among other work.
         Scope::new(tree::enter(self.site, self.index, self.flops, self.bytes, self.tokens))
-    }
-
-    /// Enters with an index that has no row of its own.
-    #[cold]
-    #[inline(never)]
-    fn enter_other(self) -> Scope {
-        let scope = Scope::new(tree::enter(self.site, OTHER_INDEX, self.flops, self.bytes, self.tokens));
-        count_other_index(&scope);
-        scope
     }
 }
 
@@ -282,21 +273,23 @@ impl Drop for Scope {
 
 /// Enters a scope; [`u64::MAX`] for no index.
 #[inline(always)]
-pub fn enter(site: &'static Site, number: u64) -> Scope {
-    let scope = open(site, number);
-    if number > MAX_INDEX && number != NO_INDEX {
-        count_other_index(&scope);
-    }
-    scope
-}
-
-#[inline(always)]
-fn open(site: &'static Site, number: u64) -> Scope {
-    let index = if number == NO_INDEX { NO_INDEX } else { index(number) };
+pub fn enter(site: &'static Site, index: u64) -> Scope {
     match started_flags() {
         0 => Scope::new(Entered::NOTHING),
+        _ if shares_a_row(index) => enter_other(site, 0, 0, 0),
         _ => Scope::new(tree::enter(site, index, 0, 0, 0)),
     }
+}
+
+/// Enters with an index that has no row of its own.
+#[cold]
+#[inline(never)]
+fn enter_other(site: &'static Site, flops: u64, bytes: u64, tokens: u64) -> Scope {
+    let scope = Scope::new(tree::enter(site, OTHER_INDEX, flops, bytes, tokens));
+    if scope.is_active() {
+        tree::count_other_index();
+    }
+    scope
 }
 
 /// Above are the negative numbers, once they are taken `as u64`.
@@ -309,12 +302,10 @@ pub fn index(number: u64) -> u64 {
     if number > MAX_INDEX { OTHER_INDEX } else { number }
 }
 
-#[cold]
-#[inline(never)]
-fn count_other_index(scope: &Scope) {
-    if scope.is_active() {
-        tree::count_other_index();
-    }
+/// Whether this is a number that the program gave, and too large for a row of its own.
+#[inline(always)]
+fn shares_a_row(index: u64) -> bool {
+    index > MAX_INDEX && index != NO_INDEX
 }
 
 /// What is recorded now; 0 when nothing is.
@@ -327,7 +318,11 @@ fn started_flags() -> u64 {
 /// Enters a scope without counting a call: a later poll of the same future.
 #[inline]
 pub fn reenter(site: &'static Site, index: u64) -> Scope {
-    let scope = open(site, index);
+    if started_flags() == 0 {
+        return Scope::new(Entered::NOTHING);
+    }
+    let index = if shares_a_row(index) { OTHER_INDEX } else { index };
+    let scope = Scope::new(tree::enter(site, index, 0, 0, 0));
     if scope.is_active() {
         scope.entered.token.mark_reentry();
     }
