@@ -22,7 +22,13 @@
  *                           exit. Nothing is written by abort, _exit, a signal, or a child of fork.
  *     HOTLOOP_TIMELINE      keep the last calls of each thread in their order too: so many. Kept by these means alone.
  *     HOTLOOP_BUDGET        as in hotloop_config, in percent; 0: time every call
- * hotloop_start, hotloop_stop and hotloop_reset mean what they always do.
+ * hotloop_start, hotloop_stop and hotloop_reset mean what they always do. Set-user-ID and set-group-ID programs ignore the
+ * variables.
+ *
+ * A child of fork records nothing if its parent has used the profiler before: another thread of the parent may have held
+ * a lock, which nobody releases in the child. There no function waits: hotloop_start, hotloop_stop, hotloop_reset and
+ * hotloop_print_report return at once, results are empty, hotloop_named_site returns NULL. The parent goes on as before. A child
+ * of a parent that has not used the profiler yet may use it.
  *
  * With HOTLOOP_OFF defined the macros vanish, the functions do nothing, and the library need not be linked.
  * C++ programs include <hotloop.hpp> instead.
@@ -58,7 +64,8 @@ typedef struct hotloop_link {
 
 /* How to measure. Begin with HOTLOOP_CONFIG_DEFAULT, then change fields. */
 typedef struct hotloop_config {
-    size_t size;     /* sizeof(hotloop_config): lets later versions add fields */
+    size_t size;     /* sizeof(hotloop_config): no more than that is read, and fields beyond it have their defaults, so that
+                        programs built with an older header go on working */
     int percentiles; /* keep p50, p90, p99 of every scope */
     int allocations; /* count allocations, if hotloop_malloc.c is part of the program */
     double budget;   /* share of the run that measuring may take; very frequent scopes are then timed by sampling and
@@ -68,6 +75,8 @@ typedef struct hotloop_config {
 #define HOTLOOP_CONFIG_DEFAULT {sizeof(hotloop_config), 1, 1, 0.01}
 
 #define HOTLOOP_NO_INDEX UINT64_MAX
+/* Calls whose index is negative, or beyond those that are kept apart, share one row. */
+#define HOTLOOP_OTHER_INDEX (UINT64_MAX - 1)
 #define HOTLOOP_NO_PARENT ((size_t)-1)
 
 /* One scope of the results. Times are nanoseconds. */
@@ -76,7 +85,7 @@ typedef struct hotloop_entry {
     const char *file;
     uint32_t line;
     uint32_t depth;       /* 0: a root */
-    uint64_t index;       /* HOTLOOP_NO_INDEX: none was given */
+    uint64_t index;       /* HOTLOOP_NO_INDEX: none was given; HOTLOOP_OTHER_INDEX: the row that several share */
     size_t parent;        /* position in the same array; HOTLOOP_NO_PARENT: a root */
     uint64_t calls;       /* exact, also under a budget */
     uint64_t timed_calls; /* those of them that read the clock */
@@ -114,7 +123,8 @@ int hotloop_is_enabled(void);
 
 /* Opens a scope on this thread. */
 hotloop_scope hotloop_enter(hotloop_site *site);
-/* The same with a number, such as a layer: each index is a row of its own. */
+/* The same with a number, such as a layer: each index up to INT64_MAX is a row of its own. Larger ones, which is what negative
+ * numbers become, share one; but UINT64_MAX, which is what -1 becomes, is HOTLOOP_NO_INDEX. */
 hotloop_scope hotloop_enter_index(hotloop_site *site, uint64_t index);
 /* Closes a scope, and with it the scopes opened inside it that are still open. */
 void hotloop_exit(hotloop_scope scope);
@@ -186,6 +196,12 @@ extern uint32_t hotloop_active;
 
 #if !defined(__cplusplus) && defined(__GNUC__)
 
+/* All negative numbers are one index, -1 too, which would be HOTLOOP_NO_INDEX as an unsigned number. */
+static inline uint64_t hotloop_index_(uint64_t number, int is_signed) {
+    return is_signed && number > (uint64_t)INT64_MAX ? HOTLOOP_OTHER_INDEX : number;
+}
+#define HOTLOOP_INDEX_(number) hotloop_index_((uint64_t)(number), (__typeof__((number) + 0)) - 1 < 1)
+
 static inline void hotloop_scope_cleanup(hotloop_scope *scope) {
     if (scope->raw != 0) hotloop_exit(*scope);
 }
@@ -204,8 +220,8 @@ static inline void hotloop_scope_cleanup(hotloop_scope *scope) {
 /* Profiles the rest of the block. The name is a string literal; anything else does not compile ("expected '}'"). A name
  * known at run time goes through hotloop_named_site. */
 #define HOTLOOP_SCOPE(name) HOTLOOP_OPEN_(HOTLOOP_UNIQUE, "" name, NULL, HOTLOOP_NO_INDEX)
-/* The same with a number. */
-#define HOTLOOP_SCOPE_INDEX(name, index) HOTLOOP_OPEN_(HOTLOOP_UNIQUE, "" name, NULL, index)
+/* The same with a number. Each index is a row of its own, but negative ones share one: HOTLOOP_OTHER_INDEX. */
+#define HOTLOOP_SCOPE_INDEX(name, index) HOTLOOP_OPEN_(HOTLOOP_UNIQUE, "" name, NULL, HOTLOOP_INDEX_(index))
 /* The same, named after the function. */
 #define HOTLOOP_FUNCTION() HOTLOOP_OPEN_(HOTLOOP_UNIQUE, NULL, __func__, HOTLOOP_NO_INDEX)
 

@@ -168,6 +168,14 @@ inline Entry find(const std::string& name) {
     return none;
 }
 
+namespace detail {
+// All negative numbers are one index, -1 too, which would be HOTLOOP_NO_INDEX as an unsigned number.
+template <class Number>
+inline std::uint64_t as_index(Number number) noexcept {
+    return number < Number() ? HOTLOOP_OTHER_INDEX : static_cast<std::uint64_t>(number);
+}
+}  // namespace detail
+
 // An open scope. It stays on the thread and in the block that opened it.
 class Scope {
 public:
@@ -272,9 +280,10 @@ private:
 // known at run time goes through hotloop_named_site:
 //     hotloop::Scope scope(hotloop_named_site(name.c_str()));
 #define PROFILE_SCOPE(name) HOTLOOP_GUARD_(HOTLOOP_UNIQUE, "" name, nullptr, HOTLOOP_NO_INDEX)
-// The same with a number, such as a layer: each index is a row of its own.
+// The same with a number, such as a layer. Each index is a row of its own, but negative ones share one:
+// HOTLOOP_OTHER_INDEX.
 #define PROFILE_SCOPE_INDEX(name, index)                                                                               \
-    HOTLOOP_GUARD_(HOTLOOP_UNIQUE, "" name, nullptr, static_cast<std::uint64_t>(index))
+    HOTLOOP_GUARD_(HOTLOOP_UNIQUE, "" name, nullptr, ::hotloop::detail::as_index(index))
 // The same with the work it does; the numbers are computed only while recording.
 #define PROFILE_SCOPE_WORK(name, flops, bytes, tokens)                                                                 \
     HOTLOOP_GUARD_WORK_(HOTLOOP_UNIQUE, "" name, static_cast<std::uint64_t>(flops), static_cast<std::uint64_t>(bytes), \

@@ -2,8 +2,11 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use profiler::__private::may_lock;
 
 use crate::quiet::quietly;
 use crate::text;
@@ -40,6 +43,28 @@ pub struct Config {
 const DEFAULT: Config = Config { size: size_of::<Config>(), percentiles: 1, allocations: 1, budget: 0.01 };
 
 impl Config {
+    /// What the caller has set. Only what lies within its `size` is read: a program that was built with an older header
+    /// has a shorter struct. The fields that it does not have keep their defaults.
+    ///
+    /// # Safety
+    /// `config` is null or points to a `hotloop_config` of any version, of which `size` bytes may be read.
+    unsafe fn read(config: *const Config) -> Config {
+        if config.is_null() {
+            return DEFAULT;
+        }
+        // SAFETY: every version begins with its size.
+        let size = unsafe { config.cast::<usize>().read() };
+        // SAFETY: the caller's promise; fields have kept their places since the first version.
+        unsafe {
+            Config {
+                size: DEFAULT.size,
+                percentiles: field(config, size, offset_of!(Config, percentiles)).unwrap_or(DEFAULT.percentiles),
+                allocations: field(config, size, offset_of!(Config, allocations)).unwrap_or(DEFAULT.allocations),
+                budget: field(config, size, offset_of!(Config, budget)).unwrap_or(DEFAULT.budget),
+            }
+        }
+    }
+
     fn start(self) {
         let budget = if self.budget >= 0.0 { self.budget.min(1.0) } else { DEFAULT.budget };
         profiler::Config::new()
@@ -50,11 +75,21 @@ impl Config {
     }
 }
 
+/// The field at this offset, if all of it lies within the first `size` bytes.
+///
+/// # Safety
+/// So many bytes may be read, and a `T` is at that offset.
+unsafe fn field<T: Copy>(config: *const Config, size: usize, offset: usize) -> Option<T> {
+    // SAFETY: the caller's promise.
+    (offset + size_of::<T>() <= size).then(|| unsafe { config.byte_add(offset).cast::<T>().read() })
+}
+
 /// The configuration last used. Held while starting and stopping, so that [`hotloop_active`] says what is so.
 static LAST: Mutex<Config> = Mutex::new(DEFAULT);
 
-fn last() -> MutexGuard<'static, Config> {
-    LAST.lock().unwrap_or_else(PoisonError::into_inner)
+/// `None` in a forked child, where the lock may never be released.
+fn last() -> Option<MutexGuard<'static, Config>> {
+    may_lock().then(|| LAST.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn start_with(config: Config) {
@@ -99,20 +134,21 @@ fn name_thread(name: &str) {
 /// Starts to record.
 ///
 /// # Safety
-/// `config` is null or points to a `hotloop_config`.
+/// `config` is null or points to a `hotloop_config` of this or an earlier version, with its size in it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hotloop_start(config: *const Config) {
     // SAFETY: the caller's promise.
-    let given = unsafe { config.as_ref() }.filter(|config| config.size >= DEFAULT.size);
-    let mut last = last();
-    *last = *given.unwrap_or(&DEFAULT);
-    start_with(*last);
+    let config = unsafe { Config::read(config) };
+    if let Some(mut last) = last() {
+        *last = config;
+        start_with(config);
+    }
 }
 
 /// Stops recording.
 #[unsafe(no_mangle)]
 pub extern "C" fn hotloop_stop() {
-    let _held = last();
+    let Some(_held) = last() else { return };
     hotloop_active.store(0, Relaxed);
     quietly(profiler::stop);
 }
@@ -129,7 +165,7 @@ pub extern "C" fn hotloop_set_enabled(enabled: c_int) {
     if enabled == 0 {
         return hotloop_stop();
     }
-    let last = last();
+    let Some(last) = last() else { return };
     if !profiler::is_started() {
         start_with(*last);
     }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_char};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+use profiler::__private::may_lock;
+
 use crate::quiet::quietly;
 use crate::results::Results;
 
@@ -13,31 +15,44 @@ enum Owned {
     Results(#[expect(dead_code, reason = "held for C")] Results),
 }
 
-fn table() -> MutexGuard<'static, HashMap<usize, Owned>> {
+/// `None` in a forked child, where the lock may never be released. What is given out there, which is next to nothing, is
+/// not freed.
+fn table() -> Option<MutexGuard<'static, HashMap<usize, Owned>>> {
     static TABLE: LazyLock<Mutex<HashMap<usize, Owned>>> = LazyLock::new(Mutex::default);
-    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+    may_lock().then(|| TABLE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn keep(address: usize, owned: Owned) {
+    match table() {
+        Some(mut table) => drop(table.insert(address, owned)),
+        None => std::mem::forget(owned),
+    }
+}
+
+fn free(address: usize) {
+    quietly(|| drop(table().and_then(|mut table| table.remove(&address))));
 }
 
 /// Keeps a text until it is freed.
 pub(crate) fn keep_text(text: CString) -> *mut c_char {
     let address = text.as_ptr().cast_mut();
-    table().insert(address.addr(), Owned::Text(text));
+    keep(address.addr(), Owned::Text(text));
     address
 }
 
 /// Keeps results until they are freed.
 pub(crate) fn keep_results(results: Results) {
-    table().insert(results.address(), Owned::Results(results));
+    keep(results.address(), Owned::Results(results));
 }
 
 /// Frees what `hotloop_report` gave.
 #[unsafe(no_mangle)]
 pub extern "C" fn hotloop_free_string(text: *mut c_char) {
-    quietly(|| drop(table().remove(&text.addr())));
+    free(text.addr());
 }
 
 /// Frees what `hotloop_results` gave.
 #[unsafe(no_mangle)]
 pub extern "C" fn hotloop_free_results(entries: *mut crate::results::Entry) {
-    quietly(|| drop(table().remove(&entries.addr())));
+    free(entries.addr());
 }

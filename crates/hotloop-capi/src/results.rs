@@ -3,11 +3,15 @@
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
+use profiler::__private::may_lock;
 use profiler::{ScopeStats, Snapshot};
 
 use crate::owned::{keep_results, keep_text};
 use crate::quiet::quietly;
 use crate::text;
+
+/// `HOTLOOP_OTHER_INDEX` of hotloop.h.
+const OTHER_INDEX: u64 = u64::MAX - 1;
 
 /// `hotloop_entry` of hotloop.h.
 #[repr(C)]
@@ -73,7 +77,7 @@ impl Entry {
             file,
             line: scope.line,
             depth: u32::try_from(scope.depth).unwrap_or(u32::MAX),
-            index: scope.index.unwrap_or(u64::MAX),
+            index: scope.index.unwrap_or(if scope.is_other_index { OTHER_INDEX } else { u64::MAX }),
             parent: scope.parent.unwrap_or(usize::MAX),
             calls: scope.calls,
             timed_calls: scope.timed_calls,
@@ -177,6 +181,9 @@ pub extern "C" fn hotloop_snapshot_json() -> *mut c_char {
 pub extern "C" fn hotloop_print_report(n: usize) {
     unsafe extern "C" {
         fn printf(format: *const c_char, ...) -> c_int;
+    }
+    if !may_lock() {
+        return;
     }
     let text = quietly(|| report(n));
     // SAFETY: one string for one `%s`.

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use profiler::__private::Site;
+use profiler::__private::{Site, may_lock};
 
 use crate::function_name::function_name;
 use crate::quiet::quietly;
@@ -90,6 +90,10 @@ pub unsafe extern "C" fn hotloop_named_site(name: *const c_char) -> *const CSite
     quietly(|| {
         // SAFETY: the caller's promise.
         let Some(name) = (unsafe { text::copy(name) }) else { return ptr::null() };
+        if !may_lock() {
+            // Nothing is recorded in a forked child: any name will do.
+            return ptr::null();
+        }
         let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
         *named.entry(name).or_insert_with_key(|name| leak_named(text::for_c(name)))
     })

@@ -23,7 +23,8 @@ pub fn refused(item: TokenStream, problems: Vec<Problem>) -> TokenStream {
     std::iter::once(item).chain(errors).collect()
 }
 
-fn compile_error(problem: Problem) -> TokenStream {
+/// An error in place of what cannot be written.
+pub fn compile_error(problem: Problem) -> TokenStream {
     let message = TokenTree::from(Literal::string(&problem.message));
     let mut error = tokens("::core::compile_error!", problem.span);
     error.extend([braces(message.into(), problem.span)]);
@@ -135,8 +136,10 @@ fn index(arguments: &Arguments) -> TokenStream {
     };
     let mut number = TokenStream::from(parentheses(value.expression.clone(), hygienic));
     number.extend(tokens("as ::core::primitive::u64", hygienic));
+    let mut index = tokens("::hotloop::__private::index", hygienic);
+    index.extend([parentheses(number, hygienic)]);
     let mut choice = tokens("if ::hotloop::is_started()", hygienic);
-    choice.extend([braces(number, hygienic)]);
+    choice.extend([braces(index, hygienic)]);
     choice.extend(tokens("else", hygienic));
     choice.extend([braces(none, hygienic)]);
     choice

@@ -2,6 +2,7 @@
 
 mod expand;
 mod held;
+mod name;
 mod parse;
 
 use proc_macro::TokenStream;
@@ -31,7 +32,7 @@ use proc_macro::TokenStream;
 /// All are optional, in this order:
 ///
 /// - a name, as a string literal or the path of a constant; the module is put before it;
-/// - `index = ..`: which one of many, such as the number of a layer; each index has its own row;
+/// - `index = ..`: which one of many, such as the number of a layer; each index has its own row, but negative ones share one;
 /// - `flops = ..`, `bytes = ..`, `tokens = ..`: the work of this call, from which the report makes rates.
 ///
 /// The values are expressions over the function's parameters, of any integer type. They are evaluated when the
@@ -110,4 +111,11 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn profile(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::function(arguments, item.clone()).unwrap_or_else(|problems| expand::refused(item, problems))
+}
+
+/// The name of a scope as it was written, or an error that a person understands. For the macros of hotloop.
+#[doc(hidden)]
+#[proc_macro]
+pub fn constant_name(name: TokenStream) -> TokenStream {
+    name::constant(name).unwrap_or_else(expand::compile_error)
 }

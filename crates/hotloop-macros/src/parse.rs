@@ -5,6 +5,8 @@ use std::iter::Peekable;
 
 use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree, token_stream};
 
+use crate::name;
+
 const KEYS: &str = "`index`, `flops`, `bytes` or `tokens`";
 
 /// What is wrong, and where.
@@ -82,7 +84,7 @@ fn parse_name(tokens: Vec<TokenTree>) -> Result<TokenStream> {
         // From a `macro_rules!` fragment the name comes in a group without delimiters.
         [TokenTree::Group(group)] if group.delimiter() == Delimiter::None => Ok(group.stream()),
         [TokenTree::Literal(literal)] if literal.to_string().contains('"') => Ok(tokens.into_iter().collect()),
-        path if path.iter().all(is_path) => Ok(tokens.into_iter().collect()),
+        path if path.iter().all(is_path) => name::constant(tokens.into_iter().collect()),
         [first, ..] => Err(Problem::new(
             first.span(),
             format!("expected a name (a string literal or a constant), or {KEYS} and `=`"),

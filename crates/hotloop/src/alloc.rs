@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "implements GlobalAlloc")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::ENABLED;
@@ -116,26 +117,34 @@ pub fn allocator_installed() {
 /// Whether allocations are counted: found out by making one and looking whether it was.
 pub(crate) fn is_installed() -> bool {
     if !INSTALLED.load(Relaxed) {
-        let (_, counted) = watching(|| drop(std::hint::black_box(Box::new(0_u64))));
-        INSTALLED.store(counted > 0, Relaxed);
+        let watch = Watch::begin();
+        drop(std::hint::black_box(Box::new(0_u64)));
+        INSTALLED.store(watch.allocations() > 0, Relaxed);
     }
     INSTALLED.load(Relaxed)
 }
 
-/// Runs `work` and counts the allocations and reallocations that this thread makes in it.
-pub(crate) fn watching<R>(work: impl FnOnce() -> R) -> (R, u64) {
-    /// Ends the watch also when `work` panics.
-    struct Watch;
-    impl Drop for Watch {
-        fn drop(&mut self) {
-            set_watch(false);
-        }
+/// Counts the allocations and reallocations that this thread makes while it lives.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    before: u64,
+    _one_thread: PhantomData<*const ()>,
+}
+
+impl Watch {
+    pub(crate) fn begin() -> Watch {
+        set_watch(true);
+        Watch { before: Local::with(Local::watched), _one_thread: PhantomData }
     }
-    set_watch(true);
-    let watch = Watch;
-    let before = Local::with(Local::watched);
-    let result = work();
-    let after = Local::with(Local::watched);
-    drop(watch);
-    (result, after - before)
+
+    /// So many up to now.
+    pub(crate) fn allocations(&self) -> u64 {
+        Local::with(Local::watched) - self.before
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        set_watch(false);
+    }
 }

@@ -1,8 +1,9 @@
 //! Assertions for tests: allocations and times of scopes.
 
+use std::panic::Location;
 use std::time::Duration;
 
-use crate::alloc;
+use crate::alloc::{self, Watch};
 use crate::snapshot::{ScopeStats, Snapshot};
 
 /// Runs a block and panics if the calling thread allocates in it. Works whether or not the profiler is started.
@@ -12,11 +13,20 @@ use crate::snapshot::{ScopeStats, Snapshot};
 /// let mut sum = 0;
 /// hotloop::assert_no_alloc!({ sum += 1 });
 /// ```
+///
+/// `return`, `?`, `break` and `continue` in the block do what they do around it; what was allocated until then is checked
+/// as well. A panic in the block stays the panic that it is, whatever was allocated.
 #[macro_export]
 macro_rules! assert_no_alloc {
-    ($block:expr) => {
-        $crate::__private::check_no_alloc(|| $block)
-    };
+    ($block:expr) => {{
+        let check = $crate::__private::NoAlloc::begin();
+        // A block that always leaves early is in order.
+        #[allow(clippy::diverging_sub_expression)]
+        let result = $block;
+        #[allow(unreachable_code)]
+        check.end();
+        result
+    }};
 }
 
 /// Panics if a scope (and all below it) made more allocations, over all its calls, than the number given.
@@ -70,13 +80,46 @@ fn require_allocator() {
     assert!(alloc::is_installed(), "{NOT_INSTALLED}");
 }
 
-/// The work of [`assert_no_alloc!`](crate::assert_no_alloc).
-#[track_caller]
-pub fn check_no_alloc<R>(work: impl FnOnce() -> R) -> R {
-    require_allocator();
-    let (result, allocations) = alloc::watching(work);
-    assert!(allocations == 0, "{allocations} {} where none are allowed", plural(allocations));
-    result
+/// The work of [`assert_no_alloc!`](crate::assert_no_alloc): lives as long as the block is being run.
+#[derive(Debug)]
+#[must_use]
+pub struct NoAlloc {
+    watch: Watch,
+    begun_at: &'static Location<'static>,
+    has_ended: bool,
+}
+
+impl NoAlloc {
+    /// The block begins.
+    #[track_caller]
+    pub fn begin() -> NoAlloc {
+        require_allocator();
+        NoAlloc { watch: Watch::begin(), begun_at: Location::caller(), has_ended: false }
+    }
+
+    /// The block was run to its end. Apart from leaving it early, because only here the panic can have the place of the
+    /// assertion as its own.
+    #[track_caller]
+    pub fn end(mut self) {
+        self.has_ended = true;
+        let allocations = self.watch.allocations();
+        assert!(allocations == 0, "{allocations} {} where none are allowed", plural(allocations));
+    }
+}
+
+impl Drop for NoAlloc {
+    fn drop(&mut self) {
+        let allocations = self.watch.allocations();
+        // A second panic would abort the program, and nobody would read the first.
+        if self.has_ended || allocations == 0 || std::thread::panicking() {
+            return;
+        }
+        panic!(
+            "{allocations} {} where none are allowed, before the block of assert_no_alloc! at {} was left early",
+            plural(allocations),
+            self.begun_at
+        );
+    }
 }
 
 /// The work of [`assert_allocs!`](crate::assert_allocs).

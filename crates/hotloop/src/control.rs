@@ -67,7 +67,7 @@ impl Config {
     ///
     /// The first start chooses the clock; every start measures the profiler's own cost, in under a millisecond.
     pub fn start(self) {
-        if !ENABLED {
+        if !ENABLED || !tree::may_lock() {
             return;
         }
         clock::init();
@@ -95,7 +95,7 @@ pub fn start() {
 
 /// Stops recording; what was recorded stays. Time until the next start counts nowhere.
 pub fn stop() {
-    if ENABLED {
+    if ENABLED && tree::may_lock() {
         clock::init();
         tree::stop();
     }
@@ -103,7 +103,7 @@ pub fn stop() {
 
 /// Forgets all that was recorded. Goes on recording if it was; scopes that are open count from now.
 pub fn reset() {
-    if ENABLED {
+    if ENABLED && tree::may_lock() {
         clock::init();
         tree::reset();
     }
@@ -122,8 +122,13 @@ pub fn snapshot() -> Snapshot {
     Snapshot::take()
 }
 
-/// Prints the report, with the first `n` of each ranking, to standard output.
+/// Prints the report, with the first `n` of each ranking, to standard output. Nothing in a forked child that records
+/// nothing.
 pub fn print(n: usize) {
+    if ENABLED && !tree::may_lock() {
+        // Another thread of the parent may have been printing.
+        return;
+    }
     // A closed pipe is no reason to stop the program.
     let _ = std::io::stdout().lock().write_all(snapshot().report(n).as_bytes());
 }

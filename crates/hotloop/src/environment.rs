@@ -7,10 +7,16 @@
 //! | `HOTLOOP_TIMELINE` | keep the last calls of each thread, so many |
 //! | `HOTLOOP_BUDGET` | the share of the run that the profiler may take, in percent; 0: every call is timed |
 //!
+//! All of them are ignored in programs that run with more rights than their caller, such as set-user-ID programs.
+//!
 //! The hot path does not know of it: a function that the system calls before `main` reads the variable, once.
 #![allow(unsafe_code, reason = "is called by the system before `main`, and asks it to be called at the end")]
 
 use std::ffi::c_int;
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+use std::ffi::c_uint;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use std::ffi::c_ulong;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::panic::catch_unwind;
@@ -19,6 +25,8 @@ use std::sync::OnceLock;
 use std::{env, process};
 
 use crate::control::{self, Config};
+#[cfg(unix)]
+use crate::tree;
 
 /// Called by the system before `main`. The compiler keeps it in every program that has a part of this crate in it; C
 /// programs with the static library get it through the one in `hotloop-capi`.
@@ -64,6 +72,11 @@ pub(crate) fn count_allocations_too() {
 
 impl Request {
     fn begin() -> Option<Request> {
+        #[cfg(unix)]
+        tree::handle_forks();
+        if has_more_rights_than_its_caller() {
+            return None;
+        }
         let folder = env::var_os("HOTLOOP_SNAPSHOT_DIR").filter(|folder| !folder.is_empty())?;
         // The program may change its folder before it ends.
         let folder = std::path::absolute(folder).ok()?;
@@ -118,6 +131,34 @@ fn write(folder: &Path, process: u32, json: &str) -> io::Result<()> {
         fs::rename(&part, folder.join(format!("{process}.json")))
     });
     written.inspect_err(|_| drop(fs::remove_file(&part)))
+}
+
+/// Whether this is a set-user-ID or set-group-ID program, or one with capabilities: whoever starts it must not choose where
+/// it writes files.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn has_more_rights_than_its_caller() -> bool {
+    unsafe extern "C" {
+        safe fn getauxval(kind: c_ulong) -> c_ulong;
+    }
+    const AT_SECURE: c_ulong = 23;
+    getauxval(AT_SECURE) != 0
+}
+
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+fn has_more_rights_than_its_caller() -> bool {
+    unsafe extern "C" {
+        safe fn getuid() -> c_uint;
+        safe fn geteuid() -> c_uint;
+        safe fn getgid() -> c_uint;
+        safe fn getegid() -> c_uint;
+    }
+    getuid() != geteuid() || getgid() != getegid()
+}
+
+/// There are no such programs.
+#[cfg(windows)]
+fn has_more_rights_than_its_caller() -> bool {
+    false
 }
 
 #[cfg(target_os = "linux")]

@@ -36,10 +36,15 @@
 //! Where the environment has `HOTLOOP_SNAPSHOT_DIR`, a program records from before `main` on, with the default [`Config`],
 //! and writes its snapshot to `<process id>.json` in that folder when it returns from `main` or calls `exit`.
 //! `HOTLOOP_TIMELINE` is the number of calls that each thread's timeline keeps, `HOTLOOP_BUDGET` the profiler's share of the
-//! run in percent, 0 to time every call. What the program itself starts, stops and forgets is as ever.
+//! run in percent, 0 to time every call. What the program itself starts, stops and forgets is as ever. All three are
+//! ignored in set-user-ID and set-group-ID programs: whoever calls these must not choose where they write.
 //!
-//! Not supported: a child of `fork` that goes on without `exec` must not use the profiler, whose lock another thread of
-//! the parent may have held.
+//! A child of `fork` that goes on without `exec` records nothing if its parent has used the profiler before the fork:
+//! another thread of the parent may have held a lock, which nobody releases in the child. There [`start`], [`stop`],
+//! [`reset`] and [`print()`] return at once, [`snapshot()`] is empty, scopes cost what they cost before a start, and no snapshot
+//! file is written. The parent goes on as before. A child of a parent that has not used the profiler yet may use it, as a
+//! program that becomes a daemon before it starts recording does. Forks that do not call the handlers of `pthread_atfork`
+//! (`_Fork`, the bare system call) are not noticed; such a child must not use the profiler, nor call `exit`.
 
 mod alloc;
 mod assert;
@@ -75,11 +80,13 @@ pub(crate) const ENABLED: bool = cfg!(feature = "enabled");
 /// What macros and the other faces of the profiler call. Not for direct use; may change at any time.
 #[doc(hidden)]
 pub mod __private {
+    pub use hotloop_macros::constant_name;
+
     pub use crate::alloc::{allocator_installed, count_alloc, count_free, count_realloc};
-    pub use crate::assert::{check_allocs, check_no_alloc, check_time};
+    pub use crate::assert::{NoAlloc, check_allocs, check_time};
     #[cfg(all(feature = "enabled", any(unix, windows), not(miri)))]
     pub use crate::environment::start_if_asked;
-    pub use crate::scope::{Entry, enter, now_ticks, reenter};
+    pub use crate::scope::{Entry, enter, index, now_ticks, reenter};
     pub use crate::site::Site;
-    pub use crate::tree::Profiled;
+    pub use crate::tree::{Profiled, may_lock};
 }

@@ -22,6 +22,10 @@ use crate::{ENABLED, clock};
 /// call, from which rates are made. Values are numbers of any type, taken `as u64`: fractions are cut off. They are
 /// computed only when the profiler is started. What varies at run time is an index, not a name.
 ///
+/// An index from 0 to [`i64::MAX`] has a row of its own, as long as a parent has not too many. Negative integers share one
+/// row per parent, "other index", and are counted in
+/// [`Losses::calls_with_other_index`](crate::Losses::calls_with_other_index).
+///
 /// The guard behind it belongs to one thread, so a future that holds it across `.await` cannot be spawned on a
 /// multi-threaded executor; put the scope into a block, or use [`#[profile]`](macro@crate::profile) on the `async fn`:
 ///
@@ -50,9 +54,13 @@ macro_rules! scope {
 #[macro_export]
 macro_rules! guard {
     ($name:expr $(, $key:ident = $value:expr)* $(,)?) => {{
-        static SITE: $crate::__private::Site =
-            $crate::__private::Site::new(::core::module_path!(), $name, ::core::file!(), ::core::line!());
-        $crate::__private::Entry::new(&SITE)$(.$key(|| ($value) as u64))*.enter()
+        static SITE: $crate::__private::Site = $crate::__private::Site::new(
+            ::core::module_path!(),
+            $crate::__private::constant_name!($name),
+            ::core::file!(),
+            ::core::line!(),
+        );
+        $crate::__entry!($crate::__private::Entry::new(&SITE) $(, $key = $value)*).enter()
     }};
 }
 
@@ -69,7 +77,37 @@ macro_rules! guard {
 #[macro_export]
 macro_rules! function {
     ($($key:ident = $value:expr),* $(,)?) => {
-        let _scope = $crate::__private::Entry::new($crate::__function_site!())$(.$key(|| ($value) as u64))*.enter();
+        let _scope =
+            $crate::__entry!($crate::__private::Entry::new($crate::__function_site!()) $(, $key = $value)*).enter();
+    };
+}
+
+/// An entry with its values, one key after the other, so that an unknown key has an error of its own.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry {
+    ($entry:expr) => {
+        $entry
+    };
+    ($entry:expr, index = $value:expr $(, $($rest:tt)+)?) => {
+        $crate::__entry!($entry.index(|| ($value) as u64) $(, $($rest)+)?)
+    };
+    ($entry:expr, flops = $value:expr $(, $($rest:tt)+)?) => {
+        $crate::__entry!($entry.flops(|| ($value) as u64) $(, $($rest)+)?)
+    };
+    ($entry:expr, bytes = $value:expr $(, $($rest:tt)+)?) => {
+        $crate::__entry!($entry.bytes(|| ($value) as u64) $(, $($rest)+)?)
+    };
+    ($entry:expr, tokens = $value:expr $(, $($rest:tt)+)?) => {
+        $crate::__entry!($entry.tokens(|| ($value) as u64) $(, $($rest)+)?)
+    };
+    ($entry:expr, $key:ident = $value:expr $(, $($rest:tt)+)?) => {
+        ::core::compile_error!(::core::concat!(
+            "unknown key `",
+            ::core::stringify!($key),
+            "`: expected `index`, `flops`, `bytes` or `tokens`; a number that tells calls apart, such as a layer, is \
+             `index = ..`"
+        ))
     };
 }
 
@@ -117,7 +155,7 @@ impl Entry {
     #[inline(always)]
     #[must_use]
     pub fn index(mut self, value: impl FnOnce() -> u64) -> Entry {
-        self.index = self.value(value).min(MAX_INDEX);
+        self.index = index(self.value(value));
         self
     }
 
@@ -151,6 +189,9 @@ impl Entry {
         if self.flags == 0 {
             return Scope::new(Entered::NOTHING);
         }
+        if self.index == OTHER_INDEX {
+            return enter_other(self.site, self.flops, self.bytes, self.tokens);
+        }
         // All in one call, because the code at each scope has to come from far among other work.
         Scope::new(tree::enter(self.site, self.index, self.flops, self.bytes, self.tokens))
     }
@@ -163,8 +204,11 @@ impl Entry {
 #[must_use = "the scope ends where this is dropped: bind it to a name, `let _guard = …`; `let _ =` ends it at once"]
 pub struct Scope {
     entered: Entered,
-    _one_thread: PhantomData<*const ()>,
+    /// What the compiler names when a scope is sent to another thread.
+    _one_thread: PhantomData<*const ThreadThatOpenedIt>,
 }
+
+struct ThreadThatOpenedIt;
 
 impl Scope {
     #[inline(always)]
@@ -232,16 +276,36 @@ impl Drop for Scope {
 pub fn enter(site: &'static Site, index: u64) -> Scope {
     match started_flags() {
         0 => Scope::new(Entered::NOTHING),
-        _ => Scope::new(tree::enter(site, clamp_index(index), 0, 0, 0)),
+        _ if shares_a_row(index) => enter_other(site, 0, 0, 0),
+        _ => Scope::new(tree::enter(site, index, 0, 0, 0)),
     }
 }
 
-/// The numbers above stand for "none" and "other".
-const MAX_INDEX: u64 = OTHER_INDEX - 1;
+/// Enters with an index that has no row of its own.
+#[cold]
+#[inline(never)]
+fn enter_other(site: &'static Site, flops: u64, bytes: u64, tokens: u64) -> Scope {
+    let scope = Scope::new(tree::enter(site, OTHER_INDEX, flops, bytes, tokens));
+    if scope.is_active() {
+        tree::count_other_index();
+    }
+    scope
+}
 
+/// Above are the negative numbers, once they are taken `as u64`.
+const MAX_INDEX: u64 = i64::MAX.cast_unsigned();
+
+/// The index for a number that a program gave: one of its own, or the one that all others share.
 #[inline(always)]
-fn clamp_index(index: u64) -> u64 {
-    if index == OTHER_INDEX { MAX_INDEX } else { index }
+#[must_use]
+pub fn index(number: u64) -> u64 {
+    if number > MAX_INDEX { OTHER_INDEX } else { number }
+}
+
+/// Whether this is a number that the program gave, and too large for a row of its own.
+#[inline(always)]
+fn shares_a_row(index: u64) -> bool {
+    index > MAX_INDEX && index != NO_INDEX
 }
 
 /// What is recorded now; 0 when nothing is.
@@ -254,7 +318,11 @@ fn started_flags() -> u64 {
 /// Enters a scope without counting a call: a later poll of the same future.
 #[inline]
 pub fn reenter(site: &'static Site, index: u64) -> Scope {
-    let scope = enter(site, index);
+    if started_flags() == 0 {
+        return Scope::new(Entered::NOTHING);
+    }
+    let index = if shares_a_row(index) { OTHER_INDEX } else { index };
+    let scope = Scope::new(tree::enter(site, index, 0, 0, 0));
     if scope.is_active() {
         scope.entered.token.mark_reentry();
     }

@@ -1,7 +1,7 @@
 //! Programs that call nothing to be measured, and are where the environment asks for it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use record::{Profile, Scope};
@@ -11,9 +11,7 @@ use crate::toolchain::{Linkage, Program, succeed, tmp};
 /// What the program wrote, the only one of its processes that may.
 #[track_caller]
 fn asked(program: &Program<'_>, linkage: Linkage) -> Profile {
-    let folder = tmp().join(format!("asked-{}-{linkage:?}-{}", program.file, program.counts_malloc));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder");
+    let folder = empty_folder(&format!("asked-{}-{linkage:?}-{}", program.file, program.counts_malloc));
     let binary = program.build(linkage);
     succeed(Command::new(&binary).env("HOTLOOP_SNAPSHOT_DIR", &folder));
     let profile = read_only_file(&folder);
@@ -21,6 +19,13 @@ fn asked(program: &Program<'_>, linkage: Linkage) -> Profile {
     succeed(Command::new(&binary).current_dir(&folder));
     assert_eq!(files(), 1, "not asked, it writes nothing");
     profile
+}
+
+fn empty_folder(name: &str) -> PathBuf {
+    let folder = tmp().join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
 }
 
 #[track_caller]
@@ -47,6 +52,19 @@ fn a_c_program_writes_what_it_did() {
         assert_eq!((spin.calls, spin.timed_calls), (3, 3), "{linkage:?}");
         assert!(spin.total_ns >= 150_000_000 && spin.min_ns >= 50_000_000, "{spin:?}");
         assert_eq!(profile.threads[0].name.as_deref(), Some("main"));
+    }
+}
+
+#[test]
+fn children_of_fork_end_and_write_nothing() {
+    for linkage in BOTH {
+        let folder = empty_folder(&format!("forks-{linkage:?}"));
+        let binary = Program { environment: &[("HOTLOOP_TEST", "asked")], ..Program::new("forks.c") }.build(linkage);
+        succeed(Command::new(binary).env("HOTLOOP_SNAPSHOT_DIR", &folder));
+        let profile = read_only_file(&folder);
+        assert_eq!(scope(&profile, "known to the parent").calls, 1, "{linkage:?}");
+        assert_eq!(scope(&profile, "around fork").calls, 360, "{linkage:?}");
+        assert!(profile.scopes.iter().all(|scope| scope.name != "only in the child"), "{linkage:?}");
     }
 }
 

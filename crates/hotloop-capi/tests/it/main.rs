@@ -3,5 +3,7 @@
 
 mod environment;
 mod install;
+#[cfg(target_os = "linux")]
+mod privileged;
 mod programs;
 mod toolchain;

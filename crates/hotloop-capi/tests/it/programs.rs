@@ -1,6 +1,8 @@
 //! One test per program of `tests/programs`; what each holds to be true stands there.
 
-use crate::toolchain::{Linkage, Program};
+use std::process::Command;
+
+use crate::toolchain::{Linkage, Program, succeed};
 
 const BOTH: &[Linkage] = &[Linkage::Static, Linkage::Shared];
 
@@ -80,6 +82,13 @@ fn work_and_indexes_are_kept() {
 }
 
 #[test]
+fn negative_indexes_share_a_row() {
+    Program::new("indexes.c").check(BOTH);
+    Program::new("indexes.cpp").check(BOTH);
+    Program { flags: &["-std=c++20", "-Wconversion"], ..Program::new("indexes.cpp") }.check(&[Linkage::Static]);
+}
+
+#[test]
 fn calls_of_loopos_work() {
     Program::new("loopos.cpp").check(BOTH);
 }
@@ -87,6 +96,29 @@ fn calls_of_loopos_work() {
 #[test]
 fn misuse_from_c_is_ignored() {
     Program::new("misuse.c").check(BOTH);
+}
+
+#[test]
+fn children_of_fork_end_and_record_nothing() {
+    Program::new("forks.c").check(BOTH);
+    Program { counts_malloc: true, environment: &[("HOTLOOP_TEST", "malloc")], ..Program::new("forks.c") }.check(BOTH);
+}
+
+#[test]
+fn no_more_of_a_config_is_read_than_its_size_says() {
+    Program::new("config.c").check(BOTH);
+}
+
+#[test]
+fn scopes_in_signal_handlers_are_counted() {
+    Program::new("signals.c").check(BOTH);
+}
+
+#[test]
+fn libraries_may_be_unloaded() {
+    let plugin = Program::new("plugin.c").build_plugin();
+    let binary = Program::new("plugins.c").build(Linkage::Shared);
+    succeed(Command::new(binary).arg(plugin));
 }
 
 #[test]

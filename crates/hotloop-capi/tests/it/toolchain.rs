@@ -71,28 +71,47 @@ impl Program<'_> {
 
     #[track_caller]
     pub(crate) fn build(&self, linkage: Linkage) -> PathBuf {
-        let source = crate_dir().join("tests/programs").join(self.file);
         let variant: String = self.environment.iter().map(|(_, value)| *value).collect();
         let malloc = if self.counts_malloc { "-malloc" } else { "" };
         let binary = tmp().join(format!("{}-{linkage:?}{malloc}{variant}", self.file));
-        let mut compiler = if self.file.ends_with(".c") { compiler("CC", "gcc") } else { compiler("CXX", "g++") };
-        compiler.arg(if self.file.ends_with(".c") { "-std=c99" } else { "-std=c++11" });
-        compiler.args(["-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]).args(self.flags);
-        compiler.arg("-I").arg(crate_dir().join("include")).arg("-o").arg(&binary).arg(source);
+        let mut compiler = self.compiler(&binary);
         if self.counts_malloc {
             compiler.arg(malloc_object());
         }
         match linkage {
-            Linkage::Static => compiler.arg(library_dir().join("libhotloop.a")).args(["-ldl", "-lm"]),
-            Linkage::Shared => compiler
-                .arg(format!("-Wl,-rpath,{}", library_dir().display()))
-                .args([format!("-L{}", library_dir().display()), "-lhotloop".to_owned()]),
-            Linkage::Off => compiler.arg("-DHOTLOOP_OFF"),
-        };
-        compiler.arg("-pthread");
-        succeed(&mut compiler);
+            Linkage::Static => _ = compiler.arg(library_dir().join("libhotloop.a")).args(["-ldl", "-lm"]),
+            Linkage::Shared => link_shared(&mut compiler),
+            Linkage::Off => _ = compiler.arg("-DHOTLOOP_OFF"),
+        }
+        succeed(compiler.arg("-pthread"));
         binary
     }
+
+    /// Builds it as a library that a program loads.
+    #[track_caller]
+    pub(crate) fn build_plugin(&self) -> PathBuf {
+        let library = tmp().join(format!("{}.so", self.file));
+        let mut compiler = self.compiler(&library);
+        compiler.args(["-shared", "-fPIC"]);
+        link_shared(&mut compiler);
+        succeed(&mut compiler);
+        library
+    }
+
+    /// The compiler with all that does not depend on the linkage.
+    fn compiler(&self, output: &Path) -> Command {
+        let source = crate_dir().join("tests/programs").join(self.file);
+        let mut compiler = if self.file.ends_with(".c") { compiler("CC", "gcc") } else { compiler("CXX", "g++") };
+        compiler.arg(if self.file.ends_with(".c") { "-std=c99" } else { "-std=c++11" });
+        compiler.args(["-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]).args(self.flags);
+        compiler.arg("-I").arg(crate_dir().join("include")).arg("-o").arg(output).arg(source);
+        compiler
+    }
+}
+
+fn link_shared(compiler: &mut Command) {
+    compiler.arg(format!("-Wl,-rpath,{}", library_dir().display()));
+    compiler.args([format!("-L{}", library_dir().display()), "-lhotloop".to_owned()]);
 }
 
 /// `hotloop_malloc.c`, compiled.

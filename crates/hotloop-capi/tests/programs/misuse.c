@@ -1,30 +1,7 @@
 /* The C interface used as it should be, and in every way it should not: nothing crashes. */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <hotloop.h>
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);                             \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static uint64_t calls(const char *name) {
-    hotloop_entry *entries = NULL;
-    size_t len = 0;
-    uint64_t found = 0;
-    CHECK(hotloop_results_by_name(&entries, &len) == len);
-    for (size_t i = 0; i < len; ++i) {
-        if (strcmp(entries[i].name, name) == 0) found += entries[i].calls;
-    }
-    hotloop_free_results(entries);
-    return found;
-}
+#include "check.h"
 
 static void proper_use(void) {
     HOTLOOP_FUNCTION();
@@ -46,6 +23,7 @@ static void *other_thread(void *scope) {
     hotloop_add_work(*(hotloop_scope *)scope, 1, 1, 1);
     hotloop_exit(*(hotloop_scope *)scope);
     hotloop_detach();
+    HOTLOOP_SCOPE("on the other thread");
     return NULL;
 }
 
@@ -80,6 +58,26 @@ static void null_pointers(void) {
     hotloop_free_string(mine); /* not ours */
 }
 
+/* What is opened after it is still where it belongs. */
+static void exit_thrice(void) {
+    static hotloop_site around = {"around", NULL, __FILE__, __LINE__, NULL};
+    static hotloop_site thrice = {"thrice", NULL, __FILE__, __LINE__, NULL};
+    hotloop_scope outer = hotloop_enter(&around), inner = hotloop_enter(&thrice);
+    for (int i = 0; i < 3; i++) hotloop_exit(inner);
+    { HOTLOOP_SCOPE("beside"); }
+    hotloop_exit(outer);
+    hotloop_entry *entries = NULL;
+    size_t len = 0;
+    hotloop_results(&entries, &len);
+    for (size_t i = 0; i < len; ++i) {
+        if (strcmp(entries[i].name, "beside") != 0) continue;
+        CHECK_EQ(entries[i].depth, 1);
+        CHECK(strcmp(entries[entries[i].parent].name, "around") == 0);
+    }
+    hotloop_free_results(entries);
+    CHECK(calls("around") == 1 && calls("thrice") == 1 && calls("beside") == 1);
+}
+
 static void wrong_order(void) {
     static hotloop_site outer = {"outer", NULL, __FILE__, __LINE__, NULL};
     static hotloop_site inner = {"inner", NULL, __FILE__, __LINE__, NULL};
@@ -87,12 +85,13 @@ static void wrong_order(void) {
     hotloop_exit(a); /* closes both */
     hotloop_exit(b);
     hotloop_exit(b);
+    exit_thrice();
     hotloop_scope c = hotloop_enter(&outer);
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, other_thread, &c) == 0);
     pthread_join(thread, NULL);
     hotloop_exit(c);
-    CHECK(calls("outer") == 2 && calls("inner") == 1);
+    CHECK(calls("outer") == 2 && calls("inner") == 1 && calls("on the other thread") == 1);
     static hotloop_site bytes = {"not \xff utf-8", NULL, "\xfe.c", __LINE__, NULL};
     hotloop_exit(hotloop_enter(&bytes));
     CHECK(hotloop_named_site("named") == hotloop_named_site("named"));

@@ -93,7 +93,7 @@ fn losses(text: &mut String, snapshot: &Snapshot) {
             lost.calls_without_room,
             "found no room in the tree (too many paths, or too deep): in no row, or in one for all",
         ),
-        (lost.calls_with_other_index, "had an index beyond those kept apart, and share one entry"),
+        (lost.calls_with_other_index, "had a negative index, or one beyond those kept apart, and share one row"),
         (lost.unbalanced_scopes, "ended in another order than they began"),
         (lost.scopes_after_thread_end, "were opened or closed while their thread was being torn down"),
         (lost.timings_without_percentile, "are in no percentile: the memory for histograms was used up"),

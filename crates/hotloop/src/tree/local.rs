@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::*, compiler_fence};
 
 use super::events::{self, BURST, MAX_STRETCH, Ring};
+use super::fork;
 use super::hot::flags_now;
 use super::interruptions::{NEVER, WaitState};
 use super::mode;
@@ -246,6 +247,13 @@ impl Local {
         }
     }
 
+    /// A call has an index that is not one to keep apart.
+    pub(super) fn note_other_index(&self) {
+        if let Some(thread) = self.thread() {
+            thread.lost.indices.add(1);
+        }
+    }
+
     /// Whether something may still refer to a node: then no path may be forgotten.
     fn holds_nodes(&self, thread: &Thread) -> bool {
         !ptr::eq(self.current.get(), thread.root()) || self.attachments.get() > 0 || self.loose.get()
@@ -339,6 +347,9 @@ impl Local {
     }
 
     fn register(&self) -> bool {
+        if !fork::may_lock() {
+            return false;
+        }
         if self.ended.get() || FAREWELL.try_with(|_| ()).is_err() {
             AFTER_END.fetch_add(1, Relaxed);
             return false;
@@ -359,8 +370,19 @@ impl Local {
         if self.is_interrupted() {
             self.note_interruption();
         }
-        self.unwatch_interruptions();
         self.quietly(|| registry::retire(thread));
+        self.leave_tree();
+    }
+
+    /// Leaves the tree behind unread, in a child of `fork`: what is open there finds nothing to close.
+    #[cfg(all(feature = "enabled", unix, not(miri)))]
+    pub(super) fn abandon(&self) {
+        self.ended.set(true);
+        self.leave_tree();
+    }
+
+    fn leave_tree(&self) {
+        self.unwatch_interruptions();
         self.thread.set(ptr::null());
         self.current.set(ptr::null());
         self.settled.set(ptr::null());

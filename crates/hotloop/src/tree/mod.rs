@@ -29,6 +29,7 @@
 mod charge;
 mod estimate;
 mod events;
+mod fork;
 mod future;
 mod grow;
 mod histogram;
@@ -47,11 +48,14 @@ mod thread;
 
 use std::sync::atomic::AtomicU64;
 
+pub use fork::may_lock;
 pub use future::{Linked, Profiled};
 pub use link::{Attached, Link};
 pub use read::Losses;
 
 pub(crate) use events::Event;
+#[cfg(all(feature = "enabled", unix, not(miri)))]
+pub(crate) use fork::handle_forks;
 pub(crate) use histogram::{ERROR_BOUND, HistogramCopy, quantile};
 pub(crate) use hot::{Entered, Token, enter, exit, flags_now};
 pub(crate) use interruptions::interruptions;
@@ -59,7 +63,7 @@ pub(crate) use local::Local;
 pub(crate) use measure::{Cost, cost};
 pub(crate) use node::{NO_INDEX, OTHER_INDEX};
 pub(crate) use read::ThreadRecord;
-pub(crate) use registry::{Collected, collect, name_thread};
+pub(crate) use registry::{Collected, collect, count_other_index, name_thread};
 pub(crate) use settle::Counters;
 pub(crate) use switch::{allocations_counted, budget_in_force, reset, set_watch, start, stop};
 

@@ -4,6 +4,12 @@ use super::hot::{Entered, Token};
 use super::link::Link;
 use crate::scope::Scope;
 
+// SAFETY: an address that is followed only through the thread's own tree. `Scope`, the only one to hold it, stays on its
+// thread by itself, so that errors name that and not what is in here.
+unsafe impl Send for Entered {}
+// SAFETY: as above.
+unsafe impl Sync for Entered {}
+
 impl Scope {
     /// The scope as a number that [`from_raw`](Self::from_raw) takes back; 0 when it is not recorded.
     #[doc(hidden)]

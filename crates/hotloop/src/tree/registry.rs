@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::charge::OUTSIDE;
 use super::events::{ENDED_EVENTS, Event};
+use super::fork;
 use super::histogram::HistogramCopy;
 use super::link::Link;
 use super::local::{AFTER_END, Local, ancestors};
@@ -86,6 +87,7 @@ pub(super) fn paths_generation() -> u32 {
 }
 
 /// Everything recorded since the last reset, settled and merged.
+#[derive(Default)]
 pub(crate) struct Collected {
     pub(crate) wall_ticks: u64,
     /// The start of the last reset in the time of the events, which knows no pauses.
@@ -113,11 +115,19 @@ pub(crate) fn with_registry<R>(work: impl FnOnce(&mut Registry) -> R) -> R {
 
 /// Names the calling thread.
 pub(crate) fn name_thread(name: &str) {
+    if !fork::may_lock() {
+        return;
+    }
     Local::with(|local| {
         if let Some(thread) = local.registered() {
             local.quietly(|| lock(&thread.label).name = Some(name.to_owned()));
         }
     });
+}
+
+/// Counts a call of this thread whose index is not one to keep apart.
+pub(crate) fn count_other_index() {
+    Local::with(Local::note_other_index);
 }
 
 /// A tree for a thread that opens its first scope.
@@ -151,6 +161,9 @@ pub(super) fn retire(thread: &'static Thread) {
 
 /// Reads everything, while the threads go on.
 pub(crate) fn collect() -> Collected {
+    if !fork::may_lock() {
+        return Collected::default();
+    }
     Local::with(|local| {
         local.publish_peaks();
         if local.is_interrupted() {

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 use super::charge::OUTSIDE;
+use super::fork;
 use super::local::{AFTER_END, Local};
 use super::measure;
 use super::registry::{lock, with_registry};
@@ -138,6 +139,11 @@ fn set_modes(modes: u64) -> u64 {
 /// Counts allocations for an assertion, or stops doing so; several may be at it at once.
 pub(crate) fn set_watch(on: bool) {
     static WATCHERS: AtomicUsize = AtomicUsize::new(0);
+    if !fork::may_lock() {
+        // Nobody else writes the flags of a forked child. Counting that goes on afterwards does no harm.
+        FLAGS.fetch_or(mode::WATCH, Release);
+        return;
+    }
     with_registry(|_| {
         let before = if on { WATCHERS.fetch_add(1, Relaxed) } else { WATCHERS.fetch_sub(1, Relaxed) - 1 };
         let flags = FLAGS.load(Relaxed);

@@ -235,6 +235,73 @@ fn assert_no_alloc_tells_the_two_apart() {
     other.join().unwrap();
 }
 
+fn returns(early: bool) -> usize {
+    hotloop::assert_no_alloc!({
+        if early {
+            return 5;
+        }
+    });
+    6
+}
+
+fn always_returns() -> usize {
+    hotloop::assert_no_alloc!({ return 7 })
+}
+
+fn propagates(text: &str) -> Result<usize, std::num::ParseIntError> {
+    let number: usize = hotloop::assert_no_alloc!(text.parse()?);
+    Ok(number + 1)
+}
+
+fn breaks() -> (usize, usize) {
+    let mut turns = 0;
+    let found = loop {
+        hotloop::assert_no_alloc!({
+            turns += 1;
+            if turns < 3 {
+                continue;
+            }
+            break turns * 10;
+        });
+    };
+    (turns, found)
+}
+
+fn returns_what_it_allocated() -> Vec<u8> {
+    hotloop::assert_no_alloc!({ return block(10) });
+}
+
+#[test]
+fn assert_no_alloc_is_left_as_any_block() {
+    let _turn = take_turns();
+    hotloop::stop();
+    assert_eq!((returns(true), returns(false), always_returns()), (5, 6, 7));
+    assert_eq!((propagates("41"), propagates("x").is_err()), (Ok(42), true));
+    assert_eq!(breaks(), (3, 30));
+    let text = panic_text(|| drop(returns_what_it_allocated()));
+    assert!(text.starts_with("1 allocation or reallocation where none are allowed, before the block"), "{text}");
+    assert!(text.contains("allocations/main.rs:") && text.ends_with("was left early"), "{text}");
+    assert_eq!(panic_text(|| hotloop::assert_no_alloc!(panic!("{:?}", block(10)))), "[]", "the first panic stays");
+    // All watches have ended: the next one counts from nothing.
+    hotloop::assert_no_alloc!(hotloop::assert_no_alloc!(()));
+}
+
+#[test]
+fn assert_no_alloc_panics_where_it_stands() {
+    let _turn = take_turns();
+    let place = std::sync::Arc::new(Mutex::new(None));
+    let seen = place.clone();
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        *seen.lock().unwrap() = panic.location().map(|place| (place.file().to_owned(), place.line()));
+    }));
+    let line = line!() + 1;
+    let result = catch_unwind(|| hotloop::assert_no_alloc!(drop(block(10))));
+    std::panic::set_hook(hook);
+    assert!(result.is_err());
+    assert_eq!(place.lock().unwrap().take(), Some((file!().to_owned(), line)));
+}
+
 #[test]
 fn assertions_about_scopes_name_what_is_wrong() {
     let _turn = take_turns();

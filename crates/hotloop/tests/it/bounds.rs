@@ -78,6 +78,37 @@ fn a_million_indices_are_bounded_and_counted() {
     assert_eq!(snapshot.lost.calls_with_other_index, 1_002_000 - 2 * 1024);
 }
 
+#[test]
+fn negative_indices_share_a_row_and_are_counted() {
+    let _turn = take_turns();
+    let (snapshot, ()) = record(exact(), || {
+        for index in -3..3 {
+            open!("signed", index = index);
+        }
+        for index in [i64::MIN, -1, i64::MAX] {
+            open!("wide", index = index);
+        }
+        for index in [u64::MAX, u64::MAX - 1, i64::MAX.cast_unsigned() + 1] {
+            open!("unsigned", index = index);
+        }
+        open!("narrow", index = -1_i8, flops = 5);
+    });
+    check_sums(&snapshot);
+    let rows = |name: &str| {
+        let rows = snapshot.scopes.iter().filter(|scope| scope.name.ends_with(name));
+        let mut rows: Vec<_> = rows.map(|scope| (scope.index, scope.is_other_index, scope.calls)).collect();
+        rows.sort_unstable();
+        rows
+    };
+    let other = |calls| (None, true, calls);
+    assert_eq!(rows("::signed"), [other(3), (Some(0), false, 1), (Some(1), false, 1), (Some(2), false, 1)]);
+    assert_eq!(rows("::wide"), [other(2), (Some(i64::MAX.cast_unsigned()), false, 1)]);
+    assert_eq!(rows("::unsigned"), [other(3)]);
+    assert_eq!(rows("::narrow"), [other(1)]);
+    assert_eq!(scope(&snapshot, "narrow").flops, 5);
+    assert_eq!(snapshot.lost.calls_with_other_index, 3 + 2 + 3 + 1);
+}
+
 fn dive(depth: u32) {
     open!("dive");
     if depth > 0 {

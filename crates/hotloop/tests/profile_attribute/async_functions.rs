@@ -48,6 +48,26 @@ async fn four_polls(request: usize) -> usize {
     request
 }
 
+#[profile(index = layer)]
+async fn signed_index(layer: i32) -> i32 {
+    pending().await;
+    layer
+}
+
+#[test]
+fn negative_indices_of_futures_share_a_row() {
+    let snapshot = profile_of(|| {
+        for layer in [-1, -2, 3] {
+            assert_eq!(poll_on_two_threads(signed_index(layer)), layer);
+        }
+    });
+    assert_eq!(find(&snapshot, "signed_index").calls, 3);
+    let other = snapshot.scopes.iter().find(|scope| scope.is_other_index).expect("the row of other indices");
+    assert_eq!((other.calls, other.polls), (2, 4));
+    // Once per call, however often it is polled.
+    assert_eq!(snapshot.lost.calls_with_other_index, 2);
+}
+
 #[test]
 fn a_future_that_wanders_is_one_call() {
     let snapshot = profile_of(|| assert_eq!(poll_on_two_threads(four_polls(7)), 7));

@@ -20,7 +20,7 @@ fn spawn_function() {
 
 fn move_to_thread() {
     let guard = hotloop::guard!("moved");
-    std::thread::spawn(move || drop(guard)); //~ ERROR cannot be sent between threads safely
+    std::thread::spawn(move || drop(guard)); //~ ERROR `*const hotloop::scope::ThreadThatOpenedIt` cannot be sent between threads safely
 }
 
 fn main() {
