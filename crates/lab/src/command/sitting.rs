@@ -54,7 +54,7 @@ pub fn measure(settings: &Settings, watch: &mut dyn Watch) -> Result<Run, Cannot
     let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
     let mut notes = measured.notes;
     let build = program.and_then(|program| program.build(&mut notes));
-    // Behind the command, because a process begins with the peak of memory of the one that starts it.
+    // After the command, so that it finds the caches and the clock of the CPU as they were.
     let limits =
         if settings.limits && !watch.is_stopped() { measure_limits(settings.chosen, watch, &mut notes) } else { None };
     Ok(Run {
