@@ -202,7 +202,8 @@ impl Watch for Until {
 }
 
 fn repeat(timed: u64, warmup: u64, words: &[&str]) -> Measured {
-    command(words).repeat(Repeats { timed, warmup }, &Asked::default(), &mut Until(1000)).expect("it runs")
+    let repeats = Repeats { timed, warmup, hide_output: false };
+    command(words).repeat(repeats, &Asked::default(), &mut Until(1000)).expect("it runs")
 }
 
 #[test]
@@ -219,6 +220,51 @@ fn repeats_are_samples() {
     }
     assert_eq!(measured.rows.len(), 1);
     assert!(measured.failures.is_empty() && !measured.interrupted);
+}
+
+/// Keeps what it is told.
+#[derive(Default)]
+struct Listener {
+    runs: Vec<(u64, u64)>,
+    printed: Vec<[String; 2]>,
+}
+
+impl Watch for Listener {
+    fn started(&mut self, _process: u32) {}
+
+    fn ended(&mut self) {}
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    fn tell(&mut self, _step: lab::Step<'_>) {}
+
+    fn run(&mut self, done: u64, of: u64) {
+        self.runs.push((done, of));
+    }
+
+    fn printed(&mut self, output: &[u8], complaints: &[u8]) {
+        self.printed.push([output, complaints].map(|text| String::from_utf8_lossy(text).into_owned()));
+    }
+}
+
+#[test]
+fn hidden_output_is_shown_of_the_run_that_fails() {
+    let repeats = Repeats { timed: 3, warmup: 1, hide_output: true };
+    let hear = |script: &str| {
+        let mut listener = Listener::default();
+        let measured = command(&["sh", "-c", script]).repeat(repeats, &Asked::default(), &mut listener);
+        (listener, measured.expect("it runs"))
+    };
+    let (heard, measured) = hear("echo done; echo well >&2");
+    assert_eq!((heard.runs, measured.samples.len()), (vec![(0, 4), (1, 4), (2, 4), (3, 4)], 4));
+    assert!(heard.printed.is_empty(), "{:?}", heard.printed);
+    let (heard, measured) = hear("echo \"run $$\"; echo bad >&2; exit 3");
+    assert_eq!((measured.samples.len(), heard.printed.len()), (4, 1));
+    let [output, complaints] = &heard.printed[0];
+    assert!(output.starts_with("run ") && output.lines().count() == 1, "of one run: {output}");
+    assert_eq!(complaints, "bad\n");
 }
 
 #[test]
@@ -241,7 +287,7 @@ fn a_program_that_always_ends_alike_is_repeated() {
 
 #[test]
 fn an_interruption_ends_the_repeats() {
-    let repeats = Repeats { timed: 100, warmup: 0 };
+    let repeats = Repeats { timed: 100, warmup: 0, hide_output: false };
     let measured = command(&["true"]).repeat(repeats, &Asked::default(), &mut Until(2)).expect("it runs");
     // The second may have been ended by it.
     assert_eq!((measured.samples.len(), measured.interrupted), (1, true));
@@ -257,7 +303,7 @@ fn settings() -> Settings {
     Settings {
         command: command(&["/bin/sh", "-c", "exit 0"]),
         asked: Asked { timeline: None, budget_percent: Some(0.5) },
-        repeats: Repeats { timed: 2, warmup: 1 },
+        repeats: Repeats { timed: 2, warmup: 1, hide_output: false },
         limits: false,
         chosen: Chosen::from_environment().expect("a CPU"),
         tool: Tool { name: "test".to_owned(), version: "1".to_owned() },

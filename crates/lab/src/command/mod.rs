@@ -13,6 +13,7 @@ mod found;
 )]
 mod launcher;
 mod repeat;
+mod scratch;
 mod sitting;
 mod snapshots;
 mod start;
@@ -32,6 +33,7 @@ pub use sitting::{Settings, Watch, measure};
 pub use usage::terminate;
 pub use words::split;
 
+pub(crate) use scratch::Scratch;
 pub(crate) use usage::NO_PEAK;
 
 use snapshots::Snapshots;
@@ -106,6 +108,15 @@ impl Command {
     /// It cannot be started.
     pub fn run(&self, asked: &Asked, started: impl FnOnce(u32)) -> Result<Ended, CannotRun> {
         self.execute(Some(asked), |_| {}, started)
+    }
+
+    /// The same with its output and complaints in these files.
+    fn run_hidden(&self, streams: Streams, asked: &Asked, started: impl FnOnce(u32)) -> Result<Ended, CannotRun> {
+        let Streams { output, complaints } = streams;
+        let redirect = |command: &mut process::Command| {
+            command.stdout(output).stderr(complaints);
+        };
+        self.execute(Some(asked), redirect, started)
     }
 
     /// Runs it with no input, its output and complaints in these files, and as if no profiler were there unless it is asked for.

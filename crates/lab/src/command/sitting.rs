@@ -38,6 +38,10 @@ pub trait Watch {
     fn is_stopped(&self) -> bool;
     /// What of the machine is about to be measured.
     fn tell(&mut self, step: Step<'_>);
+    /// So many runs of all, warm-ups among them, are done, and the next is about to start.
+    fn run(&mut self, _done: u64, _of: u64) {}
+    /// The end of what a run printed that failed, where that was hidden: standard output and standard error.
+    fn printed(&mut self, _output: &[u8], _complaints: &[u8]) {}
 }
 
 /// Runs a command as often as it should be, and gives the record of it.

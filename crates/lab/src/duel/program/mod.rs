@@ -4,7 +4,6 @@ mod callgrind;
 mod layout;
 mod merged;
 mod printed;
-mod scratch;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +16,8 @@ use record::{Arm, Better, Build, Git, Metric, ProcessUse, Subject, Workload};
 
 use super::{Contestant, INVOLUNTARY_SWITCHES, Launched, Reading, WALL};
 use crate::blake3_of;
-use crate::command::{Command, Ended, NO_PEAK};
+use crate::command::{Command, Ended, NO_PEAK, Scratch};
 use printed::Printed;
-use scratch::Scratch;
 
 const PEAK: &str = "peak_rss_bytes";
 const INSTRUCTIONS: &str = "instructions";
