@@ -102,7 +102,7 @@ impl Launch {
         match told.len() {
             0 if status.signal().is_some() => return Ok(Launched::Killed(status)),
             STARTED | REFUSED => {}
-            _ => return Err(io::Error::other("no process can be made for it")),
+            _ => return Err(io::Error::other("the launcher could not open its pipe or make a process")),
         }
         let since = Duration::new(word(0), u32::try_from(word(1)).unwrap_or(0));
         let running = Running { process: u32::try_from(word(2)).unwrap_or(0), since };
