@@ -12,6 +12,7 @@ use wait4::ResUse;
 pub(in crate::command) enum Launch {}
 
 /// Never made.
+#[allow(dead_code, reason = "what starts programs knows both ends of a launch")]
 pub(in crate::command) enum Launched {
     Running(Running),
     Killed(process::ExitStatus),
