@@ -120,6 +120,21 @@ fn what_is_the_same_passes() {
     );
 }
 
+/// With the metrics that the example has. What it says of two equal programs is not certain on a busy machine; that it can
+/// be said is.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_small_program_is_judged_by_its_memory() {
+    let folder = Folder::new("small");
+    let metrics = "metrics = { cpu_s = 900, peak_rss_bytes = 900, wall_s = { threshold = 5, advisory = true } }";
+    let gate =
+        folder.ends_with(&format!("{SHORT}[[cell]]\nname = \"small\"\na = \"true\"\nb = \"true\"\n{metrics}\n"), 0);
+    let judged: Vec<&str> = gate.cells[0].gates.iter().map(|gate| gate.metric.as_str()).collect();
+    assert_eq!((judged, gate.not_measured.len()), (vec!["cpu_s", "peak_rss_bytes", "wall_s"], 0));
+    let memory = gate.cells[0].findings[0].judgements.iter().find(|found| found.metric == "peak_rss_bytes");
+    assert!(memory.and_then(|found| found.base).is_some_and(|bytes| bytes < 3e6), "{memory:?}");
+}
+
 #[test]
 fn what_is_worse_fails_unless_it_is_accepted_or_advisory() {
     let folder = Folder::new("worse");

@@ -72,7 +72,7 @@ fn a_rust_program_is_reported_with_its_profile() {
     let output = output(&["--no-save", "--", spin()]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), ""), "standard output is the program's");
     let report = text(&output.stderr);
-    for part in ["HOTLOOP RUN  ", "PROCESS", "with exit code 0", "CALL TREE", "THREADS"] {
+    for part in ["HOTLOOP RUN  ", "PROCESS", "code 0", "CALL TREE", "THREADS"] {
         assert!(report.contains(part), "{part} is missing:\n{report}");
     }
     let (run, _) = record(&["--timeline", "--budget", "0"], &[spin()]);
@@ -152,6 +152,46 @@ fn repeats_of_a_script_are_samples_and_its_program_gives_the_profile() {
 }
 
 #[test]
+fn repeats_are_summarised_and_print_nothing() {
+    let script = "echo shown; echo told >&2; sleep 0.02";
+    let run = output(&["--no-save", "--repeat", "4", "--warmup", "1", "--", "sh", "-c", script]);
+    let report = text(&run.stderr);
+    assert_eq!((run.status.code(), text(&run.stdout)), (Some(0), ""), "{report}");
+    for part in ["4 runs after 1 warm-up run: mean ± standard deviation", "code 0 in all runs", "user CPU", " … "] {
+        assert!(report.contains(part), "{part} is missing:\n{report}");
+    }
+    // Neither the output, nor sections that say nothing of a program without scopes.
+    for part in ["\ntold\n", "ROWS", "DEFINITIONS", "INSIGHTS", "kernels use"] {
+        assert!(!report.contains(part), "{part} should not be there:\n{report}");
+    }
+    let asked = ["--no-save", "--repeat", "2", "--warmup", "1", "--show-output", "--", "sh", "-c", script];
+    assert_eq!(text(&output(&asked).stdout), "shown\n".repeat(3));
+}
+
+#[test]
+fn what_a_repeat_printed_is_shown_where_it_fails() {
+    let run = output(&["--no-save", "--repeat", "3", "--", "sh", "-c", "echo a; echo b >&2; exit 5"]);
+    let report = text(&run.stderr);
+    assert_eq!((run.status.code(), text(&run.stdout)), (Some(5), ""), "{report}");
+    let expected = "standard output of the run that failed:\na\nstandard error of the run that failed:\nb\n";
+    assert!(report.starts_with(expected) && report.contains("code 5 in all runs"), "{report}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_peak_is_that_of_the_program() {
+    let peaks = |words: &[&str]| -> Vec<f64> {
+        let (run, _) = record(&["--repeat", "5"], words);
+        run.samples.iter().map(|sample| sample.values["peak_rss_bytes"]).collect()
+    };
+    // Hotloop itself has more than 4 MiB; `true` 1 MiB on this system, with some C library perhaps 2.
+    let small = peaks(&["true"]);
+    assert!(small.iter().all(|peak| (100e3..3e6).contains(peak)), "{small:?}");
+    let large = peaks(&["sh", "-c", "x=$(head -c 40000000 /dev/zero | tr '\\0' x); : \"$x\""]);
+    assert!(large.iter().all(|peak| (40e6..200e6).contains(peak)), "{large:?}");
+}
+
+#[test]
 fn runs_are_kept_under_their_name() {
     let store = tmp().join("run-store");
     let _ = std::fs::remove_dir_all(&store);
@@ -178,12 +218,12 @@ fn signal(name: &str, process: String) {
 /// As Ctrl-C does: everybody in the group gets it.
 #[test]
 fn an_interrupted_program_is_still_reported() {
-    let child = sleeping(&["--no-save", "--repeat", "5"]);
+    let child = sleeping(&["--no-save", "--repeat", "5", "--show-output"]);
     signal("-INT", format!("-{}", child.id()));
     let output = child.wait_with_output().expect("it ends");
     let report = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(130 | 143)), "{:?}\n{report}", output.status);
-    assert!(report.contains("HOTLOOP RUN  sh") && report.contains("by signal"), "{report}");
+    assert!(report.contains("HOTLOOP RUN  sh") && report.contains("killed by signal"), "{report}");
 }
 
 #[test]

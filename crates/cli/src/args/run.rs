@@ -10,26 +10,30 @@ use super::{StoreOptions, whole_number};
     about = "Run any program and measure it: time, CPU, memory; and its profile, where it has hotloop in it",
     after_help = "Examples:\n  \
         hotloop run -- ./train --steps 100                 a program in Rust, C or C++ that has scopes: its call tree too\n  \
-        hotloop run --repeat 10 --warmup 2 -- ./my-engine  a program as it is, ten times\n  \
+        hotloop run --repeat 10 --warmup 2 -- ./my-engine  any program, ten times: mean, spread and range of all runs\n  \
         hotloop run --budget 0 --timeline -- ./my-engine   every call timed, the last ones in their order\n  \
         hotloop run --json --no-save -- make test          for programs; behind what the command itself prints\n\n\
-        The program keeps its input, its output and its environment; the report goes to standard error. A program that is linked\n\
-        with hotloop (in Rust with the feature `enabled`) needs no call for it: it finds HOTLOOP_SNAPSHOT_DIR in its environment,\n\
-        records from before `main` on, and leaves its profile when it returns from `main` or calls `exit`. Of a script, the\n\
-        profile is that of the program that recorded for longest.\n\n\
+        The program keeps its input, its output and its environment; the report goes to standard error. When it runs more than\n\
+        once, its output is hidden, unless a run fails or --show-output is given.\n\n\
+        A program that is linked with hotloop (in Rust with the feature `enabled`) needs no call for it: it finds\n\
+        HOTLOOP_SNAPSHOT_DIR in its environment, records from before `main` on, and leaves its profile when it returns from\n\
+        `main` or calls `exit`. Of a script, the profile is that of the program that recorded for longest.\n\n\
         Ctrl-C reaches the program as ever; what was measured until it ends is reported.\n\n\
         Exit code: that of the program, 128 and the signal's number where one ended it; 126: it cannot be executed, 127: it is\n\
         not there."
 )]
 pub struct Run {
-    /// How often.
+    /// Timed runs.
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--repeat", 1, 1_000_000), help = "run it so often (default 1); the profile is the last one's")]
+        value_parser = whole_number("--repeat", 1, 1_000_000), help = "number of timed runs (default 1); the profile is from the last one")]
     pub repeat: usize,
-    /// How often before.
+    /// Untimed runs before them.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--warmup", 0, 1_000_000), help = "run it so often before the runs that count (default 0)")]
+        value_parser = whole_number("--warmup", 0, 1_000_000), help = "number of untimed runs before them (default 0)")]
     pub warmup: usize,
+    /// Whether what the program prints is shown of every run.
+    #[arg(long, help = "print the output of every run (default: of a single run, or of one that fails)")]
+    pub show_output: bool,
     /// Whether to keep a timeline.
     #[arg(long, help = "let the program keep the last calls of each thread too")]
     pub timeline: bool,
@@ -90,6 +94,8 @@ mod tests {
             assert_eq!((run.repeat, run.command.join(" ").as_str()), (3, "prog --repeat 4 -- x"), "{line}");
         }
         assert_eq!(of("run -- -strange-name").unwrap().command, ["-strange-name"]);
+        assert!(!of("run --repeat 2 -- prog --show-output").unwrap().show_output);
+        assert!(of("run --repeat 2 --show-output -- prog").unwrap().show_output);
         let run = of("run --budget 0 --timeline --warmup 2 --tag a --store b prog").unwrap();
         assert_eq!((run.budget, run.timeline, run.warmup), (Some(0.0), true, 2));
         assert_eq!((run.tag.as_deref(), run.store.store.as_deref()), (Some("a"), Some("b".as_ref())));

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::time::Instant;
 
 use indicatif::ProgressBar;
 use lab::Step;
@@ -60,7 +61,7 @@ pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
     let settings = Settings {
         command: Command::new(raw(options.command.len())).ok_or_else(nothing)?,
         asked: Asked { timeline: options.timeline.then_some(TIMELINE), budget_percent: options.budget },
-        repeats: Repeats { timed: options.repeat as u64, warmup: options.warmup as u64 },
+        repeats: repeats(options),
         limits: options.limits,
         chosen,
         tool: tool(),
@@ -70,9 +71,9 @@ pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
         options.tag.as_deref().map_or(Ok(()), store::check_tag)?;
     }
     interrupt::listen_to_each(pass_on);
-    let mut follower = Follower(progress("{pos:>2} of {len}", ""));
+    let mut follower = Follower::new(settings.repeats.hide_output);
     let run = measure(&settings, &mut follower)?;
-    follower.0.finish_and_clear();
+    follower.bar.finish_and_clear();
     let kept = (!options.no_save).then(|| shown::save(&run, &options.store, options.tag.as_deref()));
     let id = kept.as_ref().and_then(|kept| kept.as_ref().ok());
     let code = run.process.as_ref().map_or(ExitCode::FAILURE, code);
@@ -84,6 +85,12 @@ pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
     }
     let not_kept = kept.and_then(Result::err);
     Ok(Outcome { json, code, not_kept })
+}
+
+/// What is printed once is the program's; the same several times says nothing.
+fn repeats(options: &args::Run) -> Repeats {
+    let (timed, warmup) = (options.repeat as u64, options.warmup as u64);
+    Repeats { timed, warmup, hide_output: timed + warmup > 1 && !options.show_output }
 }
 
 /// The last words of our line as they were given: arguments of a program need not be Unicode.
@@ -113,8 +120,20 @@ fn pass_on() {
     }
 }
 
-/// Knows which process runs, and shows what of the machine is measured.
-struct Follower(ProgressBar);
+/// Knows which process runs, and shows which run it is, or what of the machine is measured.
+struct Follower {
+    bar: ProgressBar,
+    began: Instant,
+    /// Runs are shown where nothing else is printed meanwhile, and only to people.
+    shows_runs: bool,
+}
+
+impl Follower {
+    fn new(hides_output: bool) -> Self {
+        let bar = progress("{pos:>2} of {len}", "");
+        Follower { bar, began: Instant::now(), shows_runs: hides_output && std::io::stderr().is_terminal() }
+    }
+}
 
 impl Watch for Follower {
     fn started(&mut self, process: u32) {
@@ -135,9 +154,51 @@ impl Watch for Follower {
 
     fn tell(&mut self, step: Step<'_>) {
         if std::io::stderr().is_terminal() {
-            self.0.set_length(u64::from(step.of));
-            self.0.set_position(u64::from(step.done));
-            self.0.set_message(step.what.to_owned());
+            self.bar.set_length(u64::from(step.of));
+            self.bar.set_position(u64::from(step.done));
+            self.bar.set_message(step.what.to_owned());
         }
+    }
+
+    fn run(&mut self, done: u64, of: u64) {
+        if self.shows_runs {
+            self.bar.set_length(of);
+            self.bar.set_position(done);
+            self.bar.set_message(left(self.began.elapsed().as_secs_f64(), done, of));
+        }
+    }
+
+    fn printed(&mut self, output: &[u8], complaints: &[u8]) {
+        self.bar.finish_and_clear();
+        let mut stderr = std::io::stderr().lock();
+        for (name, text) in [("standard output", output), ("standard error", complaints)] {
+            if !text.is_empty() {
+                // The report says that it failed, whether or not this can be shown.
+                let _ = writeln!(stderr, "{name} of the run that failed:");
+                let _ = stderr.write_all(text);
+                let _ = if text.ends_with(b"\n") { Ok(()) } else { writeln!(stderr) };
+            }
+        }
+    }
+}
+
+/// What the runs that are done say of the others.
+fn left(seconds: f64, done: u64, of: u64) -> String {
+    if done == 0 {
+        return "runs".to_owned();
+    }
+    let left = seconds / done as f64 * of.saturating_sub(done) as f64;
+    format!("runs, about {} s left", left.ceil())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_that_is_left_follows_from_what_is_done() {
+        assert_eq!(left(0.0, 0, 10), "runs");
+        assert_eq!(left(6.1, 2, 10), "runs, about 25 s left");
+        assert_eq!(left(6.0, 10, 10), "runs, about 0 s left");
     }
 }

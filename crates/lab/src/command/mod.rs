@@ -7,9 +7,16 @@
 //! ```
 
 mod found;
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    path = "launcher/none.rs"
+)]
+mod launcher;
 mod repeat;
+mod scratch;
 mod sitting;
 mod snapshots;
+mod start;
 mod usage;
 mod words;
 
@@ -26,7 +33,11 @@ pub use sitting::{Settings, Watch, measure};
 pub use usage::terminate;
 pub use words::split;
 
+pub(crate) use scratch::Scratch;
+pub(crate) use usage::NO_PEAK;
+
 use snapshots::Snapshots;
+use start::Start;
 
 /// A command line.
 #[derive(Debug, Clone)]
@@ -99,6 +110,15 @@ impl Command {
         self.execute(Some(asked), |_| {}, started)
     }
 
+    /// The same with its output and complaints in these files.
+    fn run_hidden(&self, streams: Streams, asked: &Asked, started: impl FnOnce(u32)) -> Result<Ended, CannotRun> {
+        let Streams { output, complaints } = streams;
+        let redirect = |command: &mut process::Command| {
+            command.stdout(output).stderr(complaints);
+        };
+        self.execute(Some(asked), redirect, started)
+    }
+
     /// Runs it with no input, its output and complaints in these files, and as if no profiler were there unless it is asked for.
     ///
     /// # Errors
@@ -117,14 +137,14 @@ impl Command {
         prepare: impl FnOnce(&mut process::Command),
         started: impl FnOnce(u32),
     ) -> Result<Ended, CannotRun> {
-        let mut command = process::Command::new(&self.program);
-        command.args(&self.arguments);
-        prepare(&mut command);
+        let mut start = Start::new(&self.program, &self.arguments);
+        let command = start.command();
+        prepare(command);
         // Never the folder of who measures this process.
         command.env_remove("HOTLOOP_SNAPSHOT_DIR");
         let Some(asked) = asked else {
             let (_, usage, notes) =
-                usage::measure(&mut command, started).map_err(|error| CannotRun::new(&self.program, error))?;
+                usage::measure(start, started).map_err(|error| CannotRun::new(&self.program, error))?;
             return Ok(Ended { usage, profile: None, notes });
         };
         let folder = Snapshots::new();
@@ -138,7 +158,7 @@ impl Command {
             command.env("HOTLOOP_BUDGET", percent.to_string());
         }
         let (process, usage, mut notes) =
-            usage::measure(&mut command, started).map_err(|error| CannotRun::new(&self.program, error))?;
+            usage::measure(start, started).map_err(|error| CannotRun::new(&self.program, error))?;
         let profile = match folder {
             Ok(folder) => folder.collect(process, &usage, &mut notes),
             Err(error) => {

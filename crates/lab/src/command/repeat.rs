@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use record::{Better, Metric, Phase, ProcessUse, Profile, Row, Sample};
 
-use super::{Asked, CannotRun, Command, Ended, Watch};
+use super::{Asked, CannotRun, Command, Ended, Scratch, Watch, Why};
 
 /// The name of the row.
 const ROW: &str = "command";
@@ -17,6 +17,8 @@ pub struct Repeats {
     pub timed: u64,
     /// Runs before them.
     pub warmup: u64,
+    /// Whether what it prints is shown of a run that fails only.
+    pub hide_output: bool,
 }
 
 /// All runs of a command.
@@ -51,12 +53,13 @@ impl Command {
         let what = format!("the command, from its start to its end: {}", self.words().join(" "));
         let row = Row { name: ROW.to_owned(), what, calls: 1, ..Row::default() };
         let mut measured = Measured { metrics: metrics(), rows: vec![row], ..Measured::default() };
+        let mut hidden = repeats.hide_output.then(Scratch::new).transpose().map_err(|why| self.cannot_run(why))?;
         let mut first_code = None;
         let count = repeats.warmup + repeats.timed.max(1);
         for launch in 0..count {
+            watch.run(launch, count);
             let start_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let Ended { usage, profile, notes } = self.run(asked, |process| watch.started(process))?;
-            watch.ended();
+            let Ended { usage, profile, notes } = self.once(asked, hidden.as_mut(), watch)?;
             let phase = if launch < repeats.warmup { Phase::Warmup } else { Phase::Timed };
             let failure = failure(&usage, *first_code.get_or_insert(usage.exit_code));
             // One that somebody ended before its end is none, unless it is the only one: servers end only so.
@@ -67,18 +70,36 @@ impl Command {
             }
             (measured.process, measured.profile, measured.notes) = (usage, profile, notes);
             measured.interrupted = watch.is_stopped();
-            if let Some(failure) = failure {
-                measured.failures.push(at_launch(&failure, launch, count));
-                return Ok(measured);
-            }
-            if measured.interrupted {
+            measured.failures.extend(failure.map(|failure| at_launch(&failure, launch, count)));
+            if measured.interrupted || !measured.failures.is_empty() {
                 break;
             }
         }
-        if let Some(code) = measured.process.exit_code.filter(|code| *code != 0) {
+        if let Some(code) = measured.process.exit_code.filter(|code| *code != 0 && measured.failures.is_empty()) {
             measured.failures.push(format!("the program ended with exit code {code}"));
         }
+        if let Some(hidden) = hidden.filter(|_| !measured.failures.is_empty() && !measured.interrupted) {
+            let [output, complaints] = hidden.last_output();
+            watch.printed(&output, &complaints);
+        }
         Ok(measured)
+    }
+
+    /// One of the runs, with what it prints in these files if there are any.
+    fn once(&self, asked: &Asked, hidden: Option<&mut Scratch>, watch: &mut dyn Watch) -> Result<Ended, CannotRun> {
+        let ended = match hidden {
+            Some(files) => {
+                let streams = files.streams().map_err(|why| self.cannot_run(why))?;
+                self.run_hidden(streams, asked, |process| watch.started(process))
+            }
+            None => self.run(asked, |process| watch.started(process)),
+        };
+        watch.ended();
+        ended
+    }
+
+    fn cannot_run(&self, why: String) -> CannotRun {
+        CannotRun { program: self.words().swap_remove(0), why: Why::NotExecutable(why) }
     }
 }
 

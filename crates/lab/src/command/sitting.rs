@@ -38,6 +38,10 @@ pub trait Watch {
     fn is_stopped(&self) -> bool;
     /// What of the machine is about to be measured.
     fn tell(&mut self, step: Step<'_>);
+    /// So many runs of all, warm-ups among them, are done, and the next is about to start.
+    fn run(&mut self, _done: u64, _of: u64) {}
+    /// The end of what a run printed that failed, where that was hidden: standard output and standard error.
+    fn printed(&mut self, _output: &[u8], _complaints: &[u8]) {}
 }
 
 /// Runs a command as often as it should be, and gives the record of it.
@@ -54,7 +58,7 @@ pub fn measure(settings: &Settings, watch: &mut dyn Watch) -> Result<Run, Cannot
     let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
     let mut notes = measured.notes;
     let build = program.and_then(|program| program.build(&mut notes));
-    // Behind the command, because a process begins with the peak of memory of the one that starts it.
+    // After the command, so that it finds the caches and the clock of the CPU as they were.
     let limits =
         if settings.limits && !watch.is_stopped() { measure_limits(settings.chosen, watch, &mut notes) } else { None };
     Ok(Run {

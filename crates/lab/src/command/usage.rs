@@ -6,51 +6,85 @@
 
 use std::io;
 use std::process::{Command, ExitStatus};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use record::ProcessUse;
-use wait4::Wait4;
+use wait4::{ResUse, Wait4};
 
+use super::launcher::{Launch, Launched};
+use super::start::Start;
 use crate::peak_rss;
 
-/// Runs a command to its end: its id, its figures, and what has to be known of them.
-pub(super) fn measure(command: &mut Command, started: impl FnOnce(u32)) -> io::Result<(u32, ProcessUse, Vec<String>)> {
+/// The process, what the system counted for it, and what has to be known of that.
+type Measured = (u32, ProcessUse, Vec<String>);
+
+/// Runs a program to its end: its id, its figures, and what has to be known of them.
+pub(super) fn measure(start: Start, started: impl FnOnce(u32)) -> io::Result<Measured> {
+    match start {
+        Start::Launched(launch) => launched(launch, started),
+        Start::Directly(command, why) => direct(command, &why, started),
+    }
+}
+
+fn launched(launch: Launch, started: impl FnOnce(u32)) -> io::Result<Measured> {
+    let start = Instant::now();
+    let running = match launch.start()? {
+        Launched::Running(running) => running,
+        Launched::Killed(status) => {
+            let usage = ProcessUse { wall_s: start.elapsed().as_secs_f64(), ..ProcessUse::default() };
+            return Ok((0, ProcessUse { exit_code: status.code(), signal: signal(status), ..usage }, Vec::new()));
+        }
+    };
+    let process = running.process();
+    started(process);
+    // The launcher was waited for before, and is not counted.
     let before = Counters::of_children();
-    // Where a child begins. That of `getrusage` would not do: it begins with the peak of our own parent, which our children do
-    // not inherit.
-    let own_peak = peak_rss();
+    let (ended, wall) = running.wait()?;
+    let usage = usage(&ended, wall, before);
+    let notes = usage.peak_rss_bytes.is_none().then(|| TOO_SMALL.to_owned());
+    Ok((process, usage, notes.into_iter().collect()))
+}
+
+fn direct(mut command: Command, why: &str, started: impl FnOnce(u32)) -> io::Result<Measured> {
+    let before = Counters::of_children();
     let start = Instant::now();
     let child = command.spawn()?;
     let process = child.id();
     started(process);
+    // Where a child begins; read behind that, because other threads may need more until then. The peak of `getrusage` would not
+    // do: it begins with that of our own parent, which our children do not inherit.
+    let own_peak = peak_rss();
     let ended = child.wait4()?;
-    let wall_s = start.elapsed().as_secs_f64();
-    let counted = Counters::of_children().and_then(|after| Some(after.since(&before?)));
+    let mut usage = usage(&ended, start.elapsed(), before);
     let mut notes = Vec::new();
-    let mut peak = Some(ended.rusage.maxrss).filter(|bytes| *bytes > 0);
-    if let (Some(bytes), Some(floor)) = (peak, own_peak)
-        && bytes <= floor
-    {
-        // A new process inherits the peak of the one that starts it, until its own is above.
+    if usage.peak_rss_bytes.zip(own_peak).is_some_and(|(peak, own)| peak <= own) {
+        usage.peak_rss_bytes = None;
         notes.push(format!(
-            "peak memory is below {:.1} MB, what hotloop itself has, and not measured",
-            floor as f64 / 1e6
+            "{NO_PEAK}, because it is below that of hotloop itself, and the launcher cannot be used ({why})"
         ));
-        peak = None;
     }
-    let usage = ProcessUse {
-        wall_s,
+    Ok((process, usage, notes))
+}
+
+/// How every note about a peak that is not known begins.
+pub(crate) const NO_PEAK: &str = "peak memory: not measured";
+/// Since Linux 6.2 each CPU counts up to 31 pages for itself before they appear in the sum.
+const TOO_SMALL: &str = "peak memory: not measured, because the program has too few pages for the kernel to count them";
+
+fn usage(ended: &ResUse, wall: Duration, before: Option<Counters>) -> ProcessUse {
+    let counted = Counters::of_children().and_then(|after| Some(after.since(&before?)));
+    ProcessUse {
+        wall_s: wall.as_secs_f64(),
         user_s: Some(ended.rusage.utime.as_secs_f64()),
         system_s: Some(ended.rusage.stime.as_secs_f64()),
-        peak_rss_bytes: peak,
+        peak_rss_bytes: Some(ended.rusage.maxrss).filter(|bytes| *bytes > 0),
         minor_faults: counted.map(|counted| counted.minor_faults),
         major_faults: counted.map(|counted| counted.major_faults),
         voluntary_switches: counted.map(|counted| counted.voluntary_switches),
         involuntary_switches: counted.map(|counted| counted.involuntary_switches),
         exit_code: ended.status.code(),
         signal: signal(ended.status),
-    };
-    Ok((process, usage, notes))
+    }
 }
 
 /// What is counted for all children that were waited for, together.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use compare::Outcome;
 use record::{
-    Arm, Better, DUEL_SCHEMA, DUEL_VERSION, Design, Duel, ENVIRONMENT_METRICS, Environment, Finding, Metric, Phase,
-    Sample, Verdict,
+    Arm, Better, DUEL_SCHEMA, DUEL_VERSION, Design, Duel, ENVIRONMENT_METRICS, Environment, Finding, GateMetric,
+    Metric, Phase, Sample, Verdict,
 };
 
 use super::calibrate::{calibrate, timed};
@@ -203,7 +203,22 @@ impl<'a> Sitting<'a> {
             let metric = self.duel.metrics.get(&gate.metric).cloned().unwrap_or_default();
             gate.threshold = compare::rules::threshold(&gate.metric, &metric);
         }
+        self.drop_unmeasured(&reading);
         self.check_gates(0, &reading).map_err(Stop::Failed)
+    }
+
+    /// What this system does not tell of the base is not judged, as long as something else is: that is no fault of the sides.
+    fn drop_unmeasured(&mut self, reading: &Reading) {
+        let is_there = |gate: &GateMetric| reading.values.contains_key(&gate.metric);
+        let is_known = |gate: &GateMetric| self.duel.metrics.contains_key(&gate.metric);
+        if !self.duel.design.gates.iter().any(is_there) {
+            return;
+        }
+        let gates = std::mem::take(&mut self.duel.design.gates);
+        let (kept, dropped): (Vec<_>, Vec<_>) = gates.into_iter().partition(|gate| is_there(gate) || !is_known(gate));
+        self.duel.design.gates = kept;
+        let notes = dropped.iter().map(|gate| format!("`{}` is not judged: it could not be measured", gate.metric));
+        self.duel.notes.extend(notes);
     }
 
     /// Every side has to give what is judged.
@@ -212,8 +227,10 @@ impl<'a> Sitting<'a> {
         let Some(gate) = missing else { return Ok(()) };
         let is_judged = |name: &&str| !name.starts_with(ENVIRONMENT_METRICS);
         let there: Vec<&str> = reading.values.keys().map(String::as_str).filter(is_judged).collect();
+        let notes = self.sides[self.arms[arm]].contestant.notes();
+        let why = notes.iter().map(|note| format!(" ({note})")).collect::<String>();
         Err(format!(
-            "there is no `{}` to judge by; {} has {}",
+            "there is no `{}` to judge by; {} has {}{why}",
             gate.metric,
             self.duel.arms[arm].label,
             there.join(", ")

@@ -30,11 +30,22 @@ struct Fake {
     fails_at: u64,
     /// The unit of another metric, where it has one.
     steps: Option<&'static str>,
+    /// Whether it has a metric that its system does not tell.
+    is_reticent: bool,
 }
 
 fn fake(label: &'static str, call_s: f64, events: &Events) -> Fake {
     let output: fn(u64) -> Option<String> = |_| None;
-    Fake { label, call_s, events: Rc::clone(events), output, profiles: false, fails_at: u64::MAX, steps: None }
+    Fake {
+        label,
+        call_s,
+        events: Rc::clone(events),
+        output,
+        profiles: false,
+        fails_at: u64::MAX,
+        steps: None,
+        is_reticent: false,
+    }
 }
 
 impl Contestant for Fake {
@@ -45,7 +56,8 @@ impl Contestant for Fake {
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let metric = |name: &str, unit: &str| (name.to_owned(), Metric { unit: unit.to_owned(), ..Metric::default() });
-        [metric(WALL, "s")].into_iter().chain(self.steps.map(|unit| metric("steps", unit))).collect()
+        let untold = self.is_reticent.then(|| metric("untold", "bytes"));
+        [metric(WALL, "s")].into_iter().chain(self.steps.map(|unit| metric("steps", unit))).chain(untold).collect()
     }
 
     fn launch(&mut self) -> Result<Box<dyn Launched>, String> {
@@ -287,6 +299,20 @@ fn a_gate_that_nobody_measures_is_refused() {
     let error =
         fought(&asked, vec![fake("a", 0.3, &events), fake("b", 0.3, &events)], &mut looker(), unresolved).unwrap_err();
     assert_eq!(error, "there is no `walls` to judge by; a has wall_s");
+}
+
+#[test]
+fn what_the_system_does_not_tell_is_not_judged_unless_nothing_else_is() {
+    let events = Events::default();
+    let reticent = |label| Fake { is_reticent: true, ..fake(label, 0.3, &events) };
+    let mut asked = settings(Mode::STANDARD);
+    asked.gates.insert(0, GateMetric { metric: "untold".to_owned(), threshold: 0.02 });
+    let duel = fought(&asked, vec![reticent("a"), reticent("b")], &mut looker(), unresolved).expect("a duel");
+    assert_eq!(duel.design.gates.iter().map(|gate| gate.metric.as_str()).collect::<Vec<_>>(), [WALL]);
+    assert!(duel.notes.contains(&"`untold` is not judged: it could not be measured".to_owned()), "{:?}", duel.notes);
+    asked.gates.truncate(1);
+    let error = fought(&asked, vec![reticent("a"), reticent("b")], &mut looker(), unresolved).unwrap_err();
+    assert_eq!(error, "there is no `untold` to judge by; a has wall_s");
 }
 
 #[test]

@@ -73,16 +73,19 @@ fn document(run: &Run, options: &RunOptions) -> Document {
     sections.extend(written::section(run));
     sections.extend(figures::sections(&view));
     sections.extend(training::sections(&view));
-    sections.push(insights::section(&view));
+    let is_foreign = view.is_foreign();
+    if !is_foreign {
+        sections.push(insights::section(&view));
+    }
     sections.push(system::section(run));
-    sections.extend(rows::section(&view));
+    sections.extend(rows::section(&view).filter(|_| !is_foreign));
     sections.extend(variants::section(&view));
     sections.extend(profile::sections(&view));
     sections.extend(trust::section(&view));
     sections.extend(memory::sections(&view));
     sections.extend(last);
     sections.extend(notes(run));
-    sections.extend(metrics(run));
+    sections.extend(metrics(run).filter(|_| !is_foreign));
     Document { kind: "HOTLOOP RUN", title: head::title(run), warnings: head::warnings(run), sections }
 }
 

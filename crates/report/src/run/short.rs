@@ -6,9 +6,10 @@ use super::document::{Block, Section, WARNING, not_measured};
 use super::figures::{Group, groups};
 use super::insights;
 use super::limits::InWords as _;
+use super::process::Repeats;
 use super::profile::tilde;
 use super::view::{Timing, View};
-use crate::units::{count, plural, seconds, share, tokens_per_s, whole_percent};
+use crate::units::{bytes, count, seconds, share, tokens_per_s, whole_percent};
 
 /// Models whose speed is named, scopes, and insights.
 const MODELS: usize = 2;
@@ -60,11 +61,13 @@ fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
 /// How long a program took that was run as it is.
 fn command(view: &View<'_>) -> Option<String> {
     let row = view.run.rows.first().filter(|_| view.run.workload.name == "command")?;
+    if let Some(repeats) = Repeats::of(view) {
+        return repeats.in_short();
+    }
     let time = Timing::of(&view.per_call(row, "wall_s"))?;
-    Some(match time.samples {
-        1 => format!("{}, measured once", seconds(time.median)),
-        times => format!("{} in the median of {}", seconds(time.median), plural(times as u64, "run")),
-    })
+    let peak = view.run.process.as_ref().and_then(|process| process.peak_rss_bytes);
+    let peak = peak.map_or_else(String::new, |peak| format!(", peak memory {}", bytes(peak)));
+    Some(format!("{}, 1 run{peak}", seconds(time.median)))
 }
 
 /// The scopes that spend most in their own code.

@@ -11,21 +11,23 @@ const UNKNOWN: &str = "not known";
 pub(crate) fn section(run: &Run) -> Section {
     let machine = &run.environment.machine;
     let build = run.subject.build.as_ref();
+    // Our kernels, the limits and the build say nothing of a program that does not tell of them.
+    let is_foreign = super::view::is_foreign(run);
+    let isa = Some(machine.isa.chosen.clone()).filter(|isa| !isa.is_empty() && !is_foreign);
+    let limits = Some(limits(run)).filter(|_| !is_foreign || run.environment.limits.is_some());
+    let built = build.and_then(self::build).or_else(|| (!is_foreign).then(|| UNKNOWN.to_owned()));
     Section::new("SYSTEM AND BUILD", "").with_facts([
         ("cpu", Some(cpu(machine))),
-        (
-            "instructions",
-            Some(machine.isa.chosen.clone()).filter(|isa| !isa.is_empty()).map(|isa| instructions(machine, &isa)),
-        ),
+        ("instructions", isa.map(|isa| instructions(machine, &isa))),
         ("memory", Some(machine.mem_bytes.map_or_else(|| UNKNOWN.to_owned(), bytes))),
         ("system", Some(system(machine)).filter(|system| !system.is_empty())),
-        ("limits", Some(limits(run))),
+        ("limits", limits),
         ("", run.environment.limits.as_ref().and_then(super::limits::doubt)),
         ("disturbance", Some(run.environment.noise.as_ref().map_or_else(super::document::not_measured, noise))),
         ("variables", variables(run)),
         ("program", Some(program(run))),
         ("source", source(run)),
-        ("build", Some(build.and_then(self::build).unwrap_or_else(|| UNKNOWN.to_owned()))),
+        ("build", built),
         ("flags", build.and_then(flags)),
     ])
 }

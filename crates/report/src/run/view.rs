@@ -78,10 +78,20 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether it is a program that was measured from outside only: it has no scopes, and PROCESS says all of it.
+    pub(super) fn is_foreign(&self) -> bool {
+        is_foreign(self.run)
+    }
+
     /// The wall time of the profile.
     pub(super) fn wall_ns(&self) -> u64 {
         self.run.profile.as_ref().map_or(0, |profile| profile.wall_ns)
     }
+}
+
+/// Whether a run is of a program without scopes, measured from outside.
+pub(super) fn is_foreign(run: &Run) -> bool {
+    run.workload.name == "command" && run.process.is_some() && run.profile.is_none()
 }
 
 /// Rows that have a scope of their name say with how many threads it and all below it work.

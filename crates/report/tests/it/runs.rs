@@ -399,6 +399,23 @@ pub fn command() -> Run {
     run
 }
 
+/// A program that was run as it is, several times.
+pub fn repeated() -> Run {
+    let mut run = command();
+    run.failures.clear();
+    (run.workload.repeat, run.workload.warmup) = (Some(4), Some(1));
+    run.samples.clear();
+    for (wall, user, peak) in [(5.0, 3.0, 30_u32), (4.1, 3.0, 28), (4.3, 3.2, 31), (4.2, 3.1, 28), (4.6, 3.5, 28)] {
+        let peak = f64::from(peak << 20);
+        let values =
+            [("wall_s", wall), ("user_s", user), ("system_s", 0.2), ("peak_rss_bytes", peak), ("minor_faults", 1e4)];
+        run.samples.push(sample("process", &values));
+    }
+    run.samples[0].phase = Phase::Warmup;
+    run.process = Some(ProcessUse { wall_s: 4.6, exit_code: Some(0), peak_rss_bytes: Some(28 << 20), ..process() });
+    run
+}
+
 /// Nothing but what every run has.
 pub fn empty() -> Run {
     Run { schema: RUN_SCHEMA.into(), version: RUN_VERSION, ..Run::default() }
@@ -433,6 +450,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("memory", memory_run()),
         ("training", super::training_run::training()),
         ("command", command()),
+        ("repeated", repeated()),
         ("empty", empty()),
         ("interrupted", interrupted()),
     ]

@@ -150,6 +150,7 @@ fn measure(
         let bout = Bout { cell, seed: config.seed.wrapping_add(number), kernels };
         let (measured, duel) = bout.fight(&mut workshop, &mut follower);
         gate.interrupted |= interrupt::asked();
+        gate.not_measured.extend(unmeasured(cell, duel.as_ref()));
         let kept = folder.zip(duel).map(|(folder, duel)| folder.keep(&cell.name, &duel));
         let (file, error) = kept.map_or((None, None), |kept| (kept.clone().ok(), kept.err()));
         lost = lost.or(error);
@@ -157,6 +158,14 @@ fn measure(
     }
     follower.finish();
     Ok((gate, lost))
+}
+
+/// Metrics of a cell that this system does not tell, and that it was not judged by.
+fn unmeasured(cell: &Cell, duel: Option<&Duel>) -> Vec<String> {
+    let Some(duel) = duel else { return Vec::new() };
+    let is_judged = |metric: &str| duel.design.gates.iter().any(|gate| gate.metric == metric);
+    let missing = cell.gates.iter().filter(|gate| !is_judged(&gate.metric));
+    missing.map(|gate| format!("`{}` of the cell `{}`: not available here", gate.metric, cell.name)).collect()
 }
 
 /// What the file has and nobody measures now.

@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 
-use super::scratch::Scratch;
-use crate::command::{Command, Why};
+use crate::command::{Command, Scratch, Why};
 
 /// Counts the instructions of one call, in all processes of the program.
 pub(super) fn count(command: &[OsString], scratch: &mut Scratch) -> Result<f64, String> {

@@ -4,7 +4,6 @@ mod callgrind;
 mod layout;
 mod merged;
 mod printed;
-mod scratch;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,14 +16,11 @@ use record::{Arm, Better, Build, Git, Metric, ProcessUse, Subject, Workload};
 
 use super::{Contestant, INVOLUNTARY_SWITCHES, Launched, Reading, WALL};
 use crate::blake3_of;
-use crate::command::{Command, Ended};
+use crate::command::{Command, Ended, NO_PEAK, Scratch};
 use printed::Printed;
-use scratch::Scratch;
 
 const PEAK: &str = "peak_rss_bytes";
 const INSTRUCTIONS: &str = "instructions";
-const NO_PEAK: &str =
-    "peak memory is not measured where it is below that of hotloop itself, which a new process begins with";
 
 /// What is measured of every program: name, unit, definition.
 const METRICS: &[(&str, &str, &str)] = &[
@@ -188,9 +184,8 @@ impl Launched for Processes {
         for _ in 0..calls {
             let (ended, instructions) = self.call(profiled)?;
             sum.add(&ended.usage, instructions);
-            if ended.usage.peak_rss_bytes.is_none() {
-                self.learned.borrow_mut().notes.insert(NO_PEAK.to_owned());
-            }
+            let unknown = ended.notes.iter().filter(|note| note.starts_with(NO_PEAK));
+            self.learned.borrow_mut().notes.extend(unknown.cloned());
             let printed = printed::read(BufReader::new(self.scratch.output()?), self.check_output)?;
             self.learned.borrow_mut().metrics.extend(printed.metrics.clone());
             sum.print(printed, self.rounds);

@@ -4,26 +4,28 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::command::Streams;
+use super::Streams;
 
 /// What is shown of a program's complaints.
 const LAST_WORDS: u64 = 2_000;
+/// What is shown of each stream of a program that failed.
+const LAST_OUTPUT: u64 = 64 << 10;
 
 /// Two files that have no name any more; they go away with this.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     output: File,
     complaints: File,
 }
 
 impl Scratch {
-    pub(super) fn new() -> Result<Self, String> {
+    pub(crate) fn new() -> Result<Self, String> {
         let file = || nameless().map_err(|error| format!("no file can be made for what it prints: {error}"));
         Ok(Self { output: file()?, complaints: file()? })
     }
 
     /// Both of them, empty, for a program to write to.
-    pub(super) fn streams(&mut self) -> Result<Streams, String> {
+    pub(crate) fn streams(&mut self) -> Result<Streams, String> {
         let empty = |file: &File| {
             file.set_len(0)?;
             file.try_clone()
@@ -36,27 +38,39 @@ impl Scratch {
     }
 
     /// What was printed, from its beginning.
-    pub(super) fn output(&self) -> Result<File, String> {
+    pub(crate) fn output(&self) -> Result<File, String> {
         rewound(&self.output, SeekFrom::Start(0))
     }
 
     /// The same of what it complained of.
-    pub(super) fn complaints(&self) -> Result<File, String> {
+    pub(crate) fn complaints(&self) -> Result<File, String> {
         rewound(&self.complaints, SeekFrom::Start(0))
     }
 
     /// The last of what it complained of, else of what it printed.
-    pub(super) fn last_words(&self) -> String {
+    pub(crate) fn last_words(&self) -> String {
         let last = |file: &File| {
-            let length = file.metadata().map_or(0, |about| about.len());
-            let mut words = Vec::new();
-            let from = SeekFrom::Start(length.saturating_sub(LAST_WORDS));
-            let read = rewound(file, from).ok()?.take(LAST_WORDS).read_to_end(&mut words);
-            let words = String::from_utf8_lossy(&words).trim().to_owned();
-            (read.is_ok() && !words.is_empty()).then_some(words)
+            let words = String::from_utf8_lossy(&last(file, LAST_WORDS)).trim().to_owned();
+            (!words.is_empty()).then_some(words)
         };
         last(&self.complaints).or_else(|| last(&self.output)).unwrap_or_else(|| "it said nothing".to_owned())
     }
+
+    /// The end of what it printed and of what it complained of, for people.
+    pub(crate) fn last_output(&self) -> [Vec<u8>; 2] {
+        [&self.output, &self.complaints].map(|file| last(file, LAST_OUTPUT))
+    }
+}
+
+/// The last bytes of a file, as far as they can be read.
+fn last(file: &File, bytes: u64) -> Vec<u8> {
+    let length = file.metadata().map_or(0, |about| about.len());
+    let mut read = Vec::new();
+    if let Ok(file) = rewound(file, SeekFrom::Start(length.saturating_sub(bytes))) {
+        // What cannot be read is not shown.
+        let _ = file.take(bytes).read_to_end(&mut read);
+    }
+    read
 }
 
 fn rewound(file: &File, to: SeekFrom) -> Result<File, String> {

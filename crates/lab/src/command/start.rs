@@ -1,0 +1,57 @@
+//! How a program is started: through the launcher where the system runs that, else directly.
+
+use std::ffi::{OsStr, OsString};
+use std::process;
+
+use super::found;
+use super::launcher::Launch;
+
+/// A program that is about to be started, with all its arguments.
+pub(super) enum Start {
+    /// What the system counts for it is its own.
+    Launched(Launch),
+    /// Its peak memory is at least that of this process; and why it is not launched.
+    Directly(process::Command, String),
+}
+
+impl Start {
+    pub(super) fn new(program: &OsStr, arguments: &[OsString]) -> Self {
+        // What is not found is left to the system, which says why or looks in places of its own.
+        let file = found::file(program).ok_or_else(|| "its file is not in a folder of PATH".to_owned());
+        match file.and_then(|file| Launch::new(&file, program, arguments)) {
+            Ok(launch) => Start::Launched(launch),
+            Err(why) => Start::directly(program, arguments, why),
+        }
+    }
+
+    fn directly(program: &OsStr, arguments: &[OsString], why: String) -> Self {
+        let mut command = process::Command::new(program);
+        command.args(arguments);
+        Start::Directly(command, why)
+    }
+
+    /// For streams and environment.
+    pub(super) fn command(&mut self) -> &mut process::Command {
+        match self {
+            Start::Launched(launch) => launch.command(),
+            Start::Directly(command, _) => command,
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests {
+    use super::super::usage::measure;
+    use super::*;
+
+    #[test]
+    fn started_directly_a_small_program_has_no_peak_and_it_is_said_why() {
+        // More than `true` has, whatever other tests hold.
+        let held = std::hint::black_box(vec![1_u8; 8 << 20]);
+        let start = Start::directly(OsStr::new("true"), &[], "it is a test".to_owned());
+        let (_, usage, notes) = measure(start, |_| {}).expect("it runs");
+        drop(held);
+        assert_eq!((usage.peak_rss_bytes, usage.exit_code), (None, Some(0)));
+        assert!(notes.iter().any(|note| note.contains("peak memory: not measured") && note.contains("it is a test")));
+    }
+}
