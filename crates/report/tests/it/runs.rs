@@ -63,6 +63,7 @@ pub fn profile(scopes: Vec<Scope>, outside_ns: u64) -> Profile {
         own_cost_ns,
         allocs: 4242,
         alloc_bytes: 3 << 20,
+        ..Thread::default()
     };
     Profile {
         wall_ns,
@@ -74,6 +75,7 @@ pub fn profile(scopes: Vec<Scope>, outside_ns: u64) -> Profile {
             per_alloc_ns: 3.1,
             total_ns: own_cost_ns,
             share_of_wall: own_cost_ns as f64 / wall_ns as f64,
+            share_of_cpu: None,
             budget: Some(0.01),
         },
         scopes,
