@@ -37,7 +37,7 @@ pub struct Config {
     budget: f64,
 }
 
-const DEFAULT: Config = Config { size: size_of::<Config>(), percentiles: 1, allocations: 1, budget: 0.01 };
+const DEFAULT: Config = Config { size: size_of::<Config>(), percentiles: 1, allocations: 1, budget: 0.02 };
 
 impl Config {
     fn start(self) {
