@@ -24,7 +24,7 @@ pub fn rows() -> Vec<Row> {
         Row {
             setup: start_default,
             warm_up: SAMPLED_WARM_UP,
-            ..row("hotloop: default, 1 % budget", "exact calls, sampled times", single)
+            ..row("hotloop: default, 2 % budget", "exact calls, sampled times", single)
         },
     ]
 }

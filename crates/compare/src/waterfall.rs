@@ -92,6 +92,8 @@ fn part(path: &[String], pairs: &[(&Times, &Times)]) -> Part {
         change: difference(pairs.iter().map(|(before, after)| (seconds(before), seconds(after)))),
         base_calls: is_before.then(|| mean(pairs.iter().map(|(before, _)| calls(before)))),
         candidate_calls: is_after.then(|| mean(pairs.iter().map(|(_, after)| calls(after)))),
+        // Intervals over launches contain what sampling leaves uncertain.
+        ..Part::default()
     }
 }
 

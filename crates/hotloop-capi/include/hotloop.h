@@ -68,11 +68,11 @@ typedef struct hotloop_config {
                         programs built with an older header go on working */
     int percentiles; /* keep p50, p90, p99 of every scope */
     int allocations; /* count allocations, if hotloop_malloc.c is part of the program */
-    double budget;   /* share of the run that measuring may take; very frequent scopes are then timed by sampling and
-                        still counted exactly. 0: time every call */
+    double budget;   /* share of a thread's CPU time that measuring may take; very frequent scopes are then timed by
+                        sampling and still counted exactly. 0: time every call */
 } hotloop_config;
 
-#define HOTLOOP_CONFIG_DEFAULT {sizeof(hotloop_config), 1, 1, 0.01}
+#define HOTLOOP_CONFIG_DEFAULT {sizeof(hotloop_config), 1, 1, 0.02}
 
 #define HOTLOOP_NO_INDEX UINT64_MAX
 /* Calls whose index is negative, or beyond those that are kept apart, share one row. */
@@ -106,6 +106,9 @@ typedef struct hotloop_entry {
     uint64_t flops; /* work declared with hotloop_add_work */
     uint64_t bytes;
     uint64_t tokens;
+    int64_t total_se_ns; /* standard error of total_ns; -1: every call was timed. The 95 % interval is +-1.96 of it */
+    int64_t self_se_ns;  /* the same of self_ns; also where only scopes below were sampled */
+    uint64_t waiting_ns; /* in it and all below, threads were ready to run but had no CPU: in no other time here */
 } hotloop_entry;
 
 #ifndef HOTLOOP_OFF

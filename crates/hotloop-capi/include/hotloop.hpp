@@ -46,7 +46,7 @@ constexpr bool compiled_in = true;
 struct Config {
     bool percentiles = true;   // keep p50, p90, p99 of every scope
     bool allocations = true;   // count allocations, if hotloop_malloc.c is part of the program
-    double budget = 0.01;      // share of the run that measuring may take; 0: time every call
+    double budget = 0.02;      // share of a thread's CPU time that measuring may take; 0: time every call
 };
 
 inline void start(const Config& config = Config()) {
@@ -106,6 +106,9 @@ struct Entry {
     std::uint64_t flops = 0;
     std::uint64_t bytes = 0;
     std::uint64_t tokens = 0;
+    std::int64_t total_se_ns = -1;  // standard error of total_ns; -1: every call was timed
+    std::int64_t self_se_ns = -1;   // the same of self_ns
+    std::uint64_t waiting_ns = 0;   // ready to run but without a CPU: in no other time here
 
     Entry() = default;
     explicit Entry(const hotloop_entry& e)
@@ -113,7 +116,8 @@ struct Entry {
           parent(e.parent), calls(e.calls), timed_calls(e.timed_calls), total_ns(e.total_ns), self_ns(e.self_ns),
           min_ns(e.min_ns), max_ns(e.max_ns), mean_ns(e.mean_ns), p50_ns(e.p50_ns), p90_ns(e.p90_ns),
           p99_ns(e.p99_ns), allocs(e.allocs), alloc_bytes(e.alloc_bytes), frees(e.frees), free_bytes(e.free_bytes),
-          reallocs(e.reallocs), peak_live_bytes(e.peak_live_bytes), flops(e.flops), bytes(e.bytes), tokens(e.tokens) {}
+          reallocs(e.reallocs), peak_live_bytes(e.peak_live_bytes), flops(e.flops), bytes(e.bytes), tokens(e.tokens),
+          total_se_ns(e.total_se_ns), self_se_ns(e.self_se_ns), waiting_ns(e.waiting_ns) {}
 
     double total_ms() const { return static_cast<double>(total_ns) / 1e6; }
     double self_ms() const { return static_cast<double>(self_ns) / 1e6; }

@@ -40,7 +40,7 @@ pub struct Config {
     budget: f64,
 }
 
-const DEFAULT: Config = Config { size: size_of::<Config>(), percentiles: 1, allocations: 1, budget: 0.01 };
+const DEFAULT: Config = Config { size: size_of::<Config>(), percentiles: 1, allocations: 1, budget: 0.02 };
 
 impl Config {
     /// What the caller has set. Only what lies within its `size` is read: a program that was built with an older header

@@ -41,6 +41,9 @@ pub struct Entry {
     flops: u64,
     bytes: u64,
     tokens: u64,
+    total_se_ns: i64,
+    self_se_ns: i64,
+    waiting_ns: u64,
 }
 
 /// Entries for C and the texts they point to.
@@ -98,10 +101,14 @@ impl Entry {
             flops: scope.flops,
             bytes: scope.bytes,
             tokens: scope.tokens,
+            total_se_ns: or_unmeasured(scope.total_se_ns),
+            self_se_ns: or_unmeasured(scope.self_se_ns),
+            waiting_ns: scope.waiting_ns,
         }
     }
 }
 
+/// C has no `None`: -1 stands for it.
 fn or_unmeasured(time: Option<u64>) -> i64 {
     time.map_or(-1, |ns| i64::try_from(ns).unwrap_or(i64::MAX))
 }
@@ -189,4 +196,20 @@ pub extern "C" fn hotloop_print_report(n: usize) {
     // SAFETY: one string for one `%s`.
     unsafe { printf(c"%s".as_ptr(), text.as_ptr()) };
     quietly(|| drop(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_and_waiting_stand_at_the_end() {
+        let mut scope = ScopeStats::default();
+        (scope.total_se_ns, scope.waiting_ns) = (Some(7), 9);
+        let entry = Entry::new(&scope, ptr::null(), ptr::null());
+        assert_eq!((entry.total_se_ns, entry.self_se_ns, entry.waiting_ns), (7, -1, 9));
+        // Programs that were built with an earlier header read what lies before.
+        assert!(std::mem::offset_of!(Entry, total_se_ns) > std::mem::offset_of!(Entry, tokens));
+        assert_eq!(std::mem::offset_of!(Entry, waiting_ns) + size_of::<u64>(), size_of::<Entry>());
+    }
 }

@@ -85,6 +85,11 @@ pub(crate) fn info() -> ClockInfo {
     ClockInfo { source, why: base.why, ticks_per_ns, resolution_ns }
 }
 
+/// The usual distance of two readings in a row, in ticks.
+pub(crate) fn resolution_ticks() -> u64 {
+    BASE.get().map_or(0, |base| base.resolution_ticks)
+}
+
 /// So many nanoseconds in ticks, by the rate seen since [`init`].
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a duration")]
 pub(crate) fn ticks_of(ns: u64) -> u64 {

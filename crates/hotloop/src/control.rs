@@ -21,12 +21,12 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config { percentiles: true, timeline: None, budget: Some(0.01), allocations: true }
+        Config { percentiles: true, timeline: None, budget: Some(0.02), allocations: true }
     }
 }
 
 impl Config {
-    /// The defaults: percentiles and allocations, no timeline, a budget of 1 %.
+    /// The defaults: percentiles and allocations, no timeline, a budget of 2 %.
     #[must_use]
     pub fn new() -> Self {
         Config::default()
@@ -47,9 +47,9 @@ impl Config {
         self
     }
 
-    /// The share of the run that the profiler may take, 0.01 for 1 %. Scopes too short and frequent for it are timed
-    /// only now and then, while their calls, allocations and work stay exact; the report says which. `None` times every
-    /// call.
+    /// The share of a thread's CPU time that the profiler may take, 0.02 for 2 %. Scopes too short and frequent for it are
+    /// timed only now and then, while their calls, allocations and work stay exact; their times are estimates with a
+    /// standard error. `None` times every call.
     #[must_use]
     pub fn budget(mut self, share: Option<f64>) -> Self {
         self.budget = share;

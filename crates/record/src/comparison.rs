@@ -205,8 +205,14 @@ pub struct ScopeFigures {
     pub calls: f64,
     /// Time in it and all below it.
     pub total_s: f64,
+    /// Standard error of the total, where it was estimated and the run tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_se_s: Option<f64>,
     /// Time in it and not in any scope below it.
     pub self_s: f64,
+    /// Standard error of the self time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_se_s: Option<f64>,
     /// Allocations in it and all below it; absent where none were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocs: Option<f64>,

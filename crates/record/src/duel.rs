@@ -243,6 +243,12 @@ pub struct Part {
     /// The same after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate_s: Option<f64>,
+    /// Standard error of the time before, where it was estimated from some of the calls; of single profiles only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_se_s: Option<f64>,
+    /// And after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate_se_s: Option<f64>,
     /// The difference.
     pub change: Seconds,
     /// Calls in each round, before.

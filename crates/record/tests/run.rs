@@ -69,6 +69,49 @@ fn unknown_fields_at_every_level_survive() {
     assert_eq!(Run::from_json(&run.to_json()), Ok(run), "a second time nothing changes");
 }
 
+/// Fields of the profile that runs of earlier programs do not have.
+const LATER_FIELDS: [&str; 9] = [
+    "share_of_cpu",
+    "total_se_ns",
+    "self_se_ns",
+    "waiting_ns",
+    "durations",
+    "cpu_ns",
+    "interruptions",
+    "calls_with_folded_index",
+    "leaked_scopes",
+];
+
+fn remove_everywhere(value: &mut Value, names: &[&str]) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !names.contains(&name.as_str()));
+            fields.values_mut().for_each(|field| remove_everywhere(field, names));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| remove_everywhere(item, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn runs_without_later_fields_can_be_read() {
+    let mut document: Value = serde_json::from_str(RUN_1).expect("it is JSON");
+    remove_everywhere(&mut document, &LATER_FIELDS);
+    let run = Run::from_json(&document.to_string()).expect("it can be read");
+    let profile = run.profile.as_ref().expect("it has one");
+    assert_eq!((profile.waiting_ns, &profile.interruptions, profile.own_cost.share_of_cpu), (None, &None, None));
+    assert_eq!((profile.scopes[0].total_se_ns, &profile.scopes[0].durations), (None, &None));
+    let written: Value = serde_json::from_str(&run.to_json()).expect("it is JSON");
+    assert_eq!(written, document, "what is not known stays absent");
+}
+
+#[test]
+fn counts_of_durations_come_in_pairs() {
+    let uneven = RUN_1.replacen("            60,\n", "", 1);
+    let error = Run::from_json(&uneven).expect_err("a count is missing");
+    assert!(error.contains("profile.scopes[0].durations"), "{error}");
+}
+
 #[test]
 fn a_later_version_is_refused_by_name() {
     let later = RUN_1.replacen("\"version\": 1", "\"version\": 2", 1);

@@ -2,13 +2,41 @@
 
 /// A duration in three digits.
 pub(crate) fn seconds(seconds: f64) -> String {
-    match seconds {
-        0.0 => "0 s".to_owned(),
-        ..1e-6 => format!("{} ns", digits(seconds * 1e9)),
-        ..1e-3 => format!("{} us", digits(seconds * 1e6)),
-        ..1.0 => format!("{} ms", digits(seconds * 1e3)),
-        _ => format!("{} s", digits(seconds)),
+    if seconds == 0.0 {
+        return "0 s".to_owned();
     }
+    let (factor, unit) = time_unit(seconds);
+    format!("{} {unit}", digits(seconds * factor))
+}
+
+/// The unit of a duration, and how many of it are a second.
+fn time_unit(seconds: f64) -> (f64, &'static str) {
+    match seconds {
+        ..1e-6 => (1e9, "ns"),
+        ..1e-3 => (1e6, "us"),
+        ..1.0 => (1e3, "ms"),
+        _ => (1.0, "s"),
+    }
+}
+
+/// A duration and half the width of its interval, in the same unit: `1.23 ms ±0.05`.
+pub(crate) fn seconds_within(seconds: f64, half_width: f64) -> String {
+    let (factor, _) = time_unit(seconds);
+    let (value, half) = (seconds * factor, half_width * factor);
+    let decimals = match value {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    let is_far_wider = seconds == 0.0 || half >= 1e3;
+    let half = if is_far_wider { self::seconds(half_width) } else { error(half, decimals) };
+    format!("{} ±{half}", self::seconds(seconds))
+}
+
+/// Half the width of an interval; one in the last place where less could be seen, so that it is not taken for none.
+fn error(half: f64, decimals: usize) -> String {
+    let least = 0.1_f64.powi(decimals as i32);
+    format!("{:.decimals$}", if half > 0.0 { half.max(least) } else { half })
 }
 
 /// Bytes with a unit of 1024; whole numbers without a fraction.
@@ -47,6 +75,22 @@ pub(crate) fn percent(share: f64) -> String {
 /// A share in whole percent; below one as [`percent`] has it.
 pub(crate) fn whole_percent(share: f64) -> String {
     if (0.0..0.0095).contains(&share) { percent(share) } else { format!("{:.0} %", share * 100.0) }
+}
+
+/// A share and half the width of its interval, in points: `32.0 % ±2.1`.
+pub(crate) fn percent_within(share: f64, half_width: f64) -> String {
+    if share + half_width < 0.001 {
+        return percent(share);
+    }
+    format!("{:.1} % ±{}", share * 100.0, error(half_width * 100.0, 1))
+}
+
+/// The same in whole percent: `32 % ±2`; small ones with a decimal.
+pub(crate) fn whole_percent_within(share: f64, half_width: f64) -> String {
+    if share < 0.0095 || half_width < 0.0095 {
+        return percent_within(share, half_width);
+    }
+    format!("{:.0} % ±{}", share * 100.0, error(half_width * 100.0, 0))
 }
 
 /// A whole number with its thousands apart.
@@ -164,6 +208,19 @@ mod tests {
         assert_eq!([count(0), count(999), count(1_000), count(12_345_678)], ["0", "999", "1,000", "12,345,678"]);
         assert_eq!([mean_count(3.0), mean_count(0.25), mean_count(1234.5)], ["3", "0.25", "1,235"]);
         assert_eq!([mean_bytes(0.5), mean_bytes(2048.0), nanos(0), nanos(1500)], ["0.50 B", "2 KiB", "0 s", "1.50 us"]);
+        assert_eq!(
+            [seconds_within(1.23e-3, 0.05e-3), seconds_within(36e-3, 1.24e-3), seconds_within(0.104, 0.2e-3)],
+            ["1.23 ms ±0.05", "36.0 ms ±1.2", "104 ms ±1"]
+        );
+        assert_eq!([seconds_within(0.0, 2e-6), seconds_within(3e-9, 5e-3)], ["0 s ±2.00 us", "3.00 ns ±5.00 ms"]);
+        assert_eq!(
+            [percent_within(0.32, 0.021), percent_within(0.000_2, 0.000_1), percent_within(0.000_2, 0.003)],
+            ["32.0 % ±2.1", "< 0.1 %", "0.0 % ±0.3"]
+        );
+        assert_eq!(
+            [whole_percent_within(0.32, 0.021), whole_percent_within(0.32, 0.004), whole_percent_within(0.004, 0.001)],
+            ["32 % ±2", "32.0 % ±0.4", "0.4 % ±0.1"]
+        );
         assert_eq!([digits(f64::INFINITY), digits(1e300)], ["not a number", "1.00e300"]);
         assert_eq!([fine_digits(0.001), fine_digits(0.0), fine_digits(0.25)], ["0.0010", "0.00", "0.25"]);
         assert_eq!([tokens_per_s(10_870.2), tokens_per_s(4.5)], ["10,870 tok/s", "4.50 tok/s"]);

@@ -39,7 +39,7 @@ pub struct Run {
     pub timeline: bool,
     /// The profiler's share.
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent,
-        help = "the part of the run its profiler may take, in percent; 0 times every call (default 1)")]
+        help = "share of CPU time its profiler may take, in percent; 0 times every call (default 2)")]
     pub budget: Option<f64>,
     /// Whether to measure the machine.
     #[arg(long, help = "measure what the machine can do too, in 2 seconds: rates then have their share of it")]

@@ -33,6 +33,9 @@ static inline uint64_t calls(const char *name) {
     hotloop_results(&entries, &len);
     for (size_t i = 0; i < len; i++) {
         if (strcmp(entries[i].name, name) == 0) found += entries[i].calls;
+        /* An error, or -1 where there is none; nobody waits longer than was recorded on all threads. */
+        CHECK(entries[i].total_se_ns >= -1 && entries[i].self_se_ns >= -1);
+        CHECK(entries[i].waiting_ns < UINT64_MAX / 2);
     }
     hotloop_free_results(entries);
     return found;

@@ -47,7 +47,7 @@ int main() {
     hotloop::stop();
     hotloop::start();
     rounds(scoped);
-    show("started, 1 % budget", rounds(scoped));
+    show("started, 2 % budget", rounds(scoped));
     hotloop::stop();
     show("stopped", rounds(scoped));
 }

@@ -37,6 +37,10 @@ int main() {
         CHECK(e.parent == HOTLOOP_NO_PARENT || e.parent < i);
         CHECK(e.min_ns <= e.max_ns && e.max_ns <= e.total_ns);
         CHECK(e.p50_ns >= 0 && e.p50_ns <= e.p90_ns && e.p90_ns <= e.p99_ns);
+        // Every call was timed: nothing is an estimate.
+        CHECK_EQ(e.total_se_ns, -1);
+        CHECK_EQ(e.self_se_ns, -1);
+        CHECK(e.waiting_ns <= wall + kSlack);
         self_sum += e.self_ns;
         if (e.parent == HOTLOOP_NO_PARENT) root_total += e.total_ns;
     }
@@ -46,13 +50,15 @@ int main() {
     // What a scope spent beyond its busy time was spent between two clock readings of ours: a bound that holds on a
     // loaded machine too.
     const std::uint64_t unknown = wall - (own + first + second + inner) + kSlack;
-    const auto agrees = [unknown](std::uint64_t found, std::uint64_t busy) {
-        return found + kSlack >= busy && found <= busy + unknown;
+    // Busy is by the wall clock: what the thread waited for a CPU meanwhile is in no scope's time.
+    const auto agrees = [unknown](const hotloop::Entry& e, std::uint64_t found, std::uint64_t busy) {
+        return found + e.waiting_ns + kSlack >= busy && found <= busy + unknown;
     };
-    CHECK(agrees(hotloop::find("parent").self_ns, own));
-    CHECK(agrees(hotloop::find("first").self_ns, first));
-    CHECK(agrees(hotloop::find("inner").self_ns, inner));
-    CHECK(agrees(hotloop::find("second").total_ns, second));
-    CHECK(agrees(static_cast<std::uint64_t>(hotloop::find("inner").mean_ns * 3), inner));
+    const hotloop::Entry in = hotloop::find("inner");
+    CHECK(agrees(hotloop::find("parent"), hotloop::find("parent").self_ns, own));
+    CHECK(agrees(hotloop::find("first"), hotloop::find("first").self_ns, first));
+    CHECK(agrees(in, in.self_ns, inner));
+    CHECK(agrees(hotloop::find("second"), hotloop::find("second").total_ns, second));
+    CHECK(agrees(in, static_cast<std::uint64_t>(in.mean_ns * 3), inner));
     CHECK(hotloop::wall_ns() + kSlack >= wall);
 }

@@ -1,5 +1,6 @@
 //! The report as text: what the originals printed, with numbers that hold.
 
+mod estimates;
 mod insights;
 mod sections;
 mod table;
@@ -76,13 +77,4 @@ fn module_of(name: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn modules_of_names() {
-        assert_eq!(module_of("a::b::c"), "a::b::");
-        assert_eq!(module_of("c"), "");
-        assert_eq!(module_of("<a::B as a::C>::d"), "");
-    }
-}
+mod tests;

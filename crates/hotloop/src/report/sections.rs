@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::estimates::{self, Estimate, longest_text, on_cpu_ns, percentile_text, tilde};
 use super::table::Table;
 use super::units::{SMALL, bytes, count, mean_count, name, percent, plural, rate, share, short_time, time};
 use crate::snapshot::{ScopeStats, Snapshot, ThreadStats};
@@ -14,16 +15,15 @@ fn heading(text: &mut String, title: &str, explanation: &str) {
     let _ = writeln!(text, "\n{}", format!("{title}  {explanation}").trim_end());
 }
 
-/// Times of sampled scopes are estimates, and marked as such.
-fn estimate(scope: &ScopeStats, value: String) -> String {
-    if scope.is_sampled { format!("~{value}") } else { value }
-}
-
 /// A time of single calls. There is none before the first has ended; of futures only polls are timed, and they have a
 /// section of their own.
-fn call_time(scope: &ScopeStats, ns: Option<u64>) -> String {
+fn call_time(scope: &ScopeStats, text: Option<String>) -> String {
     let is_known = scope.timed_calls > 0 && scope.polls <= scope.calls;
-    ns.filter(|_| is_known).map_or_else(|| "-".to_owned(), time)
+    text.filter(|_| is_known).unwrap_or_else(|| "-".to_owned())
+}
+
+fn percentile(scope: &ScopeStats, q: f64, ns: Option<u64>) -> Option<String> {
+    ns.map(|ns| percentile_text(scope, q, ns))
 }
 
 fn thread_count(snapshot: &Snapshot) -> u64 {
@@ -42,52 +42,73 @@ pub(super) fn head(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats],
         plural(calls, "call"),
     );
     text.push_str("  total: time in a scope and all that it calls; self: without the scopes that it calls.\n");
+    let _ = writeln!(text, "  %: of {}{}", estimates::whole(snapshot), waiting_legend(snapshot));
+    if let Some(marks) = estimates::marks(names) {
+        let _ = writeln!(text, "  {marks}.");
+    }
     if !module.is_empty() {
         let _ = writeln!(text, "  All names begin with {module}, which is left out.");
     }
     if threads > 1 {
-        text.push_str(
-            "  Times are summed over threads, so that percentages of the wall time can add up to more than 100.\n",
-        );
+        text.push_str("  Times are summed over threads, so that percentages can add up to more than 100.\n");
+    }
+}
+
+fn waiting_legend(snapshot: &Snapshot) -> &'static str {
+    match snapshot.waiting_ns {
+        Some(_) => " (wall time minus waiting). Waiting for a CPU is measured, and in no scope's time.",
+        None => ".",
     }
 }
 
 pub(super) fn hot_paths(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats], n: usize) {
     heading(text, "HOT PATHS", "by self time: where the time is spent");
-    let wall = snapshot.wall_ns;
-    let mut table =
-        Table::new(&["scope", "self", "% wall", "total", "% wall", "calls", "mean", "min", "p50", "p90", "p99", "max"]);
+    let whole = on_cpu_ns(snapshot);
+    let headings = ["scope", "self", "self %", "total", "total %", "calls", "mean", "min", "p50", "p90", "p99", "max"];
+    let mut table = Table::new(&headings);
     let mut by_self: Vec<&ScopeStats> = names.iter().collect();
     by_self.sort_by_key(|scope| std::cmp::Reverse(scope.self_ns));
     for scope in by_self.iter().take(n) {
+        let (own, total) = (Estimate::own(scope), Estimate::total(scope));
         table.row([
             name(&scope.name, NAME_WIDTH),
-            estimate(scope, time(scope.self_ns)),
-            percent(share(scope.self_ns, wall)),
-            estimate(scope, time(scope.total_ns)),
-            percent(share(scope.total_ns, wall)),
+            own.text(),
+            own.percent_of(whole),
+            total.text(),
+            total.percent_of(whole),
             count(scope.calls),
-            estimate(scope, short_time(scope.mean_ns())),
-            call_time(scope, Some(scope.min_ns)),
-            call_time(scope, scope.p50_ns),
-            call_time(scope, scope.p90_ns),
-            call_time(scope, scope.p99_ns),
-            call_time(scope, Some(scope.max_ns)),
+            tilde(scope, short_time(scope.mean_ns())),
+            call_time(scope, Some(time(scope.min_ns))),
+            call_time(scope, percentile(scope, 0.5, scope.p50_ns)),
+            call_time(scope, percentile(scope, 0.9, scope.p90_ns)),
+            call_time(scope, percentile(scope, 0.99, scope.p99_ns)),
+            call_time(scope, Some(longest_text(scope))),
         ]);
     }
     let rest: u64 = by_self.iter().skip(n).map(|scope| scope.self_ns).sum();
     if names.len() > n {
         let label = format!("({})", plural((names.len() - n) as u64, "more scope"));
-        table.row([label, time(rest), percent(share(rest, wall))]);
+        table.row([label, time(rest), percent(share(rest, whole))]);
     }
-    table.row(["(idle or in no scope)".into(), time(snapshot.outside_ns), percent(share(snapshot.outside_ns, wall))]);
-    let own = snapshot.own_cost.total_ns;
-    table.row(["(the profiler itself)".into(), time(own), percent(share(own, wall))]);
-    let sum = names.iter().map(|scope| scope.self_ns).sum::<u64>() + snapshot.outside_ns + own;
-    let threads = thread_count(snapshot);
-    let label = if threads > 1 { format!("= the time of {threads} threads") } else { "= the run".to_owned() };
-    table.row([label, time(sum), percent(share(sum, wall))]);
+    remainder(&mut table, snapshot, names);
     table.write_to(text);
+}
+
+/// What is in no scope, so that the parts sum to the whole.
+fn remainder(table: &mut Table, snapshot: &Snapshot, names: &[ScopeStats]) {
+    let whole = on_cpu_ns(snapshot);
+    let mut row = |label: String, ns: u64| table.row([label, time(ns), percent(share(ns, whole))]);
+    row("(idle or in no scope)".into(), snapshot.outside_ns);
+    let own = snapshot.own_cost.total_ns;
+    row("(the profiler itself)".into(), own);
+    let on_cpu = names.iter().map(|scope| scope.self_ns).sum::<u64>() + snapshot.outside_ns + own;
+    let threads = thread_count(snapshot);
+    let all = if threads > 1 { format!("= the time of {threads} threads") } else { "= the run".to_owned() };
+    let Some(waiting) = snapshot.waiting_ns else { return row(all, on_cpu) };
+    row("= on a CPU".into(), on_cpu);
+    let of_wall = format!("{} of wall", percent(share(waiting, on_cpu + waiting)));
+    table.row(["(waiting for a CPU)".into(), time(waiting), of_wall]);
+    table.row([all, time(on_cpu + waiting)]);
 }
 
 pub(super) fn work(text: &mut String, names: &[ScopeStats], n: usize) {
@@ -95,11 +116,10 @@ pub(super) fn work(text: &mut String, names: &[ScopeStats], n: usize) {
     let declared = |scope: &&ScopeStats| scope.flops | scope.bytes | scope.tokens != 0;
     for scope in names.iter().filter(declared).take(n) {
         let intensity = (scope.flops > 0 && scope.bytes > 0).then(|| scope.flops as f64 / scope.bytes as f64);
-        let cell =
-            |value: Option<f64>, unit| value.map_or_else(String::new, |value| estimate(scope, rate(value, unit)));
+        let cell = |value: Option<f64>, unit| value.map_or_else(String::new, |value| tilde(scope, rate(value, unit)));
         table.row([
             name(&scope.name, NAME_WIDTH),
-            estimate(scope, time(scope.total_ns)),
+            Estimate::total(scope).text(),
             cell(scope.gflops().map(|gflops| gflops * 1e9), "FLOP/s"),
             cell(scope.gbytes_per_s().map(|rate| rate * 1e9), "B/s"),
             cell(scope.tokens_per_s(), "tok/s"),
@@ -184,8 +204,8 @@ pub(super) fn most_called(text: &mut String, names: &[ScopeStats], n: usize) {
         table.row([
             name(&scope.name, NAME_WIDTH),
             count(scope.calls),
-            estimate(scope, time(scope.total_ns)),
-            estimate(scope, short_time(scope.mean_ns())),
+            Estimate::total(scope).text(),
+            tilde(scope, short_time(scope.mean_ns())),
             timed_part(scope),
         ]);
     }
@@ -208,10 +228,12 @@ fn timed_part(scope: &ScopeStats) -> String {
 pub(super) fn call_tree(text: &mut String, snapshot: &Snapshot, n: usize) {
     heading(text, "CALL TREE", "who calls whom; scopes that differ only by index are one row");
     let scopes = snapshot.without_indices();
-    let mut table = Table::new(&["scope", "total", "% wall", "% parent", "self", "calls", "mean", "allocs", "bytes"]);
+    let headings = ["scope", "total", "total %", "% parent", "self", "calls", "mean", "allocs", "bytes"];
+    let mut table = Table::new(&headings);
+    let whole = on_cpu_ns(snapshot);
     let (mut shown, mut hidden, most) = (0, 0, n.saturating_mul(TREE_ROWS));
     for scope in &scopes {
-        if shown >= most || share(scope.total_ns, snapshot.wall_ns) < SMALL && scope.depth > 0 {
+        if shown >= most || share(scope.total_ns, whole) < SMALL && scope.depth > 0 {
             hidden += 1;
             continue;
         }
@@ -222,12 +244,12 @@ pub(super) fn call_tree(text: &mut String, snapshot: &Snapshot, n: usize) {
         let width = NAME_WIDTH.saturating_sub(indent.len()).max(16);
         table.row([
             format!("{indent}{}", name(&scope.name, width)),
-            estimate(scope, time(scope.total_ns)),
-            percent(share(scope.total_ns, snapshot.wall_ns)),
+            Estimate::total(scope).text(),
+            Estimate::total(scope).percent_of(whole),
             scope.parent.map_or_else(String::new, of_parent),
-            estimate(scope, time(scope.self_ns)),
+            Estimate::own(scope).text(),
             count(scope.calls),
-            estimate(scope, short_time(scope.mean_ns())),
+            tilde(scope, short_time(scope.mean_ns())),
             allocs(count(scope.allocs_total.allocs)),
             allocs(bytes(scope.allocs_total.alloc_bytes)),
         ]);
@@ -254,17 +276,26 @@ pub(super) fn indices(text: &mut String, snapshot: &Snapshot, n: usize) {
         let by_mean = |a: &&ScopeStats, b: &&ScopeStats| a.mean_ns().total_cmp(&b.mean_ns());
         let kept = || members.iter().filter(|member| member.index.is_some());
         let (Some(fastest), Some(slowest)) = (kept().min_by(by_mean), kept().max_by(by_mean)) else { continue };
-        let index = |scope: &ScopeStats| scope.index.map_or_else(String::new, |index| format!("[{index}]"));
+        let (least, most) = (Estimate::mean(fastest), Estimate::mean(slowest));
+        // Which one is slow cannot be told where the intervals of the extremes overlap.
+        let is_tie = least.ties_with(most);
+        let index = |scope: &ScopeStats| match scope.index {
+            Some(index) if !is_tie => format!("[{index}]"),
+            _ => "-".to_owned(),
+        };
         let others = if members.iter().any(|member| member.is_other_index) { "+" } else { "" };
         table.row([
             name(family, NAME_WIDTH),
             format!("{}{others}", kept().count()),
             short_time(mean),
             index(fastest),
-            short_time(fastest.mean_ns()),
+            least.text(),
             index(slowest),
-            short_time(slowest.mean_ns()),
-            format!("{:.2}", slowest.mean_ns() / mean.max(f64::MIN_POSITIVE)),
+            most.text(),
+            match is_tie {
+                true => "within \u{b1}".to_owned(),
+                false => format!("{:.2}", slowest.mean_ns() / mean.max(f64::MIN_POSITIVE)),
+            },
         ]);
     }
     table.write_to(text);
@@ -278,12 +309,12 @@ pub(super) fn futures(text: &mut String, names: &[ScopeStats], n: usize) {
             name(&scope.name, NAME_WIDTH),
             count(scope.calls),
             count(scope.polls),
-            estimate(scope, time(scope.total_ns)),
+            Estimate::total(scope).text(),
             time(scope.elapsed_ns),
             percent(1.0 - share(scope.total_ns.min(scope.elapsed_ns), scope.elapsed_ns)),
-            scope.p50_ns.map_or_else(|| "-".to_owned(), time),
-            scope.p99_ns.map_or_else(|| "-".to_owned(), time),
-            time(scope.max_ns),
+            percentile(scope, 0.5, scope.p50_ns).unwrap_or_else(|| "-".to_owned()),
+            percentile(scope, 0.99, scope.p99_ns).unwrap_or_else(|| "-".to_owned()),
+            longest_text(scope),
         ]);
     }
     if !table.is_empty() {
@@ -293,32 +324,28 @@ pub(super) fn futures(text: &mut String, names: &[ScopeStats], n: usize) {
 }
 
 pub(super) fn threads(text: &mut String, snapshot: &Snapshot, n: usize) {
-    heading(
-        text,
-        "THREADS",
-        "wall: from its first scope, or from the start on the thread that started, to its end, or now",
-    );
+    let waiting = match snapshot.waiting_ns {
+        Some(_) => "; waiting: ready to run, but no CPU was free, measured; % of it: of wall minus waiting",
+        None => "",
+    };
+    let wall = "wall: from its first scope, or from the start on the thread that started, to its end, or now";
+    heading(text, "THREADS", &super::units::wrapped(&format!("{wall}{waiting}"), "\n  "));
     let mut threads = group_ended(&snapshot.threads);
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.in_scopes_ns));
-    let mut table =
-        Table::new(&["thread", "state", "wall", "in scopes", "% of it", "profiler", "calls", "allocs", "bytes"]);
+    let headings =
+        ["thread", "state", "wall", "in scopes", "% of it", "waiting", "profiler", "calls", "allocs", "bytes"];
+    let mut table = Table::new(&headings);
     for thread in threads.iter().take(n) {
-        let allocs = |cell: String| if snapshot.allocations_counted { cell } else { String::new() };
-        table.row([
-            thread_name(thread),
-            if thread.is_alive { "running" } else { "ended" }.to_owned(),
-            time(thread.wall_ns),
-            time(thread.in_scopes_ns),
-            percent(share(thread.in_scopes_ns, thread.wall_ns)),
-            time(thread.own_cost_ns),
-            count(thread.calls),
-            allocs(count(thread.allocs)),
-            allocs(bytes(thread.alloc_bytes)),
-        ]);
+        let state = if thread.is_alive { "running" } else { "ended" };
+        table.row(thread_cells(snapshot, thread, thread_name(thread), state));
+    }
+    if snapshot.waiting_ns.is_some() && threads.len() > 1 {
+        let all = threads.iter().cloned().reduce(both);
+        table.row(all.iter().flat_map(|all| thread_cells(snapshot, all, "= all threads".to_owned(), "")));
     }
     let early = &snapshot.early_allocs;
     if early.allocs > 0 {
-        let empty = || std::iter::repeat_n(String::new(), 6);
+        let empty = || std::iter::repeat_n(String::new(), 7);
         let cells = [count(early.allocs), bytes(early.alloc_bytes)];
         table.row(std::iter::once("(before their first scope)".to_owned()).chain(empty()).chain(cells));
     }
@@ -333,18 +360,39 @@ pub(super) fn threads(text: &mut String, snapshot: &Snapshot, n: usize) {
 fn group_ended(threads: &[ThreadStats]) -> Vec<ThreadStats> {
     let (nameless, mut kept): (Vec<ThreadStats>, Vec<ThreadStats>) =
         threads.iter().cloned().partition(|thread| !thread.is_alive && thread.name.is_none());
-    let sum = nameless.into_iter().reduce(|mut sum, thread| {
-        sum.count += thread.count;
-        sum.calls += thread.calls;
-        sum.wall_ns += thread.wall_ns;
-        sum.in_scopes_ns += thread.in_scopes_ns;
-        sum.own_cost_ns += thread.own_cost_ns;
-        sum.allocs += thread.allocs;
-        sum.alloc_bytes += thread.alloc_bytes;
-        sum
-    });
-    kept.extend(sum);
+    kept.extend(nameless.into_iter().reduce(both));
     kept
+}
+
+fn both(mut sum: ThreadStats, thread: ThreadStats) -> ThreadStats {
+    sum.count += thread.count;
+    sum.calls += thread.calls;
+    sum.wall_ns += thread.wall_ns;
+    sum.in_scopes_ns += thread.in_scopes_ns;
+    sum.own_cost_ns += thread.own_cost_ns;
+    sum.waiting_ns = sum.waiting_ns.zip(thread.waiting_ns).map(|(one, other)| one + other);
+    sum.cpu_ns = sum.cpu_ns.zip(thread.cpu_ns).map(|(one, other)| one + other);
+    sum.allocs += thread.allocs;
+    sum.alloc_bytes += thread.alloc_bytes;
+    sum
+}
+
+fn thread_cells(snapshot: &Snapshot, thread: &ThreadStats, name: String, state: &str) -> [String; 10] {
+    let allocs = |cell: String| if snapshot.allocations_counted { cell } else { String::new() };
+    let on_cpu = thread.wall_ns.saturating_sub(thread.waiting_ns.unwrap_or(0));
+    let waiting = |ns: u64| format!("{} ({})", time(ns), percent(share(ns, thread.wall_ns)));
+    [
+        name,
+        state.to_owned(),
+        time(thread.wall_ns),
+        time(thread.in_scopes_ns),
+        percent(share(thread.in_scopes_ns, on_cpu)),
+        thread.waiting_ns.map_or_else(String::new, waiting),
+        time(thread.own_cost_ns),
+        count(thread.calls),
+        allocs(count(thread.allocs)),
+        allocs(bytes(thread.alloc_bytes)),
+    ]
 }
 
 fn thread_name(thread: &ThreadStats) -> String {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::units::{count, fine_percent, percent, plural, short_time, time, wrapped};
+use super::units::{count, fine_percent, percent, plural, short_percent, short_time, time, wrapped};
 use crate::clock::ClockSource;
-use crate::snapshot::{ScopeStats, Snapshot};
+use crate::snapshot::{InterruptionSource, OwnCost, ScopeStats, Snapshot};
 
 /// What stands before the second and later lines of an entry.
 const INDENT: &str = "\n              ";
@@ -14,6 +14,7 @@ pub(super) fn write(text: &mut String, snapshot: &Snapshot, names: &[ScopeStats]
     entry(text, "clock", &clock(snapshot));
     entry(text, "own cost", &own_cost(snapshot));
     entry(text, "budget", &budget(snapshot, names));
+    entry(text, "interrupts", &interruptions(snapshot));
     sampled(text, names);
     if names.iter().any(|scope| scope.p50_ns.is_some()) {
         let error = percent(Snapshot::PERCENTILE_ERROR);
@@ -44,25 +45,51 @@ fn own_cost(snapshot: &Snapshot) -> String {
         false => String::new(),
     };
     format!(
-        "{timed} per timed call, {counted} per counted one{alloc}: {} in all, on no thread more than {} of the wall time; \
-         taken out of the times above",
-        time(cost.total_ns),
-        fine_percent(cost.share_of_wall)
+        "{timed} per timed call, {counted} per counted one{alloc}, measured between pieces of work: {} in all; taken out of \
+         the times above",
+        time(cost.total_ns)
     )
 }
 
+/// What the budget is judged by: the share of CPU time, which others on the machine do not change; of the wall time where the
+/// former is not known.
+pub(super) fn judged_cost(cost: &OwnCost) -> (f64, &'static str) {
+    cost.share_of_cpu.map_or((cost.share_of_wall, "wall time"), |share| (share, "CPU time"))
+}
+
+/// `own cost 1.3 % of CPU time (budget 2 %): kept`.
 fn budget(snapshot: &Snapshot, names: &[ScopeStats]) -> String {
-    let Some(limit) = snapshot.own_cost.budget else { return "none: every call was timed".to_owned() };
-    let verdict = if snapshot.own_cost.share_of_wall > limit { "exceeded" } else { "kept" };
+    let (share, whole) = judged_cost(&snapshot.own_cost);
+    let took = format!("own cost {} of {whole}", fine_percent(share));
+    let Some(limit) = snapshot.own_cost.budget else {
+        return format!("none: every call was timed; {took} on the thread where it took most");
+    };
+    let verdict = if share > limit { "exceeded" } else { "kept" };
     let sampled = names.iter().filter(|scope| scope.is_sampled).count() as u64;
     let what = match sampled {
         0 => "every call was timed".to_owned(),
         n => format!(
-            "{} sampled, marked ~: calls, allocations and work are exact, times are estimates that can miss rare slow calls:",
+            "{} sampled: calls, allocations and work are exact, times are estimates with a 95 % interval (\u{b1}):",
             plural(n, "scope")
         ),
     };
-    format!("{} of the wall time, {verdict}; {what}", fine_percent(limit))
+    format!("{took} (budget {}): {verdict}; {what}", short_percent(limit))
+}
+
+/// How it is known that a thread lost its CPU, and how long threads waited for one.
+fn interruptions(snapshot: &Snapshot) -> String {
+    let why = snapshot.interruptions.why;
+    match snapshot.interruptions.source {
+        InterruptionSource::Rseq => {
+            let waited = snapshot.waiting_ns.map_or_else(String::new, |ns| {
+                format!("; threads waited {} for a CPU: measured, and in no scope's time", time(ns))
+            });
+            format!("recognised by rseq: the kernel marks each one ({why}){waited}")
+        }
+        InterruptionSource::None => {
+            format!("not recognised ({why}): time without a CPU is part of the scopes' times")
+        }
+    }
 }
 
 fn sampled(text: &mut String, names: &[ScopeStats]) {
@@ -97,6 +124,8 @@ fn losses(text: &mut String, snapshot: &Snapshot) {
         (lost.unbalanced_scopes, "ended in another order than they began"),
         (lost.scopes_after_thread_end, "were opened or closed while their thread was being torn down"),
         (lost.timings_without_percentile, "are in no percentile: the memory for histograms was used up"),
+        (lost.calls_with_folded_index, "lay too deep for a row of their own and are in the row of another index"),
+        (lost.leaked_scopes, "never ended; closed when the profiler noticed"),
     ] {
         if n > 0 {
             entry(text, "lost", &format!("{} {what}", plural(n, "call")));

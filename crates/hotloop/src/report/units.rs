@@ -16,6 +16,34 @@ pub(super) fn short_time(ns: f64) -> String {
     if ns < 100.0 { format!("{ns:.1} ns") } else { time(ns as u64) }
 }
 
+/// A duration and half the width of its interval, in the same unit: `1.23 ms \u{b1}0.05`.
+pub(super) fn time_within(ns: f64, half: f64) -> String {
+    let value = if ns < 100.0 { short_time(ns) } else { time(ns as u64) };
+    let unit = match ns {
+        ..1e3 => 1.0,
+        ..1e6 => 1e3,
+        ..1e9 => 1e6,
+        _ => 1e9,
+    };
+    if half >= 1e3 * unit {
+        return format!("{value} \u{b1}{}", time(half as u64));
+    }
+    let decimals = match ns / unit {
+        ..100.0 if unit == 1.0 => 1,
+        _ if unit == 1.0 => 0,
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{value} \u{b1}{}", error(half / unit, decimals))
+}
+
+/// Half the width of an interval; one in the last place where less could be seen, so that it is not taken for none.
+fn error(half: f64, decimals: usize) -> String {
+    let least = if decimals == 0 { 1.0 } else { 0.1_f64.powi(decimals as i32) };
+    format!("{:.decimals$}", if half > 0.0 { half.max(least) } else { half })
+}
+
 /// Bytes with a unit of 1024.
 pub(super) fn bytes(bytes: u64) -> String {
     let value = bytes as f64;
@@ -50,12 +78,23 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// A share and half the width of its interval, in points: `32.0 % \u{b1}2.1`.
+pub(super) fn percent_within(share: f64, half: f64) -> String {
+    format!("{} \u{b1}{}", percent(share), error(half * 100.0, 1))
+}
+
 /// A share in percent that may be very small.
 pub(super) fn fine_percent(share: f64) -> String {
     match share {
         ..=0.0 | 0.000_95.. => percent(share),
         _ => format!("{:.1$} %", share * 100.0, (1.0 - share.log10()).ceil().clamp(2.0, 9.0) as usize - 2),
     }
+}
+
+/// A share in percent, without a fraction where it has none: `2 %`, `0.5 %`.
+pub(super) fn short_percent(share: f64) -> String {
+    let text = fine_percent(share);
+    text.replace(".0 %", " %")
 }
 
 /// A count and what is counted, in the singular or plural.
@@ -148,6 +187,14 @@ mod tests {
         );
         assert_eq!([count(0), count(999), count(1_000), count(12_345_678)], ["0", "999", "1,000", "12,345,678"]);
         assert_eq!([percent(0.5), percent(1.0)], ["50.0 %", "100.0 %"]);
+        assert_eq!(
+            [time_within(1.23e6, 5e4), time_within(36e6, 1.24e6), time_within(104e6, 2e5), time_within(25.0, 0.31)],
+            ["1.23 ms \u{b1}0.05", "36.0 ms \u{b1}1.2", "104 ms \u{b1}1", "25.0 ns \u{b1}0.3"]
+        );
+        assert_eq!(
+            [time_within(250.0, 3e6), percent_within(0.32, 0.021)],
+            ["250 ns \u{b1}3.00 ms", "32.0 % \u{b1}2.1"]
+        );
         assert_eq!(
             [fine_percent(0.01), fine_percent(0.000_5), fine_percent(0.000_01)],
             ["1.0 %", "0.050 %", "0.0010 %"]

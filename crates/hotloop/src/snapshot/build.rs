@@ -305,15 +305,14 @@ mod tests {
         let (mut counters, mut histogram) = (Counters::default(), HistogramCopy::default());
         for ns in nanoseconds {
             let ticks = (ns as f64 * scale.rate() + scale.cost.inside) as u64;
-            histogram.record(ticks);
+            histogram.record(ticks, 1);
             counters.entries += 1;
             counters.timed += 1;
-            counters.min = counters.min.min(ticks);
+            counters.min = if counters.timed == 1 { ticks } else { counters.min.min(ticks) };
             counters.max = counters.max.max(ticks);
-            counters.raw += ns as f64 * scale.rate();
+            counters.total += fitted * ns as f64 * scale.rate();
         }
-        counters.clean = counters.raw;
-        counters.total = counters.raw * fitted;
+        (counters.clean_min, counters.clean_max) = (counters.min, counters.max);
         let mut scope = scale.scope(&counters, &histogram);
         scope.name = "same".into();
         set_percentiles(&mut scope);

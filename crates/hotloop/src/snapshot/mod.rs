@@ -12,7 +12,8 @@ use build::{Durations, Merged, Scale, alloc_stats, own_cost, set_percentiles};
 /// Everything recorded since the last reset.
 ///
 /// All times are in nanoseconds and without the profiler's own cost, which stands in [`own_cost`](Self::own_cost).
-/// The self times of all scopes, [`outside_ns`](Self::outside_ns) and the own cost sum to the threads' wall time.
+/// The self times of all scopes, [`outside_ns`](Self::outside_ns), [`waiting_ns`](Self::waiting_ns) and the own cost sum to
+/// the threads' wall time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Snapshot {

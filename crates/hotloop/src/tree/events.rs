@@ -15,8 +15,14 @@ use super::thread::Thread;
 const FOLD: u64 = 512;
 /// The smallest ring: what was not folded yet is still there when the next fold begins.
 const MIN_CAPACITY: usize = 2 * FOLD as usize;
-/// Entries of sampled scopes that are timed in a row: two, so that the time between them is known too.
+/// Entries of sampled scopes that are timed in a row, at the most: now and then two, so that the time between them is known
+/// too. Weights are in units of one over this.
 pub(super) const BURST: u16 = 2;
+/// Every so many bursts are of [`BURST`] entries, the others of one: for the same cost there are more of them, and fewer
+/// entries between.
+const LONG_BURSTS: u32 = 4;
+/// The mean of entries in a burst.
+pub(super) const MEAN_BURST: f64 = 1.0 + (BURST as f64 - 1.0) / LONG_BURSTS as f64;
 /// The most entries that are only counted between two bursts, on average: rarer timing would save less than counting
 /// costs, and be blind for longer when short calls turn into long ones.
 pub(super) const MAX_STRETCH: u16 = 126;
@@ -203,7 +209,8 @@ pub(super) fn sample_entry(local: &Local, node: &Node, parent: &Node, now: u64) 
     if node.is_sampled() {
         match sampling.burst.get() {
             0 | 1 => {
-                sampling.pace.set(now.saturating_sub(sampling.burst_began.get()));
+                let began = sampling.burst_began.replace(0);
+                sampling.pace.set(if began == 0 { 0 } else { now.saturating_sub(began) });
                 begin_stretch(local);
             }
             left => {
@@ -266,10 +273,12 @@ fn begin_stretch(local: &Local) {
     let mean = u32::from(sampling.stretch.get());
     let width = ((2 * mean).div_ceil(3) | 1).max(3);
     let next = if mean > 0 { mean - width / 2 + local.draw() % width } else { 0 };
+    let burst = if local.draw().is_multiple_of(LONG_BURSTS) { BURST } else { 1 };
     sampling.counted.set(sampling.counted.get() + u64::from(next));
     sampling.countdown.set(next);
-    sampling.burst.set(BURST);
-    sampling.stands_for.set(u16::try_from(next).unwrap_or(u16::MAX - BURST) + BURST);
+    sampling.burst.set(burst);
+    let (next, burst) = (u16::try_from(next).unwrap_or(MAX_STRETCH), burst);
+    sampling.stands_for.set((next + burst) * BURST / burst);
 }
 
 /// Moves the events since the last fold into the histograms and looks after the budget.

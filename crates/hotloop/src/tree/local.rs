@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::*, compiler_fence};
 
-use super::events::{self, BURST, MAX_STRETCH, Ring};
+use super::events::{self, BURST, MAX_STRETCH, MEAN_BURST, Ring};
 use super::fork;
 use super::hot::flags_now;
 use super::interruptions::{NEVER, WaitState};
@@ -77,7 +77,7 @@ pub(super) struct Sampling {
     pub(super) last_countdown: Cell<u32>,
     /// Entries still to be timed before some are only counted again.
     pub(super) burst: Cell<u16>,
-    /// How many entries [`BURST`](super::events::BURST) timed ones stand for now, themselves included.
+    /// What a timed entry stands for now, itself included, in units of 1 / [`BURST`].
     pub(super) stands_for: Cell<u16>,
     /// About this many entries are only counted between bursts.
     pub(super) stretch: Cell<u16>,
@@ -141,9 +141,9 @@ impl Sampling {
     /// Times this share of all entries from the next stretch on; at most four times as many or as few as before, because
     /// a burst of calls is not a habit.
     pub(super) fn set_stretch(&self, share: f64) {
-        let before = f64::from(self.stretch.get() + BURST);
-        let wanted = f64::from(BURST) / share.clamp(1e-6, 1.0);
-        let next = wanted.clamp(before / 4.0, before * 4.0).round() - f64::from(BURST);
+        let before = f64::from(self.stretch.get()) + MEAN_BURST;
+        let wanted = MEAN_BURST / share.clamp(1e-6, 1.0);
+        let next = (wanted.clamp(before / 4.0, before * 4.0) - MEAN_BURST).round();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
         self.stretch.set(next.clamp(0.0, f64::from(MAX_STRETCH)) as u16);
     }

@@ -187,7 +187,7 @@ impl Least {
     fn time(&mut self, batch: impl FnOnce()) {
         let start = clock::now();
         batch();
-        self.see(clock::now().saturating_sub(start));
+        self.see(clock::now().saturating_sub(start).saturating_sub(clock::resolution_ticks()));
     }
 
     fn see(&mut self, ticks: u64) {

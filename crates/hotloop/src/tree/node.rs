@@ -306,7 +306,7 @@ impl Node {
         self.open_since.set(0);
     }
 
-    /// The same under a budget: `stands_for` entries stand behind every [`BURST`] that are timed now.
+    /// The same under a budget: what it stands for is in units of 1 / [`BURST`].
     #[inline(always)]
     pub(super) fn close_weighted(&self, ticks: u64, stands_for: u16) {
         self.open_since.set(CLOSING);

@@ -263,17 +263,24 @@ mod tests {
         Counters { entries, timed, ticks, ..Counters::default() }
     }
 
+    /// So many calls, of which some were timed and took `mean` each.
+    fn sampled(entries: u64, timed: u64, mean: f64) -> Counters {
+        let (count, weight) = (float(timed), float(entries));
+        let calls = SampleRead { count, weight, ticks: weight * mean, squares: weight * mean * mean };
+        Counters { entries, timed, calls, ..Counters::default() }
+    }
+
     fn totals(nodes: &[Counters]) -> Vec<f64> {
         nodes.iter().map(|node| node.total).collect()
     }
 
     #[test]
     fn sampled_time_is_scaled_by_the_exact_count() {
-        let mut nodes = [node(1, 1, 10_000), node(100, 10, 450)];
-        nodes[1].skipped = 10;
+        let mut nodes = [node(1, 1, 10_000), sampled(100, 10, 5.0)];
         settle(&mut nodes, &[0, 0], &FREE);
         assert_eq!(totals(&nodes), [10_000.0, 500.0]);
         assert!(nodes[1].is_sampled() && !nodes[0].is_sampled());
+        assert!(nodes[1].total_variance > 0.0 && nodes[0].total_variance == 0.0);
     }
 
     #[test]
@@ -289,23 +296,31 @@ mod tests {
 
     #[test]
     fn estimates_give_way_before_measurements() {
-        let mut nodes = [node(1, 1, 100), node(1, 1, 60), node(10, 1, 100)];
+        let mut nodes = [node(1, 1, 100), node(1, 1, 60), sampled(10, 1, 10.0)];
         settle(&mut nodes, &[0, 0, 0], &FREE);
         assert_eq!(totals(&nodes), [100.0, 60.0, 40.0]);
     }
 
     #[test]
-    fn an_estimate_that_gives_way_keeps_the_share_of_its_calls() {
-        let mut nodes = [node(1, 1, 1_000), node(1_000, 10, 50_000)];
-        nodes[1].allocs = 1_000;
-        settle(&mut nodes, &[0, 0], &Cost { alloc: 5.0, ..FREE });
-        assert!(nodes[1].total <= 1_000.0);
-        assert_eq!((nodes[1].raw, nodes[1].clean), (50_000.0, 45_000.0));
+    fn the_mean_cost_of_a_call_is_known_with_and_without_timed_calls_inside() {
+        let cost = Cost { timed: 25.0, inside: 10.0, untimed: 3.0, alloc: 1.0 };
+        let mut nodes = [node(1, 1, 100_000), node(10, 10, 50_000), node(100, 100, 1_000)];
+        nodes[1].allocs = 50;
+        settle(&mut nodes, &[0, 0, 1], &cost);
+        assert_eq!((nodes[1].cost_per_call, nodes[1].other_cost_per_call), (255.0, 5.0));
+    }
+
+    #[test]
+    fn waiting_counts_for_all_above_it() {
+        let mut nodes = [node(1, 1, 1_000), node(1, 1, 500), node(1, 1, 100)];
+        (nodes[1].waited, nodes[2].waited) = (7, 30);
+        settle(&mut nodes, &[0, 0, 1], &FREE);
+        assert_eq!(nodes.map(|node| node.waited), [37, 37, 30]);
     }
 
     #[test]
     fn a_sampled_parent_holds_its_measured_children() {
-        let mut nodes = [node(1, 1, 1_000), node(10, 1, 5), node(10, 10, 80)];
+        let mut nodes = [node(1, 1, 1_000), sampled(10, 1, 0.5), node(10, 10, 80)];
         settle(&mut nodes, &[0, 0, 1], &FREE);
         assert_eq!(totals(&nodes), [1_000.0, 80.0, 80.0]);
     }

@@ -84,7 +84,7 @@ fn a_program_writes_what_it_did() {
     let main = &profile.threads[0];
     assert_eq!((main.name.as_deref(), main.calls, main.count), (Some("main"), 4, 1));
     assert!(main.wall_ns <= profile.wall_ns && main.in_scopes_ns >= 150_000_000);
-    assert!(profile.timeline.is_empty() && profile.own_cost.budget == Some(0.01));
+    assert!(profile.timeline.is_empty() && profile.own_cost.budget == Some(0.02));
     assert_eq!(profile.lost, record::Losses::default());
 }
 

@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 pub use head::{Decoded, EnvironmentHead, MachineHead, RunHead};
 pub use imported::{Imported, Unread};
 pub use memory::{Memory, MemoryPart, ProcessUse};
-pub use profile::{Allocations, Losses, OwnCost, Profile, ProfileClock, Scope, Thread, Timeline};
+pub use profile::{
+    Allocations, DurationCounts, Interruptions, Losses, OwnCost, Profile, ProfileClock, Scope, Thread, Timeline,
+};
 pub use quality::Quality;
 pub use sample::{Better, Metric, Phase, Row, Sample};
 pub use subject::{Build, Git, Model, Subject};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Everything that the profiler recorded. Times are in nanoseconds and without its own cost.
 ///
-/// The self times of all scopes, `outside_ns` and the own cost sum to the threads' wall time.
+/// The self times of all scopes, `outside_ns`, `waiting_ns` and the own cost sum to the threads' wall time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profile {

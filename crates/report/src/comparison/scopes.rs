@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use compare::Estimate;
 use record::{Comparison, Part, Presence, ScopeChange, ScopeFigures, Waterfall};
 
 use super::is_comparable;
 use super::words::{both, changed, signed_seconds};
 use crate::run::document::{Block, Section, Table};
+use crate::run::estimates::{marks, tilde};
 use crate::run::tree::short_names;
-use crate::units::{count, mean_bytes, mean_count, plural, seconds};
+use crate::units::{count, mean_bytes, mean_count, plural, seconds, seconds_within};
 
 /// The trees with indices taken together, and what their scopes are called in short.
 struct Trees<'a> {
@@ -56,10 +58,13 @@ impl Trees<'_> {
             table.row([
                 self.path(&part.path),
                 both(&calls(part.base_calls), &calls(part.candidate_calls)),
-                part.base_s.map_or_else(|| "not there".to_owned(), seconds),
-                part.candidate_s.map_or_else(|| "not there".to_owned(), seconds),
+                side(part.base_s, part.base_se_s),
+                side(part.candidate_s, part.candidate_se_s),
                 signed_seconds(part.change.estimate),
-                change.and_then(|(old, new)| changed(old, new)).unwrap_or_default(),
+                match is_within_error(part) {
+                    true => "within \u{b1}".to_owned(),
+                    false => change.and_then(|(old, new)| changed(old, new)).unwrap_or_default(),
+                },
             ]);
         }
         let title = match (is_comparable(self.comparison), more) {
@@ -71,8 +76,9 @@ impl Trees<'_> {
         let which = if more { "longer" } else { "less" };
         let explanation = format!(
             "own times, without what was called, of {} that took {which}; by absolute time; one profile of each side \
-             proves none of them",
-            plural(parts.len() as u64, "path")
+             proves none of them{}",
+            plural(parts.len() as u64, "path"),
+            marks(&table)
         );
         (!table.is_empty()).then(|| Section::new(title, &explanation).with(Block::Table(table)))
     }
@@ -184,20 +190,24 @@ impl Trees<'_> {
         }
         let hidden = self.scopes.len() - shown.len();
         let explanation = format!(
-            "total: with all below it, self: without; indices taken together{}",
+            "total: with all below it, self: without; indices taken together{}{}",
             if hidden > 0 {
                 format!("; {} with less time left out", plural(hidden as u64, "scope"))
             } else {
                 String::new()
-            }
+            },
+            marks(&table)
         );
         (!table.is_empty()).then(|| Section::new("DETAIL", &explanation).with(Block::Table(table)))
     }
 
     fn cells(&self, scope: &ScopeChange) -> Vec<String> {
         let sides = [scope.base, scope.candidate];
-        let [old, new] = sides.map(|side| side.map_or_else(String::new, |figures| seconds(figures.total_s)));
-        let [old_self, new_self] = sides.map(|side| side.map_or_else(String::new, |figures| seconds(figures.self_s)));
+        let total = |figures: ScopeFigures| estimated(figures.total_s, figures.total_se_s, figures.is_estimate);
+        // A self time beside sampled parts is an estimate too, and has an error then.
+        let own = |figures: ScopeFigures| estimated(figures.self_s, figures.self_se_s, figures.is_estimate);
+        let [old, new] = sides.map(|side| side.map_or_else(String::new, total));
+        let [old_self, new_self] = sides.map(|side| side.map_or_else(String::new, own));
         let difference = scope.base.zip(scope.candidate).map(|(old, new)| signed_seconds(new.total_s - old.total_s));
         let [old_calls, new_calls] = sides.map(|side| calls(side.map(|figures| figures.calls)));
         let [old_bytes, new_bytes] = sides.map(|side| side.and_then(|figures| figures.alloc_bytes).map(mean_bytes));
@@ -224,6 +234,25 @@ impl Trees<'_> {
             word,
         ]
     }
+}
+
+/// A time, with its error where it was estimated and that is known.
+fn estimated(value: f64, se: Option<f64>, is_estimate: bool) -> String {
+    match (Estimate { value, se }).half_width() {
+        Some(half) => seconds_within(value, half),
+        None => tilde(is_estimate, seconds(value)),
+    }
+}
+
+fn side(time: Option<f64>, se: Option<f64>) -> String {
+    time.map_or_else(|| "not there".to_owned(), |time| estimated(time, se, false))
+}
+
+/// Whether the difference lies within what sampling leaves uncertain: then nothing says that it is one.
+fn is_within_error(part: &Part) -> bool {
+    let se = compare::error_of_sum(part.base_se_s, part.candidate_se_s);
+    let change = Estimate { value: part.change.estimate.abs(), se };
+    change.se.is_some() && change.low() == 0.0
 }
 
 /// Where what is scaled need not be whole.

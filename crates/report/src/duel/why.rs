@@ -38,7 +38,8 @@ pub(super) fn section(duel: &Duel, finding: &Finding, top: usize) -> Option<Sect
 }
 
 fn cells(part: &Part) -> [String; 6] {
-    let name = if part.path.is_empty() { "outside of all scopes".to_owned() } else { part.path.join(" > ") };
+    let name =
+        if part.path.is_empty() { "in no scope, or waiting for a CPU".to_owned() } else { part.path.join(" > ") };
     let time = |time: Option<f64>| time.map_or_else(|| "not there".to_owned(), seconds);
     let calls = match (part.base_calls, part.candidate_calls) {
         (Some(before), Some(after)) if before == after => mean_count(before),

@@ -7,6 +7,7 @@ use record::{Profile, Run, Scope};
 use super::picture::title;
 use super::tree::Tree;
 use super::{figures, names};
+use crate::run::estimates::{Time, longest_text, percentile_text, rests_on_few};
 use crate::units;
 
 const WIDTH: f64 = 1200.0;
@@ -119,12 +120,16 @@ impl Canvas {
 }
 
 fn whole_title(profile: &Profile, sum: u64) -> String {
-    format!(
+    let mut text = format!(
         "all scopes of all threads\n{}\noutside any scope, not drawn: {}\nthe profiler's own cost, not drawn: {}",
         time(sum),
         time(profile.outside_ns),
         time(profile.own_cost.total_ns)
-    )
+    );
+    if let Some(waiting) = profile.waiting_ns {
+        text.push_str(&format!("\nwaiting for a CPU, measured, not drawn: {}", time(waiting)));
+    }
+    text
 }
 
 fn note(sum: u64, hidden: u64) -> String {
@@ -139,17 +144,40 @@ fn note(sum: u64, hidden: u64) -> String {
 }
 
 fn tooltip(scope: &Scope, sum: u64) -> String {
-    let share = |ns: u64| units::percent(ns as f64 / sum.max(1) as f64);
     let mut lines = vec![names::whole(scope)];
     lines.extend(names::place(scope));
-    lines.push(format!("total {} ({})", time(scope.total_ns), share(scope.total_ns)));
-    lines.push(format!("self {} ({})", time(scope.self_ns), share(scope.self_ns)));
-    let rest = figures::known(scope).filter(|(name, _)| !matches!(*name, "total_ns" | "self_ns"));
+    for (name, ns, se) in [("total", scope.total_ns, scope.total_se_ns), ("self", scope.self_ns, scope.self_se_ns)] {
+        let time = Time { ns, se: se.map(|se| se as f64), is_estimate: scope.is_sampled };
+        lines.push(format!("{name} {} ({})", time.text(), time.percent_of(sum.max(1))));
+    }
+    let is_said = |name: &str| matches!(name, "total_ns" | "total_se_ns" | "self_ns" | "self_se_ns");
+    let rest = figures::known(scope).filter(|(name, _)| !is_said(name));
     lines.extend(rest.map(|(name, value)| match name.strip_suffix("_ns") {
-        Some(name) => format!("{name} {}", time(value)),
+        Some(name) => format!("{name} {}", marked(scope, name, time(value))),
         None => format!("{name} {value}"),
     }));
+    lines.extend(legend(scope));
     lines.join("\n")
+}
+
+/// A time of single calls, marked where the scope was sampled.
+fn marked(scope: &Scope, name: &str, text: String) -> String {
+    let is_thin = |q: f64| rests_on_few(q, scope.timed_calls, scope.is_sampled);
+    match name {
+        "p90" => percentile_text(text, is_thin(0.9)),
+        "p99" => percentile_text(text, is_thin(0.99)),
+        "max" => longest_text(text, scope.is_sampled),
+        _ => text,
+    }
+}
+
+/// What the marks mean, where there are any.
+fn legend(scope: &Scope) -> Option<String> {
+    let has_errors = scope.total_se_ns.is_some() || scope.self_se_ns.is_some();
+    let is_thin = scope.p99_ns.is_some() && rests_on_few(0.99, scope.timed_calls, scope.is_sampled);
+    let parts = [(has_errors, "\u{b1}: 95 % interval"), (is_thin, "?: rests on few timed calls")];
+    let used: Vec<&str> = parts.iter().filter(|(is_used, _)| *is_used).map(|(_, meaning)| *meaning).collect();
+    (!used.is_empty()).then(|| used.join("; "))
 }
 
 fn time(ns: u64) -> String {

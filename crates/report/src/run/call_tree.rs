@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::document::{Block, Section, Table};
-use super::profile::{SMALL, estimate, mean, own, part, remainder, tilde};
+use super::estimates::{Time, marks};
+use super::profile::{SMALL, mean, remainder};
 use super::tree::{Family, Member, Tree};
 use super::view::View;
-use crate::units::{bytes, count, nanos, plural, raise, share, sum_of, whole_percent};
+use crate::units::{bytes, count, plural, share, whole_percent};
 
 /// Rows of the call tree, and of indices, for each row of a ranking.
 const TREE_ROWS: usize = 4;
@@ -15,15 +16,16 @@ const TREE_ROWS: usize = 4;
 const STEPS: usize = 7;
 /// Characters that they have in a line of 120, beside name, calls, total, others and self.
 const ROOM_FOR_STEPS: usize = 66;
-/// Characters of a time: `~1.25 ms`.
+/// Characters of a time: `~1.25 ms`, and with its error: `1.25 ms ±0.05`.
 const WIDEST_TIME: usize = 8;
+const WIDEST_ESTIMATE: usize = 13;
 /// The place of the column with shares of limits.
 const LIMIT: usize = 7;
 
 pub(super) fn section(view: &View<'_>, tree: &Tree<'_>) -> Section {
-    let wall = view.wall_ns();
-    let shown = shown_paths(tree, wall, view.top.saturating_mul(TREE_ROWS));
-    let headings = ["scope", "total", "% wall", "% parent", "self", "calls", "mean", "limit", "allocs", "bytes"];
+    let whole = view.on_cpu_ns();
+    let shown = shown_paths(tree, whole, view.top.saturating_mul(TREE_ROWS));
+    let headings = ["scope", "total", "total %", "% parent", "self", "calls", "mean", "limit", "allocs", "bytes"];
     let mut table = Table::new(&headings).least_important(&["allocs", "bytes", "mean"]);
     let roots: Vec<usize> = (0..tree.paths.len()).filter(|place| tree.paths[*place].parent.is_none()).collect();
     let mut pending: Vec<(usize, Row)> = entries(tree, &roots, &shown).into_iter().rev().map(|row| (0, row)).collect();
@@ -34,7 +36,7 @@ pub(super) fn section(view: &View<'_>, tree: &Tree<'_>) -> Section {
             pending.extend(below.map(|row| (depth + 1, row)));
         }
     }
-    remainder(&mut table, tree, wall);
+    remainder(&mut table, tree, whole);
     let limit = match table.used_columns().contains(&LIMIT) {
         true => {
             "; limit: the share of what the machine can do, by the work that is declared, as RATES has it for all callers together"
@@ -42,7 +44,10 @@ pub(super) fn section(view: &View<'_>, tree: &Tree<'_>) -> Section {
         false => "",
     };
     let explanation = format!(
-        "who calls whom; total = self + the rows one step to the right; scopes that differ only by index are one row; ~: estimated{limit}"
+        "who calls whom; total = self + the rows one step to the right; scopes that differ only by index are one row; total %: of \
+         {}{}{limit}",
+        view.whole(),
+        marks(&table)
     );
     Section::new("CALL TREE", &explanation).with(Block::Table(table))
 }
@@ -54,20 +59,19 @@ enum Row {
     Rest {
         parent: Option<usize>,
         count: u64,
-        total_ns: u64,
+        total: Time,
         calls: u64,
-        is_estimate: bool,
     },
 }
 
 /// The longest paths, as many as have room; none without the one above it.
-fn shown_paths(tree: &Tree<'_>, wall: u64, most: usize) -> Vec<bool> {
+fn shown_paths(tree: &Tree<'_>, whole: u64, most: usize) -> Vec<bool> {
     let mut longest: Vec<usize> = (0..tree.paths.len()).collect();
     longest.sort_by_key(|place| Reverse(tree.paths[*place].sum.total_ns));
     let mut shown = vec![false; tree.paths.len()];
     for place in longest.into_iter().take(most) {
         let path = &tree.paths[place];
-        let is_small = share(path.sum.total_ns, wall).is_some_and(|part| part < SMALL);
+        let is_small = share(path.sum.total_ns, whole).is_some_and(|part| part < SMALL);
         shown[place] = path.parent.is_none_or(|parent| shown[parent] && !is_small);
     }
     shown
@@ -77,26 +81,25 @@ fn entries(tree: &Tree<'_>, places: &[usize], shown: &[bool]) -> Vec<Row> {
     let mut rows: Vec<Row> = places.iter().filter(|place| shown[**place]).map(|place| Row::Path(*place)).collect();
     let hidden = || places.iter().filter(|place| !shown[**place]).map(|place| &tree.paths[*place]);
     if let Some(first) = hidden().next() {
-        let (total_ns, calls) = hidden().fold((0_u64, 0_u64), |(ns, calls), path| {
-            (path.sum.total_ns.saturating_add(ns), path.sum.calls.saturating_add(calls))
+        let (total, calls) = hidden().fold((Time::default(), 0_u64), |(total, calls), path| {
+            (total.plus(path.sum.total()), path.sum.calls.saturating_add(calls))
         });
-        let is_estimate = hidden().any(|path| path.sum.is_sampled);
-        rows.push(Row::Rest { parent: first.parent, count: hidden().count() as u64, total_ns, calls, is_estimate });
+        rows.push(Row::Rest { parent: first.parent, count: hidden().count() as u64, total, calls });
     }
     rows
 }
 
 fn cells(view: &View<'_>, tree: &Tree<'_>, row: &Row) -> Vec<String> {
-    let wall = view.wall_ns();
+    let whole = view.on_cpu_ns();
     let of_parent = |ns: u64, parent: Option<usize>| {
-        parent.map_or_else(String::new, |parent| part(ns, tree.paths[parent].sum.total_ns))
+        parent.map_or_else(String::new, |parent| super::profile::part(ns, tree.paths[parent].sum.total_ns))
     };
     match row {
-        Row::Rest { parent, count: number, total_ns, calls, is_estimate } => vec![
+        Row::Rest { parent, count: number, total, calls } => vec![
             format!("({})", plural(*number, "more scope")),
-            tilde(*is_estimate, nanos(*total_ns)),
-            part(*total_ns, wall),
-            of_parent(*total_ns, *parent),
+            total.text(),
+            total.percent_of(whole),
+            of_parent(total.ns, *parent),
             String::new(),
             count(*calls),
         ],
@@ -107,10 +110,10 @@ fn cells(view: &View<'_>, tree: &Tree<'_>, row: &Row) -> Vec<String> {
                 |cell: fn(&record::Allocations) -> String| sum.allocs_total.as_ref().map_or_else(String::new, cell);
             vec![
                 name_beside(tree, *place).to_owned(),
-                estimate(sum, nanos(sum.total_ns)),
-                part(sum.total_ns, wall),
+                sum.total().text(),
+                sum.total().percent_of(whole),
                 of_parent(sum.total_ns, path.parent),
-                own(sum),
+                sum.own().text(),
                 count(sum.calls),
                 mean(sum),
                 view.scope_share(sum).map_or_else(String::new, |(share, _)| whole_percent(share)),
@@ -147,15 +150,20 @@ struct Steps {
 impl Steps {
     /// The longest, as many as fit in a line.
     fn of(tree: &Tree<'_>, family: &Family<'_>) -> Self {
-        let mut sums: HashMap<usize, u64> = HashMap::new();
-        for (name, ns) in family.members.values().flat_map(|member| &member.steps) {
-            raise(sums.entry(*name).or_default(), *ns);
+        let mut sums: HashMap<usize, Time> = HashMap::new();
+        for (name, time) in family.members.values().flat_map(|member| &member.steps) {
+            let sum = sums.entry(*name).or_default();
+            *sum = sum.plus(*time);
         }
-        let mut steps: Vec<(usize, u64)> = sums.into_iter().collect();
-        steps.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| tree.name(a.0).cmp(tree.name(b.0))));
-        let mut room = ROOM_FOR_STEPS;
-        let fits = |(name, _): &&(usize, u64)| {
-            let width = last(tree.name(*name)).chars().count().max(WIDEST_TIME) + 2;
+        let mut steps: Vec<(usize, Time)> = sums.into_iter().collect();
+        steps.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| tree.name(a.0).cmp(tree.name(b.0))));
+        // The total, the rest and the own time beside them are wider by as much.
+        let wider = WIDEST_ESTIMATE - WIDEST_TIME;
+        let has_errors = family.members.values().any(|member| member.own.se.is_some());
+        let mut room = if has_errors { ROOM_FOR_STEPS - 3 * wider } else { ROOM_FOR_STEPS };
+        let fits = |(name, time): &&(usize, Time)| {
+            let widest = if time.se.is_some() { WIDEST_ESTIMATE } else { WIDEST_TIME };
+            let width = last(tree.name(*name)).chars().count().max(widest) + 2;
             let fits = width <= room;
             room = room.saturating_sub(width);
             fits
@@ -179,17 +187,15 @@ impl Steps {
     }
 
     fn cells(&self, name: String, member: &Member) -> Vec<String> {
-        let is_estimate = |name: &usize| member.estimated_steps.contains(name);
-        let time = |name: &usize| member.steps.get(name).copied().unwrap_or(0);
-        let mut cells = vec![name, count(member.calls), tilde(member.is_sampled, nanos(member.total_ns))];
-        cells.extend(self.shown.iter().map(|name| tilde(is_estimate(name), nanos(time(name)))));
+        let time = |name: &usize| member.steps.get(name).copied().unwrap_or_default();
+        let mut cells = vec![name, count(member.calls), member.total.text()];
+        cells.extend(self.shown.iter().map(|name| time(name).text()));
         if self.has_others {
-            let others = || member.steps.keys().filter(|name| !self.shown.contains(name));
-            cells.push(tilde(others().any(is_estimate), nanos(sum_of(others().map(time)))));
+            let others = member.steps.keys().filter(|name| !self.shown.contains(name));
+            cells.push(others.fold(Time::default(), |sum, name| sum.plus(time(name))).text());
         }
         if !self.shown.is_empty() {
-            let is_estimate = member.is_sampled || !member.estimated_steps.is_empty();
-            cells.push(tilde(is_estimate, nanos(member.self_ns)));
+            cells.push(member.own.text());
         }
         cells
     }
@@ -210,9 +216,7 @@ pub(super) fn by_index(view: &View<'_>, tree: &Tree<'_>, family: &Family<'_>) ->
     }
     let all = family.members.values().fold(Member::default(), Member::plus);
     table.row(steps.cells("= all".to_owned(), &all));
-    Section::new(
-        "BY INDEX",
-        "scopes that carry an index, and the scopes below them; total = the steps + self; ~: estimated",
-    )
-    .with(Block::Table(table))
+    let explanation =
+        format!("scopes that carry an index, and the scopes below them; total = the steps + self{}", marks(&table));
+    Section::new("BY INDEX", &explanation).with(Block::Table(table))
 }

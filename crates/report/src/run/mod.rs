@@ -2,6 +2,7 @@
 
 mod call_tree;
 pub(crate) mod document;
+pub(crate) mod estimates;
 mod figures;
 mod head;
 mod insights;

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::call_tree;
 use super::document::{Block, Section, Table, not_measured};
+use super::estimates::{Time, longest_text, marks, percentile_text, rests_on_few, tilde};
 use super::limits::{Arithmetic, InWords as _, Roof, Work, operations};
 use super::tree::{Sum, Tree};
 use super::view::View;
@@ -34,26 +35,22 @@ pub(super) fn part(ns: u64, whole: u64) -> String {
     share(ns, whole).map_or_else(String::new, percent)
 }
 
-/// Times of sampled scopes are estimates, and marked as such.
+/// What is made of an estimated time is an estimate too.
 pub(super) fn estimate(sum: &Sum<'_>, value: String) -> String {
     tilde(sum.is_sampled, value)
 }
 
-/// The time of its own code: what is left of a total beside estimated parts is an estimate too.
-pub(super) fn own(sum: &Sum<'_>) -> String {
-    tilde(sum.is_self_estimated, nanos(sum.self_ns))
-}
-
-pub(super) fn tilde(is_estimate: bool, value: String) -> String {
-    if is_estimate { format!("~{value}") } else { value }
-}
-
 fn percentile(sum: &Sum<'_>, q: f64) -> String {
+    let is_thin = rests_on_few(q, sum.timed_calls(), sum.is_sampled);
     match sum.percentile(q).filter(|_| !sum.is_future()) {
         None => "-".to_owned(),
-        Some((ns, true)) => nanos(ns),
-        Some((ns, false)) => format!("~{}", nanos(ns)),
+        Some((ns, is_exact)) => percentile_text(tilde(!is_exact, nanos(ns)), is_thin),
     }
+}
+
+fn longest(sum: &Sum<'_>) -> String {
+    let ns = sum.max_ns().filter(|_| !sum.is_future());
+    ns.map_or_else(|| "-".to_owned(), |ns| longest_text(nanos(ns), sum.is_sampled))
 }
 
 pub(super) fn mean(sum: &Sum<'_>) -> String {
@@ -61,44 +58,45 @@ pub(super) fn mean(sum: &Sum<'_>) -> String {
 }
 
 fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
-    let wall = view.wall_ns();
-    let headings = ["scope", "self", "% wall", "total", "% wall", "calls", "mean", "p50", "p99", "max"];
-    let mut table = Table::new(&headings).least_important(&["max", "p50", "p99"]);
+    let whole = view.on_cpu_ns();
+    let headings = ["scope", "self", "self %", "total", "total %", "calls", "mean", "p50", "p99", "max"];
+    let mut table = Table::new(&headings).least_important(&["total %", "max", "p50", "p99"]);
     let mut by_self: Vec<&Sum<'_>> = tree.names.iter().collect();
     by_self.sort_by_key(|sum| Reverse(sum.self_ns));
     for sum in by_self.iter().take(view.top) {
         table.row([
             sum.name.to_owned(),
-            own(sum),
-            part(sum.self_ns, wall),
-            estimate(sum, nanos(sum.total_ns)),
-            part(sum.total_ns, wall),
+            sum.own().text(),
+            sum.own().percent_of(whole),
+            sum.total().text(),
+            sum.total().percent_of(whole),
             count(sum.calls),
             mean(sum),
             percentile(sum, 0.5),
             percentile(sum, 0.99),
-            sum.max_ns().filter(|_| !sum.is_future()).map_or_else(|| "-".to_owned(), nanos),
+            longest(sum),
         ]);
     }
     if by_self.len() > view.top {
-        let rest = sum_of(by_self[view.top..].iter().map(|sum| sum.self_ns));
+        let rest = by_self[view.top..].iter().fold(Time::default(), |rest, sum| rest.plus(sum.own()));
         let name = format!("({})", plural((by_self.len() - view.top) as u64, "more scope"));
-        let is_estimate = by_self[view.top..].iter().any(|sum| sum.is_self_estimated);
-        table.row([name, tilde(is_estimate, nanos(rest)), part(rest, wall)]);
+        table.row([name, rest.text(), rest.percent_of(whole)]);
     }
-    remainder(&mut table, tree, wall);
-    Section::new("HOT PATHS", &explanation(tree)).with(Block::Table(table))
+    remainder(&mut table, tree, whole);
+    let explanation = explanation(view, tree, &table);
+    Section::new("HOT PATHS", &explanation).with(Block::Table(table))
 }
 
-fn explanation(tree: &Tree<'_>) -> String {
-    let mut text =
-        "by self time: where the time is spent. self: without the scopes that it calls; total: with them; ~: estimated, as \
-         some calls were counted and not timed, there or one step below; names: without modules, where that is clear"
-            .to_owned();
+fn explanation(view: &View<'_>, tree: &Tree<'_>, table: &Table) -> String {
+    let mut text = format!(
+        "by self time: where the time is spent. self: without the scopes that it calls; total: with them; %: of {}{}; names: \
+         without modules, where that is clear",
+        view.whole(),
+        marks(table)
+    );
+    text.push_str(waiting_legend(tree));
     if tree.thread_count() > 1 {
-        text.push_str(
-            ". Times are summed over threads, so that percentages of the wall time can add up to more than 100",
-        );
+        text.push_str(". Times are summed over threads, so that percentages can add up to more than 100");
     }
     if tree.has_bystanders() {
         text.push_str(". Idle time of threads that were in scopes for less than 1 % of the run is left out");
@@ -106,25 +104,42 @@ fn explanation(tree: &Tree<'_>) -> String {
     text
 }
 
+fn waiting_legend(tree: &Tree<'_>) -> &'static str {
+    match tree.waiting_ns() {
+        Some(_) => "; on a CPU: wall time minus waiting; waiting for a CPU: measured, in no scope's time",
+        None => "",
+    }
+}
+
 /// What is in no scope, so that the parts sum to the whole.
-pub(super) fn remainder(table: &mut Table, tree: &Tree<'_>, wall: u64) {
+pub(super) fn remainder(table: &mut Table, tree: &Tree<'_>, on_cpu: u64) {
     let own = tree.profile.own_cost.total_ns;
-    let mut row = |name: String, ns: u64| table.row([name, nanos(ns), part(ns, wall)]);
-    row("(idle or in no scope)".to_owned(), tree.idle_ns());
+    let mut row = |name: String, ns: u64, share: String| table.row([name, nanos(ns), share]);
+    row("(idle or in no scope)".to_owned(), tree.idle_ns(), part(tree.idle_ns(), on_cpu));
     // What the profiler of another program cost is not known.
     if tree.profile.clock.source != "unknown" {
-        row("(the profiler itself)".to_owned(), own);
+        row("(the profiler itself)".to_owned(), own, part(own, on_cpu));
     }
     let (accounted, whole) = (tree.accounted_ns(), tree.threads_wall_ns());
     if whole > accounted && share(whole - accounted, whole).is_some_and(|part| part > SMALL) {
-        row("(not accounted for)".to_owned(), whole - accounted);
+        row("(not accounted for)".to_owned(), whole - accounted, part(whole - accounted, on_cpu));
     }
     let sum = match share(whole.abs_diff(accounted), whole) {
         Some(part) if part > SMALL => accounted.max(whole),
         _ => accounted,
     };
     let threads = tree.thread_count();
-    row(if threads > 1 { format!("= the time of {threads} threads") } else { "= the run".to_owned() }, sum);
+    let all = if threads > 1 { format!("= the time of {threads} threads") } else { "= the run".to_owned() };
+    let Some(waiting) = tree.waiting_ns() else { return row(all, sum, part(sum, on_cpu)) };
+    let rest = sum.saturating_sub(waiting);
+    row("= on a CPU".to_owned(), rest, part(rest, on_cpu));
+    row("(waiting for a CPU)".to_owned(), waiting, of_wall(waiting, sum));
+    row(all, sum, String::new());
+}
+
+/// Waiting is no part of the time that other shares are of.
+fn of_wall(ns: u64, wall: u64) -> String {
+    share(ns, wall).map_or_else(String::new, |share| format!("{} of wall", whole_percent(share)))
 }
 
 impl View<'_> {
@@ -177,7 +192,7 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
         has_whole_numbers |= unit == "OP/s" && sum.flops > 0;
         table.row([
             sum.name.to_owned(),
-            estimate(sum, nanos(sum.total_ns)),
+            sum.total().text(),
             cell(sum.flops, unit),
             cell(sum.bytes, "B/s"),
             if sum.tokens > 0 && time > 0.0 {
@@ -195,8 +210,9 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     let several = if tree.thread_count() > 1 { "; of scopes on several threads: for each" } else { "" };
     let explanation = format!(
         "declared work by the time of the scopes, in the mean over all calls, where FIGURES and ROWS have medians: they differ \
-         when the machine was disturbed; per byte: operations{of_f32}{}{several}",
-        view.legend(shares.into_iter())
+         when the machine was disturbed; per byte: operations{of_f32}{}{several}{}",
+        view.legend(shares.into_iter()),
+        marks(&table)
     );
     (!table.is_empty()).then(|| Section::new("RATES", &explanation).with(Block::Table(table)))
 }
@@ -264,10 +280,11 @@ fn most_called(view: &View<'_>, tree: &Tree<'_>) -> Section {
             if sum.is_sampled { count(sum.timed_calls()) } else { "all".to_owned() },
             mean(sum),
             sum.min_ns().filter(|_| !sum.is_future()).map_or_else(|| "-".to_owned(), nanos),
-            estimate(sum, nanos(sum.total_ns)),
+            sum.total().text(),
         ]);
     }
-    Section::new("MOST CALLED", "calls are exact, also where only some were timed").with(Block::Table(table))
+    let explanation = format!("calls are exact, also where only some were timed{}", marks(&table));
+    Section::new("MOST CALLED", &explanation).with(Block::Table(table))
 }
 
 /// Futures: busy while they are polled, and waiting between.
@@ -279,17 +296,18 @@ fn futures(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
             sum.name.to_owned(),
             count(sum.calls),
             count(sum.polls()),
-            estimate(sum, nanos(sum.total_ns)),
+            sum.total().text(),
             nanos(elapsed),
             part(elapsed.saturating_sub(sum.total_ns), elapsed),
         ]);
     }
-    let explanation = "busy: being polled; elapsed: from first poll to last, summed over the calls";
-    (!table.is_empty()).then(|| Section::new("FUTURES", explanation).with(Block::Table(table)))
+    let explanation =
+        format!("busy: being polled; elapsed: from first poll to last, summed over the calls{}", marks(&table));
+    (!table.is_empty()).then(|| Section::new("FUTURES", &explanation).with(Block::Table(table)))
 }
 
 fn threads(view: &View<'_>, tree: &Tree<'_>) -> Section {
-    let headings = ["thread", "state", "wall", "in scopes", "share", "profiler", "calls", "allocs", "bytes"];
+    let headings = ["thread", "state", "wall", "in scopes", "share", "waiting", "profiler", "calls", "allocs", "bytes"];
     let mut table = Table::new(&headings).least_important(&["profiler", "state"]);
     let mut by_time: Vec<&record::Thread> = tree.profile.threads.iter().collect();
     by_time.sort_by_key(|thread| Reverse(thread.in_scopes_ns));
@@ -300,24 +318,63 @@ fn threads(view: &View<'_>, tree: &Tree<'_>) -> Section {
             (Some(name), _) => name.clone(),
             (None, _) => format!("thread {}", thread.id),
         };
-        table.row([
-            name,
-            if thread.is_alive { "running" } else { "ended" }.to_owned(),
-            nanos(thread.wall_ns),
-            nanos(thread.in_scopes_ns),
-            part(thread.in_scopes_ns, thread.wall_ns),
-            nanos(thread.own_cost_ns),
-            count(thread.calls),
-            if counted { count(thread.allocs) } else { String::new() },
-            if counted { bytes(thread.alloc_bytes) } else { String::new() },
-        ]);
+        let state = if thread.is_alive { "running" } else { "ended" };
+        table.row(thread_cells(name, state, thread, counted));
     }
-    let explanation = "wall: from the thread's first scope to its end, or to the end of the run; threads that help a kernel \
-                       open no scopes: their work is in the scope that waits for it";
-    let mut section = Section::new("THREADS", explanation).with(Block::Table(table));
+    let is_waiting_known = by_time.iter().any(|thread| thread.waiting_ns.is_some());
+    if is_waiting_known && by_time.len() > 1 {
+        let all = by_time.iter().fold(record::Thread::default(), |sum, thread| both(sum, thread));
+        table.row(thread_cells("= all threads".to_owned(), "", &all, counted));
+    }
+    let mut explanation =
+        "wall: from the thread's first scope to its end, or to the end of the run; threads that help a kernel \
+                           open no scopes: their work is in the scope that waits for it"
+            .to_owned();
+    if is_waiting_known {
+        explanation.push_str(
+            "; waiting: ready to run, but no CPU was free, measured; share: of the time on a CPU, without it",
+        );
+    }
+    let mut section = Section::new("THREADS", &explanation).with(Block::Table(table));
     let hidden = sum_of(by_time.iter().skip(view.top).map(|thread| thread.count));
     if hidden > 0 {
         section.text(format!("({})", plural(hidden, "more thread")));
     }
     section
+}
+
+fn thread_cells(name: String, state: &str, thread: &record::Thread, counted: bool) -> [String; 10] {
+    let waiting = thread.waiting_ns.unwrap_or(0);
+    [
+        name,
+        state.to_owned(),
+        nanos(thread.wall_ns),
+        nanos(thread.in_scopes_ns),
+        part(thread.in_scopes_ns, thread.wall_ns.saturating_sub(waiting)),
+        thread.waiting_ns.map_or_else(String::new, |ns| match share(ns, thread.wall_ns) {
+            Some(share) => format!("{} ({})", nanos(ns), whole_percent(share)),
+            None => nanos(ns),
+        }),
+        nanos(thread.own_cost_ns),
+        count(thread.calls),
+        if counted { count(thread.allocs) } else { String::new() },
+        if counted { bytes(thread.alloc_bytes) } else { String::new() },
+    ]
+}
+
+fn both(sum: record::Thread, thread: &record::Thread) -> record::Thread {
+    let waiting_ns = match (sum.waiting_ns, thread.waiting_ns) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    };
+    record::Thread {
+        wall_ns: sum.wall_ns.saturating_add(thread.wall_ns),
+        in_scopes_ns: sum.in_scopes_ns.saturating_add(thread.in_scopes_ns),
+        own_cost_ns: sum.own_cost_ns.saturating_add(thread.own_cost_ns),
+        waiting_ns,
+        calls: sum.calls.saturating_add(thread.calls),
+        allocs: sum.allocs.saturating_add(thread.allocs),
+        alloc_bytes: sum.alloc_bytes.saturating_add(thread.alloc_bytes),
+        ..sum
+    }
 }

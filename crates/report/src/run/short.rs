@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 
 use super::document::{Block, Section, WARNING, not_measured};
+use super::estimates::{in_words, tied_groups, whole_percents};
 use super::figures::{Group, groups};
 use super::insights;
 use super::limits::InWords as _;
 use super::process::Repeats;
-use super::profile::tilde;
 use super::view::{Timing, View};
-use crate::units::{bytes, count, seconds, share, tokens_per_s, whole_percent};
+use crate::units::{bytes, count, seconds, tokens_per_s, whole_percent};
 
 /// Models whose speed is named, scopes, and insights.
 const MODELS: usize = 2;
@@ -36,7 +36,9 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
 
 /// What moved the figures, or the limits that they are measured by.
 fn warnings(view: &View<'_>) -> Vec<String> {
-    let others = insights::others_in_words(view).map(|others| format!("{others}: figures are disturbed"));
+    let crowded = insights::crowded_in_words(view);
+    let others = || insights::others_in_words(view).map(|others| format!("{others}: figures are disturbed"));
+    let others = crowded.or_else(others);
     let limits = view.run.environment.limits.as_ref().and_then(super::limits::doubt);
     [others, limits].into_iter().flatten().collect()
 }
@@ -70,19 +72,40 @@ fn command(view: &View<'_>) -> Option<String> {
     Some(format!("{}, 1 run{peak}", seconds(time.median)))
 }
 
-/// The scopes that spend most in their own code.
+/// Names in it at the most, where the last of them are tied with others.
+const TIED: usize = 5;
+
+/// The scopes that spend most in their own code; those whose order is not certain are named together.
 fn hottest(view: &View<'_>) -> Option<String> {
     let tree = view.tree.as_ref()?;
     let mut by_self: Vec<_> = tree.names.iter().filter(|sum| !sum.is_of_lab() && sum.self_ns > 0).collect();
     by_self.sort_by_key(|sum| Reverse(sum.self_ns));
-    let named = by_self.iter().take(SCOPES).filter_map(|sum| {
-        let part = whole_percent(share(sum.self_ns, view.wall_ns())?);
-        Some(format!("{} {}", super::document::quoted(sum.name), tilde(sum.is_self_estimated, part)))
-    });
-    let named: Vec<String> = named.collect();
+    let whole = view.on_cpu_ns();
+    if by_self.is_empty() || whole == 0 {
+        return None;
+    }
+    if insights::is_attribution_unreliable(view) {
+        return Some("not ranked: attribution unreliable".to_owned());
+    }
+    let (mut named, mut parts) = (0, Vec::new());
+    for group in tied_groups(by_self, |sum| sum.own().estimate()) {
+        // Alone, each of a group is one more name; tied ones cannot be parted.
+        let most = if group.len() == 1 { 1 } else { (TIED - named).max(1) };
+        let words = group.iter().take(most).filter_map(|sum| {
+            let share = sum.own().share_of(whole)?;
+            Some((sum.name, whole_percents(share, sum.is_self_estimated)))
+        });
+        let words: Vec<(&str, String)> = words.collect();
+        named += words.len();
+        parts.push(in_words(&words, group.len() - words.len()));
+        if named >= SCOPES {
+            break;
+        }
+    }
+    let of = if tree.waiting_ns().is_some() { ", of the time on a CPU" } else { "" };
     let threads = match tree.thread_count() {
         0 | 1 => String::new(),
         several => format!(", summed over {} threads", count(several)),
     };
-    (!named.is_empty()).then(|| format!("{} of the wall time, in their own code{threads}", named.join(", ")))
+    Some(format!("{} (self time{of}{threads})", parts.join(", ")))
 }

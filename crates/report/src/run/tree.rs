@@ -1,9 +1,12 @@
 //! The call tree, summed up in three ways: by name, without indices, by index.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod percentiles;
+
+use std::collections::{BTreeMap, HashMap};
 
 use record::{Allocations, Profile, Scope, Thread};
 
+use super::estimates::Time;
 use crate::units::{raise, sum_of};
 
 /// A profile and its sums.
@@ -37,6 +40,9 @@ pub(super) struct Sum<'a> {
     /// Without calls that lie within calls of the same name.
     pub(super) total_ns: u64,
     pub(super) self_ns: u64,
+    /// Standard errors of both, where the record tells.
+    total_se_ns: Option<f64>,
+    self_se_ns: Option<f64>,
     /// With them: the mean of a call is made of it.
     in_calls_ns: u64,
     pub(super) calls: u64,
@@ -76,14 +82,11 @@ pub(super) struct Family<'a> {
 /// One index of a family.
 #[derive(Debug, Default)]
 pub(super) struct Member {
-    pub(super) total_ns: u64,
-    pub(super) self_ns: u64,
+    pub(super) total: Time,
+    pub(super) own: Time,
     pub(super) calls: u64,
     /// The time of what it calls, by the number of the name.
-    pub(super) steps: BTreeMap<usize, u64>,
-    /// The steps whose times are estimates.
-    pub(super) estimated_steps: BTreeSet<usize>,
-    pub(super) is_sampled: bool,
+    pub(super) steps: BTreeMap<usize, Time>,
 }
 
 impl<'a> Tree<'a> {
@@ -95,7 +98,7 @@ impl<'a> Tree<'a> {
             profile,
             names: by_name(&profile.scopes, &interned, &nested, &estimated),
             paths: without_indices(&profile.scopes, &interned, &estimated),
-            families: families(&profile.scopes, &interned, &nested),
+            families: families(&profile.scopes, &interned, &nested, &estimated),
             interned,
         }
     }
@@ -112,7 +115,8 @@ impl<'a> Tree<'a> {
 
     /// The time of all threads, as far as it is known what it was spent on.
     pub(super) fn accounted_ns(&self) -> u64 {
-        sum_of([self.in_scopes_ns(), self.idle_ns(), self.profile.own_cost.total_ns].into_iter())
+        let waiting = self.waiting_ns().unwrap_or(0);
+        sum_of([self.in_scopes_ns(), self.idle_ns(), self.profile.own_cost.total_ns, waiting].into_iter())
     }
 
     /// The self times of all scopes.
@@ -136,11 +140,37 @@ impl<'a> Tree<'a> {
 
     /// Time of those threads outside any scope.
     pub(super) fn idle_ns(&self) -> u64 {
-        let idle =
-            |thread: &Thread| thread.wall_ns.saturating_sub(thread.in_scopes_ns).saturating_sub(thread.own_cost_ns);
-        let all = sum_of(self.profile.threads.iter().map(idle));
-        let left_out = all.saturating_sub(sum_of(self.threads().map(idle)));
-        self.profile.outside_ns.saturating_sub(left_out)
+        let idle = |thread: &Thread| {
+            let spent = [thread.in_scopes_ns, thread.own_cost_ns, thread.waiting_ns.unwrap_or(0)];
+            spent.into_iter().fold(thread.wall_ns, u64::saturating_sub)
+        };
+        self.profile.outside_ns.saturating_sub(self.of_bystanders(idle))
+    }
+
+    /// Time in which those threads were ready to run but had no CPU; nothing where it was not measured.
+    pub(super) fn waiting_ns(&self) -> Option<u64> {
+        let all = self.profile.waiting_ns?;
+        Some(all.saturating_sub(self.of_bystanders(|thread| thread.waiting_ns.unwrap_or(0))))
+    }
+
+    /// What the threads have that are left out.
+    fn of_bystanders(&self, part: impl Fn(&Thread) -> u64) -> u64 {
+        sum_of(self.profile.threads.iter().map(&part)).saturating_sub(sum_of(self.threads().map(&part)))
+    }
+
+    /// The wall time without waiting for a CPU, of which scopes have their shares: of several threads without the part that
+    /// they waited in the mean.
+    pub(super) fn on_cpu_ns(&self) -> u64 {
+        let (wall, threads) = (self.profile.wall_ns, self.threads_wall_ns());
+        let waited = self.waiting_ns().unwrap_or(0).min(threads);
+        if waited == 0 { wall } else { (wall as f64 * (threads - waited) as f64 / threads as f64) as u64 }
+    }
+
+    /// The time in which the threads could have run: on a CPU or waiting for one; their wall time where that is not known.
+    pub(super) fn runnable_ns(&self) -> u64 {
+        let runnable = |thread: &Thread| Some(thread.cpu_ns?.saturating_add(thread.waiting_ns?));
+        let known: Option<Vec<u64>> = self.threads().map(runnable).collect();
+        known.map_or_else(|| self.threads_wall_ns(), |times| sum_of(times.into_iter()))
     }
 
     pub(super) fn thread_count(&self) -> u64 {
@@ -166,7 +196,19 @@ impl<'a> Sum<'a> {
         self.full.starts_with("lab::") && ROOTS_OF_LAB.contains(&end(self.full, 0))
     }
 
+    /// With all that it calls.
+    pub(super) fn total(&self) -> Time {
+        Time { ns: self.total_ns, se: self.total_se_ns, is_estimate: self.is_sampled }
+    }
+
+    /// In its own code: what is left of a total beside estimated parts is an estimate too.
+    pub(super) fn own(&self) -> Time {
+        Time { ns: self.self_ns, se: self.self_se_ns, is_estimate: self.is_self_estimated }
+    }
+
     fn add(&mut self, scope: &'a Scope, is_nested: bool) {
+        let error = |sum: Option<f64>, more: Option<u64>| compare::error_of_sum(sum, more.map(|se| se as f64));
+        self.self_se_ns = error(self.self_se_ns, scope.self_se_ns);
         raise(&mut self.self_ns, scope.self_ns);
         raise(&mut self.in_calls_ns, scope.total_ns);
         raise(&mut self.calls, scope.calls);
@@ -179,6 +221,7 @@ impl<'a> Sum<'a> {
         add_allocations(&mut self.allocs, scope.allocs);
         if !is_nested {
             raise(&mut self.total_ns, scope.total_ns);
+            self.total_se_ns = error(self.total_se_ns, scope.total_se_ns);
             add_allocations(&mut self.allocs_total, scope.allocs_total);
         }
         self.members.push(scope);
@@ -224,8 +267,8 @@ impl<'a> Sum<'a> {
         self.members.iter().copied().filter(|scope| scope.timed_calls > 0)
     }
 
-    /// The percentile of all calls, and whether it is exact: of several paths only each one's percentiles are known, and
-    /// values between those are taken to be spread evenly.
+    /// The percentile of all calls, and whether it is that of their durations: where older runs have only each path's
+    /// percentiles, values between those are taken to be spread evenly.
     pub(super) fn percentile(&self, q: f64) -> Option<(u64, bool)> {
         let timed: Vec<&Scope> = self.timed().collect();
         let own = |scope: &Scope| match q {
@@ -236,7 +279,7 @@ impl<'a> Sum<'a> {
         match &timed[..] {
             [] => None,
             [only] => own(only).map(|ns| (ns, true)),
-            several => mixed(several, q).map(|ns| (ns, false)),
+            several => percentiles::of_all(several, q),
         }
     }
 }
@@ -244,52 +287,15 @@ impl<'a> Sum<'a> {
 impl Member {
     /// Both together.
     pub(super) fn plus(mut self, other: &Member) -> Self {
-        raise(&mut self.total_ns, other.total_ns);
-        raise(&mut self.self_ns, other.self_ns);
+        self.total = self.total.plus(other.total);
+        self.own = self.own.plus(other.own);
         raise(&mut self.calls, other.calls);
-        for (name, ns) in &other.steps {
-            raise(self.steps.entry(*name).or_default(), *ns);
+        for (name, time) in &other.steps {
+            let sum = self.steps.entry(*name).or_default();
+            *sum = sum.plus(*time);
         }
-        self.estimated_steps.extend(&other.estimated_steps);
-        self.is_sampled |= other.is_sampled;
         self
     }
-}
-
-/// Logarithms of times, each with the share of the calls below it: least, p50, p90, p99, most.
-type Curve = [(f64, f64); 5];
-
-/// Where the share `q` of the calls of all scopes lies below.
-fn mixed(scopes: &[&Scope], q: f64) -> Option<u64> {
-    let curves: Option<Vec<(f64, Curve)>> = scopes.iter().map(|scope| curve(scope)).collect();
-    let curves = curves?;
-    let calls: f64 = curves.iter().map(|(calls, _)| calls).sum();
-    let below = |at: f64| curves.iter().map(|(calls, points)| calls * share_below(points, at)).sum::<f64>() / calls;
-    let mut low = curves.iter().map(|(_, points)| points[0].0).fold(f64::INFINITY, f64::min);
-    let mut high = curves.iter().map(|(_, points)| points[4].0).fold(0.0, f64::max);
-    while high - low > 1e-3 {
-        let middle = f64::midpoint(low, high);
-        if below(middle) < q { low = middle } else { high = middle }
-    }
-    Some(high.exp().round() as u64)
-}
-
-/// A scope's calls, and its percentiles as points of a rising line. By logarithms, since the slowest calls lie far out.
-fn curve(scope: &Scope) -> Option<(f64, Curve)> {
-    let log = |ns: u64| (ns.max(1) as f64).ln();
-    let (min, max) = (log(scope.min_ns), log(scope.max_ns.max(scope.min_ns)));
-    let at = |ns: Option<u64>| Some(log(ns?).clamp(min, max));
-    let points =
-        [(min, 0.0), (at(scope.p50_ns)?, 0.5), (at(scope.p90_ns)?, 0.9), (at(scope.p99_ns)?, 0.99), (max, 1.0)];
-    // A path stands for all its calls, however many of them were timed.
-    Some((scope.calls as f64, points))
-}
-
-fn share_below(points: &Curve, place: f64) -> f64 {
-    let Some(after) = points.iter().position(|(at, _)| *at > place) else { return 1.0 };
-    let Some(before) = after.checked_sub(1) else { return 0.0 };
-    let ((x0, y0), (x1, y1)) = (points[before], points[after]);
-    y0 + (y1 - y0) * (place - x0) / (x1 - x0)
 }
 
 fn add_allocations(sum: &mut Option<Allocations>, more: Option<Allocations>) {
@@ -385,7 +391,7 @@ fn without_indices<'a>(scopes: &'a [Scope], interned: &Interned<'a>, estimated: 
     paths
 }
 
-fn families<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool]) -> Vec<Family<'a>> {
+fn families<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool], estimated: &[bool]) -> Vec<Family<'a>> {
     let new = |name: &&'a str| Family { name, total_ns: 0, members: BTreeMap::new() };
     let mut families: Vec<Family<'a>> = interned.shown.iter().map(new).collect();
     let mut counts = vec![false; scopes.len()];
@@ -394,20 +400,16 @@ fn families<'a>(scopes: &'a [Scope], interned: &Interned<'a>, nested: &[bool]) -
         if let Some(parent) = scope.parent.filter(|parent| *parent < at && counts[*parent]) {
             let members = &mut families[interned.of_scope[parent]].members;
             let member = members.entry(scopes[parent].index).or_default();
-            raise(member.steps.entry(number).or_default(), scope.total_ns);
-            if scope.is_sampled {
-                member.estimated_steps.insert(number);
-            }
+            member.steps.entry(number).or_default().add(scope.total_ns, scope.total_se_ns, scope.is_sampled);
         }
         counts[at] = (scope.index.is_some() || scope.is_other_index) && !nested[at];
         if counts[at] {
             let family = &mut families[number];
             raise(&mut family.total_ns, scope.total_ns);
             let member = family.members.entry(scope.index).or_default();
-            raise(&mut member.total_ns, scope.total_ns);
-            raise(&mut member.self_ns, scope.self_ns);
+            member.total.add(scope.total_ns, scope.total_se_ns, scope.is_sampled);
+            member.own.add(scope.self_ns, scope.self_se_ns, estimated[at]);
             raise(&mut member.calls, scope.calls);
-            member.is_sampled |= scope.is_sampled;
         }
     }
     families.retain(|family| !family.members.is_empty());

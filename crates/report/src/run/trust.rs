@@ -1,11 +1,11 @@
 //! How the profile came about: clock, own cost, what was sampled, what was lost.
 
-use record::Profile;
+use record::{OwnCost, Profile};
 
 use super::document::{Block, Section};
 use super::tree::Tree;
 use super::view::View;
-use crate::units::{count, percent, plural, seconds};
+use crate::units::{count, nanos, percent, plural, seconds, share, whole_percent};
 
 /// Sampled scopes that are named.
 const SAMPLED_SHOWN: usize = 6;
@@ -23,6 +23,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     }
     let mut facts = vec![("clock".to_owned(), clock(profile)), ("own cost".to_owned(), own_cost(profile, tree))];
     facts.push(("budget".to_owned(), budget(profile)));
+    facts.extend(interruptions(tree).map(|sentence| ("interruptions".to_owned(), sentence)));
     facts.extend(sampled(tree).map(|sentence| ("sampled".to_owned(), sentence)));
     facts.extend(timeline(profile).map(|sentence| ("timeline".to_owned(), sentence)));
     let lost = losses(profile);
@@ -44,24 +45,49 @@ fn own_cost(profile: &Profile, tree: &Tree<'_>) -> String {
         true => format!(", {} per allocation", short(cost.per_alloc_ns)),
         false => String::new(),
     };
-    let most = match cost.share_of_wall {
-        small @ 0.0..0.001 if small > 0.0 => "less than 0.1 %".to_owned(),
-        share => format!("at most {}", percent(share)),
-    };
+    // Earlier versions measured it in a tight loop, and said nothing of interruptions.
+    let how = if profile.interruptions.is_some() { ", measured between pieces of work" } else { "" };
     format!(
-        "{} per timed call, {} per counted one{alloc}: {} in all, {most} of the wall time of each thread; taken out of the \
-         times above. Reckoned from calls in a loop: among other work, when the caches hold other things, a call costs two to four \
-         times that",
+        "{} per timed call, {} per counted one{alloc}{how}: {} in all; taken out of the times above",
         short(cost.per_scope_ns),
         short(cost.per_sampled_scope_ns),
         short(cost.total_ns as f64)
     )
 }
 
+/// `own cost 1.3 % of CPU time (budget 2 %): kept`.
 fn budget(profile: &Profile) -> String {
-    let Some(limit) = profile.own_cost.budget else { return "none: every call was timed".to_owned() };
-    let kept = if profile.own_cost.share_of_wall > limit { "exceeded" } else { "kept" };
-    format!("{} of the wall time, {kept}", percent(limit))
+    let cost = &profile.own_cost;
+    let (share, whole) = judged_cost(cost);
+    let took = format!("own cost {} of {whole}", percent(share));
+    match cost.budget {
+        None => format!("none: every call was timed; {took} on the thread where it took most"),
+        Some(limit) => {
+            let verdict = if share > limit { "exceeded" } else { "kept" };
+            format!("{took} (budget {}): {verdict}", whole_percent(limit))
+        }
+    }
+}
+
+/// What the budget is judged by: the share of CPU time, which others on the machine do not change; of the wall time where the
+/// former is not known.
+pub(super) fn judged_cost(cost: &OwnCost) -> (f64, &'static str) {
+    cost.share_of_cpu.map_or((cost.share_of_wall, "wall time"), |share| (share, "CPU time"))
+}
+
+/// How it is known that a thread lost its CPU, and how long it waited for one.
+fn interruptions(tree: &Tree<'_>) -> Option<String> {
+    let found = tree.profile.interruptions.as_ref()?;
+    let why = if found.why.is_empty() { String::new() } else { format!(" ({})", found.why) };
+    let waited = tree.waiting_ns().map_or_else(String::new, |ns| {
+        let part = share(ns, tree.threads_wall_ns());
+        let part = part.map_or_else(String::new, |part| format!(", {} of their time", whole_percent(part)));
+        format!("; threads waited {} for a CPU{part}: measured, and in no scope's time", nanos(ns))
+    });
+    Some(match found.source.as_str() {
+        "rseq" => format!("rseq: the kernel marks each one{why}{waited}"),
+        _ => format!("not recognised{why}: time without a CPU is part of the scopes' times{waited}"),
+    })
 }
 
 fn sampled(tree: &Tree<'_>) -> Option<String> {
@@ -90,6 +116,8 @@ fn losses(profile: &Profile) -> Vec<String> {
         (lost.unbalanced_scopes, "ended in another order than they began"),
         (lost.scopes_after_thread_end, "were opened or closed while their thread was being torn down"),
         (lost.timings_without_percentile, "are in no percentile, because the memory for histograms was used up"),
+        (lost.calls_with_folded_index, "lay too deep for a row of their own and are in the row of another index"),
+        (lost.leaked_scopes, "never ended; closed when the profiler noticed"),
     ];
     let happened = kinds.iter().filter(|(number, _)| *number > 0);
     happened.map(|(number, what)| format!("{} {what}", plural(*number, "call"))).collect()

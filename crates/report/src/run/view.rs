@@ -87,6 +87,17 @@ impl<'a> View<'a> {
     pub(super) fn wall_ns(&self) -> u64 {
         self.run.profile.as_ref().map_or(0, |profile| profile.wall_ns)
     }
+
+    /// The time of which scopes have their shares: wall time without waiting for a CPU.
+    pub(super) fn on_cpu_ns(&self) -> u64 {
+        self.tree.as_ref().map_or(0, Tree::on_cpu_ns)
+    }
+
+    /// The same in words.
+    pub(super) fn whole(&self) -> &'static str {
+        let is_waiting_known = self.tree.as_ref().is_some_and(|tree| tree.waiting_ns().is_some());
+        if is_waiting_known { "the time on a CPU" } else { "the wall time" }
+    }
 }
 
 /// Whether a run is of a program without scopes, measured from outside.

@@ -131,6 +131,7 @@ pub fn regressed() -> Duel {
         },
         base_calls: Some(100.0),
         candidate_calls: Some(if path.is_empty() { 100.0 } else { 120.0 }),
+        ..Part::default()
     };
     let added = Part { base_s: None, base_calls: None, ..part(&["step", "check"], 0.0, 0.004) };
     duel.findings[0].why = Some(Waterfall {

@@ -2,6 +2,7 @@
 
 mod comparisons;
 mod duels;
+mod estimates;
 mod export;
 mod gate;
 mod machine;

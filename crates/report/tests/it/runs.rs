@@ -63,6 +63,7 @@ pub fn profile(scopes: Vec<Scope>, outside_ns: u64) -> Profile {
         own_cost_ns,
         allocs: 4242,
         alloc_bytes: 3 << 20,
+        ..Thread::default()
     };
     Profile {
         wall_ns,
@@ -74,6 +75,7 @@ pub fn profile(scopes: Vec<Scope>, outside_ns: u64) -> Profile {
             per_alloc_ns: 3.1,
             total_ns: own_cost_ns,
             share_of_wall: own_cost_ns as f64 / wall_ns as f64,
+            share_of_cpu: None,
             budget: Some(0.01),
         },
         scopes,
@@ -416,6 +418,46 @@ pub fn repeated() -> Run {
     run
 }
 
+/// A sampled profile on a crowded machine: every short scope estimated, half of the time without a CPU.
+pub fn sampled() -> Run {
+    let mut run = standard();
+    run.environment.noise.as_mut().expect("it has some").others_cpus = Some(1.5);
+    let profile = run.profile.as_mut().expect("it has one");
+    for scope in profile.scopes.iter_mut() {
+        let name = scope.name.rsplit("::").next().unwrap_or_default();
+        // Own times of two scopes that nobody can tell apart, and a wide interval of a layer.
+        let se_ns = match name {
+            "ffn_up" | "ffn_down" => 700_000,
+            "qkv" | "attention" => 60_000,
+            "head" => 200_000,
+            "layer" => 900_000,
+            "embedding" => 20_000,
+            _ => continue,
+        };
+        scope.self_se_ns = Some(se_ns);
+        if name != "layer" {
+            (scope.is_sampled, scope.timed_calls, scope.total_se_ns) = (true, scope.calls / 5, Some(se_ns));
+        }
+        let (half, slow) = (scope.p50_ns.unwrap_or(0), scope.p99_ns.unwrap_or(0));
+        scope.durations = Some(DurationCounts { ns: vec![half, slow], calls: vec![scope.calls - 2, 2] });
+        scope.waiting_ns = scope.total_ns;
+    }
+    waited(profile);
+    run
+}
+
+/// As long as it was on a CPU, the only thread waited for one.
+fn waited(profile: &mut Profile) {
+    let waiting_ns = profile.wall_ns + 10_000_000;
+    let thread = &mut profile.threads[0];
+    (thread.waiting_ns, thread.cpu_ns) = (Some(waiting_ns), Some(thread.wall_ns - 2_000_000));
+    thread.wall_ns += waiting_ns;
+    (profile.waiting_ns, profile.wall_ns) = (Some(waiting_ns), thread.wall_ns);
+    profile.interruptions = Some(Interruptions { source: "rseq".into(), why: "the kernel supports it".into() });
+    (profile.own_cost.share_of_cpu, profile.own_cost.budget) = (Some(0.013), Some(0.02));
+    (profile.lost.calls_with_folded_index, profile.lost.leaked_scopes) = (3, 1);
+}
+
 /// Nothing but what every run has.
 pub fn empty() -> Run {
     Run { schema: RUN_SCHEMA.into(), version: RUN_VERSION, ..Run::default() }
@@ -446,6 +488,7 @@ pub fn interrupted() -> Run {
 pub fn all() -> Vec<(&'static str, Run)> {
     vec![
         ("standard", standard()),
+        ("sampled", sampled()),
         ("enhanced", enhanced()),
         ("memory", memory_run()),
         ("training", super::training_run::training()),

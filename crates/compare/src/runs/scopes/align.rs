@@ -158,6 +158,8 @@ fn figures(
     for figures in all.iter_mut().flatten() {
         figures.total_s *= 1e-9;
         figures.self_s *= 1e-9;
+        figures.total_se_s = figures.total_se_s.map(|se| se * 1e-9);
+        figures.self_se_s = figures.self_se_s.map(|se| se * 1e-9);
     }
     all
 }
@@ -174,7 +176,10 @@ fn own(tree: &Tree<'_>, place: usize, scale: f64) -> ScopeFigures {
     ScopeFigures {
         calls: scope.calls as f64 * scale,
         total_s: without(scope.total_ns, below().map(|child| child.total_ns as f64).sum()),
+        // Not made again from its parts: their errors are not independent of it.
+        total_se_s: scope.total_se_ns.map(|se| se as f64 * scale),
         self_s: scope.self_ns as f64 * scale,
+        self_se_s: scope.self_se_ns.map(|se| se as f64 * scale),
         allocs: allocated(|all| all.allocs),
         alloc_bytes: allocated(|all| all.alloc_bytes),
         flops: scope.flops as f64 * scale,

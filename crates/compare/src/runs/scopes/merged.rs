@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use record::{Presence, ScopeChange, ScopeFigures};
 
+use crate::error_of_sum;
+
 /// The same list with indices taken together; parents before children.
 #[must_use]
 pub fn without_indices(scopes: &[ScopeChange]) -> Vec<ScopeChange> {
@@ -41,7 +43,9 @@ fn both(a: Option<ScopeFigures>, b: Option<ScopeFigures>) -> Option<ScopeFigures
     Some(ScopeFigures {
         calls: a.calls + b.calls,
         total_s: a.total_s + b.total_s,
+        total_se_s: error_of_sum(a.total_se_s, b.total_se_s),
         self_s: a.self_s + b.self_s,
+        self_se_s: error_of_sum(a.self_se_s, b.self_se_s),
         allocs: known(a.allocs, b.allocs),
         alloc_bytes: known(a.alloc_bytes, b.alloc_bytes),
         flops: a.flops + b.flops,

@@ -56,6 +56,8 @@ fn part(path: Vec<String>, scope: &ScopeChange, change: f64) -> Part {
         path,
         base_s: scope.base.map(|figures| figures.self_s),
         candidate_s: scope.candidate.map(|figures| figures.self_s),
+        base_se_s: scope.base.and_then(|figures| figures.self_se_s),
+        candidate_se_s: scope.candidate.and_then(|figures| figures.self_se_s),
         change: guess(change),
         base_calls: scope.base.map(|figures| figures.calls),
         candidate_calls: scope.candidate.map(|figures| figures.calls),

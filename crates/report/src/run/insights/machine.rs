@@ -2,7 +2,7 @@
 
 use super::super::view::View;
 use super::Insight;
-use crate::units::{count, digits, percent, plural, whole_percent};
+use crate::units::{count, digits, nanos, percent, plural, share, whole_percent};
 
 /// CPUs in use beside threads asked for, from where on it stands out.
 const IDLE: f64 = 0.7;
@@ -35,6 +35,47 @@ fn others(view: &View<'_>) -> Option<f64> {
 pub(in super::super) fn others_in_words(view: &View<'_>) -> Option<String> {
     let cpus = u64::from(view.run.environment.machine.cpus.max(1));
     others(view).map(|used| format!("other programs used {} of {}", digits(used), plural(cpus, "CPU")))
+}
+
+/// The share of the CPUs, or of the time in which threads could run, from where on others had most of it.
+const CROWDED: f64 = 0.5;
+
+/// Whether other programs had most of the CPUs while the profile was made.
+fn is_crowded(view: &View<'_>) -> bool {
+    let cpus = f64::from(view.run.environment.machine.cpus.max(1));
+    let by_noise = others(view).is_some_and(|used| used > CROWDED * cpus);
+    let waited = view.tree.as_ref().and_then(|tree| share(tree.waiting_ns()?, tree.runnable_ns()));
+    by_noise || waited.is_some_and(|waited| waited > CROWDED)
+}
+
+/// Whether nothing told of interruptions. Earlier versions knew of none; of other programs' profiles it is not known.
+fn is_blind(view: &View<'_>) -> bool {
+    let Some(tree) = view.tree.as_ref().filter(|_| view.run.imported.is_none()) else { return false };
+    tree.profile.interruptions.as_ref().is_none_or(|found| found.source == "none")
+}
+
+/// Whether time of others may stand in any scope: a ranking would be one of chance.
+pub(in super::super) fn is_attribution_unreliable(view: &View<'_>) -> bool {
+    is_crowded(view) && is_blind(view)
+}
+
+/// What a crowded machine means for the profile; nothing where it was not crowded, or nothing was profiled.
+pub(in super::super) fn crowded_in_words(view: &View<'_>) -> Option<String> {
+    let tree = view.tree.as_ref().filter(|_| is_crowded(view))?;
+    let waited = tree.waiting_ns().map(|ns| {
+        let part = share(ns, tree.threads_wall_ns()).unwrap_or(0.0);
+        format!("threads waited {} for a CPU ({} of their time)", nanos(ns), whole_percent(part))
+    });
+    let shares = waited.as_ref().map(|_| "shares are of the time on a CPU".to_owned());
+    let facts: Vec<String> = others_in_words(view).into_iter().chain(waited).collect();
+    let result = match is_blind(view) {
+        true => Some("attribution unreliable, because interruptions were not recognised".to_owned()),
+        false => shares,
+    };
+    Some(match result {
+        Some(result) => format!("{}: {result}", facts.join(", ")),
+        None => format!("{}: figures are disturbed", facts.join(", ")),
+    })
 }
 
 /// What others took from the machine meanwhile.

@@ -36,7 +36,7 @@ const RULES: &[Rule] = &[
     machine::disk,
 ];
 
-pub(super) use machine::others_in_words;
+pub(super) use machine::{crowded_in_words, is_attribution_unreliable, others_in_words};
 
 /// What the short account says with the figures: how near decoding is to its limit, and what disturbed.
 const SAID_BEFORE: &[Rule] = &[tokens::decode_below_limit, machine::disturbed];

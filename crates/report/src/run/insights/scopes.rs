@@ -1,12 +1,19 @@
 //! What the profile says.
 
+use std::cmp::Reverse;
+
+use compare::Estimate;
+
 use super::super::document::quoted;
+use super::super::estimates::{Time, in_words, tied_groups, whole_percents};
 use super::super::limits::InWords as _;
 use super::super::tree::Sum;
+use super::super::trust::judged_cost;
 use super::super::view::View;
 use super::Insight;
+use super::machine::is_attribution_unreliable;
 use crate::units::{
-    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, seconds, share, whole_percent,
+    bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, seconds, seconds_within, share, whole_percent,
 };
 
 /// A share of the time that is worth a sentence.
@@ -15,58 +22,76 @@ const NOTABLE: f64 = 0.05;
 const ENOUGH_CALLS: u64 = 100;
 /// The slowest index beside the mean of all, from where on it stands out.
 const UNEVEN: f64 = 1.25;
+/// Scopes of a tie that are named.
+const TIED: usize = 3;
 
-/// The share of the wall time; nothing where threads overlap, because then nothing follows for the run.
-fn of_wall(view: &View<'_>, ns: u64) -> Option<f64> {
+/// The share of the time on a CPU; nothing where threads overlap, because then nothing follows for the run.
+fn of_run(view: &View<'_>, time: Time) -> Option<Estimate> {
     let is_one = view.tree.as_ref().is_some_and(|tree| tree.thread_count() <= 1);
-    share(ns, view.wall_ns()).filter(|part| is_one && *part <= 1.0)
+    time.share_of(view.on_cpu_ns()).filter(|part| is_one && part.value <= 1.0)
 }
 
 /// The scope by whose distance from the machine's limit most time could be saved.
 pub(super) fn below_limit(view: &View<'_>) -> Option<Insight> {
-    let tree = view.tree.as_ref()?;
+    let tree = view.tree.as_ref().filter(|_| !is_attribution_unreliable(view))?;
     let savings = tree.names.iter().filter_map(|sum| {
         let (reached, roof) = view.scope_share(sum)?;
-        let part = of_wall(view, sum.total_ns)?;
-        Some((part * (1.0 - reached.min(1.0)), part, reached, roof, sum))
+        let part = of_run(view, sum.total())?;
+        // At the lower end of its time it is nearer to the limit, and less can be saved.
+        let reached_at = |end: f64| (reached * part.value / end).min(1.0);
+        let saved_at = |end: f64| if end > 0.0 { end * (1.0 - reached_at(end)) } else { 0.0 };
+        Some((saved_at(part.value), saved_at(part.low()), part, reached, roof, sum))
     });
-    let (saved, part, reached, roof, sum) = savings.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (saved, least, part, reached, roof, sum) = savings.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let sentence = format!(
-        "{} takes {} of the wall time at {} of the limit, {}: at the limit the run would be {} shorter.",
+        "{} takes {} of {} at {} of the limit, {}: reaching the limit would save up to {}.",
         name(sum),
-        whole_percent(part),
+        whole_percents(part, sum.is_sampled),
+        view.whole(),
         whole_percent(reached),
         roof.in_words(),
         whole_percent(saved)
     );
-    (saved >= NOTABLE).then_some(Insight { worth: saved, sentence })
+    (least >= NOTABLE).then_some(Insight { worth: saved, sentence })
 }
 
 fn name(sum: &Sum<'_>) -> String {
     quoted(sum.name)
 }
 
-/// The scope that spends most in its own code, where it declares no work that could be set beside a limit.
+/// The scope that spends most in its own code, where it declares no work that could be set beside a limit; all of them where
+/// nobody can tell which one that is.
 pub(super) fn hottest(view: &View<'_>) -> Option<Insight> {
-    let tree = view.tree.as_ref()?;
-    let own = tree.names.iter().filter(|sum| !sum.is_of_lab());
-    let sum = own.max_by_key(|sum| sum.self_ns).filter(|sum| view.scope_share(sum).is_none())?;
-    let part = share(sum.self_ns, view.wall_ns())?;
-    let sentence = match of_wall(view, sum.self_ns) {
-        Some(part) => format!(
-            "{} spends {} of the wall time in its own code: twice as fast there, the run would be {} shorter.",
+    let tree = view.tree.as_ref().filter(|_| !is_attribution_unreliable(view))?;
+    let mut by_self: Vec<&Sum<'_>> = tree.names.iter().filter(|sum| !sum.is_of_lab()).collect();
+    by_self.sort_by_key(|sum| Reverse(sum.self_ns));
+    let group = tied_groups(by_self, |sum| sum.own().estimate()).into_iter().next()?;
+    let sum = group.first().filter(|sum| view.scope_share(sum).is_none())?;
+    let part = sum.own().share_of(view.on_cpu_ns())?;
+    let sentence = match (group.len(), of_run(view, sum.own())) {
+        (1, Some(part)) => format!(
+            "{} spends {} of {} in its own code: twice as fast there, the run would be {} shorter.",
             name(sum),
-            whole_percent(part),
-            whole_percent(part / 2.0)
+            whole_percents(part, sum.is_self_estimated),
+            view.whole(),
+            whole_percent(part.value / 2.0)
         ),
-        None => format!(
+        (1, None) => format!(
             "{} spends the most time in its own code: {} on {}.",
             name(sum),
-            nanos(sum.self_ns),
+            sum.own().text(),
             plural(sum.threads, "thread")
         ),
+        (tied, _) => {
+            let shown = group.iter().take(TIED).filter_map(|sum| {
+                let share = sum.own().share_of(view.on_cpu_ns())?;
+                Some((sum.name, whole_percents(share, sum.is_self_estimated)))
+            });
+            let shown: Vec<(&str, String)> = shown.collect();
+            format!("Most time in their own code: {}.", in_words(&shown, tied - shown.len()))
+        }
     };
-    (part >= 2.0 * NOTABLE).then_some(Insight { worth: part.min(1.0) / 2.0, sentence })
+    (part.low() >= 2.0 * NOTABLE).then_some(Insight { worth: part.value.min(1.0) / 2.0, sentence })
 }
 
 /// Time that no scope explains.
@@ -97,32 +122,38 @@ pub(super) fn allocating(view: &View<'_>) -> Option<Insight> {
         mean_bytes(own.alloc_bytes as f64 / sum.calls as f64),
         bytes(own.alloc_bytes)
     );
-    let worth = (cost / view.wall_ns().max(1) as f64).min(1.0);
+    let worth = (cost / view.on_cpu_ns().max(1) as f64).min(1.0);
     (per_call >= 1.0).then_some(Insight { worth, sentence })
 }
 
-/// An index that takes longer than the others.
+/// An index that takes longer than the others for certain: by the lower end of its interval, beside the upper ends of theirs.
 pub(super) fn uneven_index(view: &View<'_>) -> Option<Insight> {
-    let tree = view.tree.as_ref()?;
+    let tree = view.tree.as_ref().filter(|_| !is_attribution_unreliable(view))?;
     let family = tree.families.first().filter(|family| family.members.len() > 2)?;
     let means = family.members.iter().filter_map(|(index, member)| {
-        Some(((*index)?, member.total_ns as f64 * 1e-9 / (member.calls > 0).then_some(member.calls as f64)?))
+        let calls = (member.calls > 0).then_some(member.calls as f64)?;
+        Some(((*index)?, member.total.estimate().times(1e-9 / calls)))
     });
-    let means: Vec<(u64, f64)> = means.collect();
-    let middle =
-        compare::median(&means.iter().map(|(_, mean)| *mean).collect::<Vec<_>>()).filter(|mean| *mean > 0.0)?;
-    let (index, slowest) = means.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let means: Vec<(u64, Estimate)> = means.collect();
+    let median = |of: fn(Estimate) -> f64| {
+        compare::median(&means.iter().map(|(_, mean)| of(*mean)).collect::<Vec<_>>()).filter(|mean| *mean > 0.0)
+    };
+    let (middle, upper) = (median(|mean| mean.value)?, median(Estimate::high)?);
+    let (index, slowest) = means.iter().copied().max_by(|a, b| a.1.low().total_cmp(&b.1.low()))?;
     let member = family.members.get(&Some(index))?;
-    let more = member.total_ns as f64 * (1.0 - middle / slowest) / view.wall_ns().max(1) as f64;
+    let more = member.total.ns as f64 * (1.0 - middle / slowest.value) / view.on_cpu_ns().max(1) as f64;
+    let time = match slowest.half_width() {
+        Some(half) => seconds_within(slowest.value, half),
+        None => seconds(slowest.value),
+    };
     let sentence = format!(
-        "{} takes {} per call, {} times the median of its {}, {}.",
+        "{} takes {time} per call, {} times the median of its {}, {}.",
         quoted(&format!("{}[{index}]", family.name)),
-        seconds(slowest),
-        digits(slowest / middle),
+        digits(slowest.value / middle),
         plural(family.members.len() as u64, "index").replace("indexs", "indices"),
         seconds(middle)
     );
-    (slowest >= UNEVEN * middle).then_some(Insight { worth: more.min(1.0), sentence })
+    (slowest.low() >= UNEVEN * upper).then_some(Insight { worth: more.clamp(0.0, 1.0), sentence })
 }
 
 /// Threads of which one did less than half of what another did.
@@ -152,12 +183,13 @@ pub(super) fn own_cost(view: &View<'_>) -> Option<Insight> {
     let tree = view.tree.as_ref()?;
     let cost = &tree.profile.own_cost;
     let (limit, most) = (cost.budget?, tree.names.iter().max_by_key(|sum| sum.calls)?);
+    let (share, whole) = judged_cost(cost);
     let sentence = format!(
-        "The profiler took {} of the wall time, more than the {} it may; most calls, {}, are of {}.",
-        percent(cost.share_of_wall),
-        percent(limit),
+        "The profiler took {} of the {whole}, above its budget of {}; most calls, {}, are of {}.",
+        percent(share),
+        whole_percent(limit),
         count(most.calls),
         name(most)
     );
-    (cost.share_of_wall > limit).then_some(Insight { worth: cost.share_of_wall, sentence })
+    (share > limit).then_some(Insight { worth: share.min(1.0), sentence })
 }

@@ -66,11 +66,38 @@ fn scopes_below_the_limit() {
     says(
         scopes::below_limit,
         &with(20_000_000_000),
-        "`ffn_up` takes 40 % of the wall time at 50 % of the limit, f32 arithmetic at 100 GFLOP/s: at the limit the run would \
-         be 20 % shorter.",
+        "`ffn_up` takes 40 % of the wall time at 50 % of the limit, f32 arithmetic at 100 GFLOP/s: reaching the limit would \
+         save up to 20 %.",
     );
     is_silent(scopes::below_limit, &with(39_000_000_000));
     is_silent(scopes::below_limit, &with(0));
+    // An estimate so rough that at its lower end nothing is to be saved.
+    let mut rough = with(20_000_000_000);
+    estimated(&mut rough, 0, 150_000_000);
+    is_silent(scopes::below_limit, &rough);
+    estimated(&mut rough, 0, 10_000_000);
+    let found = scopes::below_limit(&View::new(&rough, 12)).expect("there is something to say");
+    assert!(found.sentence.contains("`ffn_up` takes 40 % \u{b1}2 of the wall time"), "{found:?}");
+}
+
+/// Makes a scope's times estimates.
+fn estimated(run: &mut Run, scope: usize, se_ns: u64) {
+    let scope = &mut run.profile.as_mut().expect("it has one").scopes[scope];
+    (scope.is_sampled, scope.timed_calls) = (true, 10);
+    (scope.total_se_ns, scope.self_se_ns) = (Some(se_ns), Some(se_ns));
+}
+
+/// Other programs had so many of two CPUs, and interruptions were recognised by this.
+fn crowded(run: &mut Run, others: f64, source: Option<&str>) {
+    run.environment.machine.cpus = 2;
+    run.environment.noise = Some(Noise { others_cpus: Some(others), ..Noise::default() });
+    let profile = run.profile.as_mut().expect("it has one");
+    profile.interruptions = source.map(|source| Interruptions { source: source.into(), why: "so it is".into() });
+    if source == Some("rseq") {
+        profile.waiting_ns = Some(1_000_000_000);
+        (profile.wall_ns, profile.threads[0].wall_ns) = (2_000_000_000, 2_000_000_000);
+        profile.threads[0].waiting_ns = Some(1_000_000_000);
+    }
 }
 
 #[test]
@@ -86,6 +113,63 @@ fn the_hottest_scope() {
         "`busy` spends 30 % of the wall time in its own code: twice as fast there, the run would be 15 % shorter.";
     says(scopes::hottest, &of_lab, expected);
     is_silent(scopes::hottest, &run(60_000_000));
+}
+
+#[test]
+fn scopes_that_cannot_be_told_apart_are_a_tie() {
+    let mut run = profiled(vec![scope("attention", 310_000_000), scope("qkv", 300_000_000), scope("c", 100_000_000)]);
+    (0..2).for_each(|place| estimated(&mut run, place, 15_000_000));
+    says(
+        scopes::hottest,
+        &run,
+        "Most time in their own code: `attention` and `qkv`, 31 % \u{b1}3 and 30 % \u{b1}3 (cannot tell which is hotter).",
+    );
+    // Intervals that do not touch rank them.
+    (0..2).for_each(|place| estimated(&mut run, place, 2_000_000));
+    let expected = "`attention` spends 31.0 % \u{b1}0.4 of the wall time in its own code: twice as fast there, the run would be 16 % \
+         shorter.";
+    says(scopes::hottest, &run, expected);
+    // Above the threshold only at the upper end of its interval.
+    let mut rough = profiled(vec![scope("attention", 150_000_000)]);
+    estimated(&mut rough, 0, 40_000_000);
+    is_silent(scopes::hottest, &rough);
+}
+
+#[test]
+fn nothing_is_ranked_where_others_had_the_cpus_and_nothing_told() {
+    let layer = |index: u64, ns: u64| Scope { index: Some(index), ..scope("layer", ns) };
+    let run = || profiled(vec![layer(0, 100_000_000), layer(1, 100_000_000), layer(2, 600_000_000)]);
+    for source in [None, Some("none")] {
+        let mut run = run();
+        crowded(&mut run, 1.5, source);
+        let view = View::new(&run, 12);
+        let unreliable =
+            "other programs used 1.50 of 2 CPUs: attribution unreliable, because interruptions were not recognised";
+        assert_eq!(crowded_in_words(&view).as_deref(), Some(unreliable));
+        is_silent(scopes::hottest, &run);
+        is_silent(scopes::uneven_index, &run);
+        is_silent(scopes::below_limit, &run);
+        crowded(&mut run, 0.9, source);
+        assert_eq!(crowded_in_words(&View::new(&run, 12)), None);
+        assert!(scopes::hottest(&View::new(&run, 12)).is_some());
+    }
+    let mut marked = run();
+    crowded(&mut marked, 1.5, Some("rseq"));
+    let waited = "other programs used 1.50 of 2 CPUs, threads waited 1.00 s for a CPU (50 % of their time): shares are of the \
+                  time on a CPU";
+    assert_eq!(crowded_in_words(&View::new(&marked, 12)).as_deref(), Some(waited));
+    assert!(!is_attribution_unreliable(&View::new(&marked, 12)));
+    says(
+        scopes::hottest,
+        &marked,
+        "`layer` spends 80 % of the time on a CPU in its own code: twice as fast there, the run would be 40 % shorter.",
+    );
+    // What threads waited tells it without any figures of the machine.
+    marked.environment.noise = None;
+    marked.profile.as_mut().expect("it has one").threads[0].cpu_ns = Some(900_000_000);
+    assert!(crowded_in_words(&View::new(&marked, 12)).is_some_and(|text| text.starts_with("threads waited 1.00 s")));
+    marked.profile.as_mut().expect("it has one").threads[0].cpu_ns = Some(1_100_000_000);
+    assert_eq!(crowded_in_words(&View::new(&marked, 12)), None);
 }
 
 #[test]
@@ -114,6 +198,13 @@ fn an_index_that_stands_out() {
     let expected = "`layer[2]` takes 2.00 ms per call, 2.00 times the median of its 3 indices, 1.00 ms.";
     says(scopes::uneven_index, &with(200_000_000), expected);
     is_silent(scopes::uneven_index, &with(110_000_000));
+    // The lower end of the interval counts: 58.9 times the median may still be one long interruption.
+    let mut rough = with(700_000_000);
+    estimated(&mut rough, 2, 300_000_000);
+    is_silent(scopes::uneven_index, &rough);
+    estimated(&mut rough, 2, 25_000_000);
+    let expected = "`layer[2]` takes 7.00 ms \u{b1}0.49 per call, 7.00 times the median of its 3 indices, 1.00 ms.";
+    says(scopes::uneven_index, &rough, expected);
 }
 
 #[test]
@@ -131,16 +222,19 @@ fn threads_that_differ() {
 
 #[test]
 fn a_budget_that_was_not_kept() {
-    let with = |share_of_wall: f64| {
+    let with = |share_of_wall: f64, share_of_cpu: Option<f64>| {
         let mut run = profiled(vec![scope("tiny", 900_000_000)]);
         run.profile.as_mut().expect("it has one").own_cost =
-            OwnCost { share_of_wall, budget: Some(0.01), ..OwnCost::default() };
+            OwnCost { share_of_wall, share_of_cpu, budget: Some(0.02), ..OwnCost::default() };
         run
     };
-    let expected =
-        "The profiler took 3.0 % of the wall time, more than the 1.0 % it may; most calls, 100, are of `tiny`.";
-    says(scopes::own_cost, &with(0.03), expected);
-    is_silent(scopes::own_cost, &with(0.009));
+    let expected = "The profiler took 3.0 % of the wall time, above its budget of 2 %; most calls, 100, are of `tiny`.";
+    says(scopes::own_cost, &with(0.03, None), expected);
+    is_silent(scopes::own_cost, &with(0.019, None));
+    // A program with half a CPU: by the wall time it would look kept.
+    let expected = "The profiler took 3.0 % of the CPU time, above its budget of 2 %; most calls, 100, are of `tiny`.";
+    says(scopes::own_cost, &with(0.015, Some(0.03)), expected);
+    is_silent(scopes::own_cost, &with(0.03, Some(0.019)));
 }
 
 #[test]

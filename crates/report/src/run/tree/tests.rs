@@ -42,7 +42,10 @@ fn indices_are_one_path_and_a_family() {
         assert_eq!(path.sum.self_ns + below, path.sum.total_ns);
     }
     let [family] = &tree.families[..] else { panic!("one family") };
-    assert_eq!((family.total_ns, family.members.len(), family.members[&Some(1)].steps[&tree.name_of(2)]), (38, 2, 26));
+    assert_eq!(
+        (family.total_ns, family.members.len(), family.members[&Some(1)].steps[&tree.name_of(2)].ns),
+        (38, 2, 26)
+    );
 }
 
 #[test]
@@ -60,7 +63,9 @@ fn beside_estimated_parts_the_rest_is_an_estimate() {
         [(false, false), (false, true), (true, true), (false, false)]
     );
     let member = &tree.families[0].members[&Some(0)];
-    assert!(!member.is_sampled && member.estimated_steps.iter().eq([&tree.name_of(2)]));
+    let estimated: Vec<&usize> =
+        member.steps.iter().filter(|(_, time)| time.is_estimate).map(|(name, _)| name).collect();
+    assert!(!member.total.is_estimate && member.own.is_estimate && estimated == [&tree.name_of(2)]);
 }
 
 #[test]
@@ -101,6 +106,55 @@ fn percentiles_of_several_paths_lie_between_theirs() {
     assert!((110_000..=130_000).contains(&p99), "{p99}");
     let alone = self::profile(vec![path(10, 500)]);
     assert_eq!(Tree::new(&alone).names[0].percentile(0.99), Some((750, true)));
+}
+
+#[test]
+fn percentiles_of_several_paths_are_those_of_their_durations() {
+    let path = |ns: u64, calls: u64| Scope {
+        timed_calls: calls,
+        calls,
+        durations: Some(record::DurationCounts { ns: vec![ns, 2 * ns], calls: vec![calls - 1, 1] }),
+        ..scope("f", None, ns, ns)
+    };
+    let profile = profile(vec![path(1_000, 900), path(100_000, 100)]);
+    let tree = Tree::new(&profile);
+    assert_eq!([0.5, 0.99].map(|q| tree.names[0].percentile(q)), [Some((1_000, true)), Some((100_000, true))]);
+}
+
+#[test]
+fn errors_of_sums_and_time_on_a_cpu() {
+    let sampled = |name: &str, parent, se: u64| Scope {
+        is_sampled: true,
+        total_se_ns: Some(se),
+        self_se_ns: Some(se),
+        ..scope(name, parent, 100, 100)
+    };
+    let layer = |index: u64| Scope { index: Some(index), self_se_ns: Some(4), ..scope("layer", Some(0), 10, 110) };
+    let mut profile = profile(vec![
+        scope("pass", None, 20, 240),
+        layer(0),
+        sampled("qkv", Some(1), 3),
+        layer(1),
+        sampled("qkv", Some(3), 4),
+    ]);
+    let thread = |wall_ns: u64, waiting_ns: u64, in_scopes_ns: u64| Thread {
+        count: 1,
+        wall_ns,
+        in_scopes_ns,
+        waiting_ns: Some(waiting_ns),
+        cpu_ns: Some(wall_ns - waiting_ns),
+        ..Thread::default()
+    };
+    // The second one only waits for work, and for a CPU now and then.
+    (profile.wall_ns, profile.waiting_ns, profile.outside_ns) = (400, Some(150), 410);
+    profile.threads = vec![thread(400, 100, 240), thread(400, 50, 0)];
+    let tree = Tree::new(&profile);
+    let qkv = tree.names.iter().find(|sum| sum.name == "qkv").expect("it is there");
+    assert_eq!((qkv.total().se, qkv.own().se), (Some(5.0), Some(5.0)));
+    let member = &tree.families[0].members[&Some(1)];
+    assert_eq!((member.own.se, member.steps[&tree.name_of(2)].se), (Some(4.0), Some(4.0)));
+    assert_eq!((tree.waiting_ns(), tree.on_cpu_ns(), tree.idle_ns(), tree.runnable_ns()), (Some(100), 300, 60, 400));
+    assert_eq!((tree.accounted_ns(), tree.threads_wall_ns()), (400, 400), "scopes, idle, own cost and waiting");
 }
 
 #[test]
