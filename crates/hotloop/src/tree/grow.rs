@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering::*};
 
-use super::local::Local;
+use super::local::{Local, ancestors};
 use super::node::{NO_INDEX, Node, OTHER_INDEX};
 use super::thread::Thread;
 use crate::site::Site;
@@ -66,7 +66,7 @@ fn search<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) 
         return Place::Node(node);
     }
     if parent.depth >= MAX_DEPTH {
-        return fold(thread, parent, site);
+        return fold(thread, parent, site, index);
     }
     let has_index = index != NO_INDEX && index != OTHER_INDEX;
     if has_index && parent.indexed_children.load(Relaxed) >= MAX_INDICES {
@@ -82,23 +82,20 @@ fn search<'a>(local: &Local, parent: &'a Node, site: &'static Site, index: u64) 
     }
 }
 
-/// Counts a call that lies too deep at the nearest activation of the same site above it.
-fn fold<'a>(thread: &Thread, parent: &'a Node, site: &'static Site) -> Place<'a> {
-    let mut node = parent;
-    loop {
-        if std::ptr::eq(node.site, site) {
-            node.folded.add(1);
-            return Place::Folded(node);
-        }
-        // SAFETY: null at the root, otherwise a node, which is never freed.
-        match unsafe { node.parent.as_ref() } {
-            Some(above) => node = above,
-            None => {
-                thread.lost.no_room.add(1);
-                return Place::Nowhere;
-            }
-        }
+/// Counts a call that lies too deep at the nearest activation of the same site and index above it. One with another index
+/// is counted as lost: it belongs to no row that there is.
+fn fold<'a>(thread: &Thread, parent: &'a Node, site: &'static Site, index: u64) -> Place<'a> {
+    if let Some(node) = ancestors(parent).find(|above| above.is(site, index)) {
+        node.folded.add(1);
+        return Place::Folded(node);
     }
+    let has_site = ancestors(parent).any(|above| std::ptr::eq(above.site, site));
+    if has_site {
+        thread.lost.folded_indices.add(1)
+    } else {
+        thread.lost.no_room.add(1)
+    }
+    Place::Nowhere
 }
 
 fn make<'a>(thread: &'static Thread, parent: &Node, site: &'static Site, index: u64) -> Option<&'a Node> {

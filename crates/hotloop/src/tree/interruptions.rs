@@ -6,11 +6,15 @@
 //! compare. How long it then waited for a CPU is in `/proc/thread-self/schedstat`. That time is taken out of all scopes
 //! that are open, as a pause is, and gets a row of its own.
 
+use std::collections::VecDeque;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
+use super::events::Event;
 use super::local::Local;
+use super::mode;
+use super::registry::lock;
 use crate::clock;
 use crate::snapshot::{InterruptionInfo, InterruptionSource};
 
@@ -21,9 +25,22 @@ pub(super) static NEVER: AtomicU64 = AtomicU64::new(1);
 /// most. Waits are of milliseconds, so none of any length is put down to a later scope.
 const READS_APART: u64 = 100;
 
+/// The address of the section that no code runs in, or why there is none. Set at the first start: nothing that runs inside
+/// the program's scopes may allocate.
+static SECTION: OnceLock<Result<u64, &'static str>> = OnceLock::new();
+
+/// Prepares what all threads need; later calls do nothing.
+pub(super) fn init() {
+    SECTION.get_or_init(area::section);
+}
+
+fn section() -> Option<u64> {
+    SECTION.get()?.ok()
+}
+
 /// How interruptions are recognised in this process.
 pub(crate) fn interruptions() -> InterruptionInfo {
-    let (source, why) = match area::section() {
+    let (source, why) = match *SECTION.get().unwrap_or(&Err("nothing was recorded yet")) {
         Ok(_) => (InterruptionSource::Rseq, "the kernel marks interruptions in each thread's rseq area"),
         Err(why) => (InterruptionSource::None, why),
     };
@@ -63,7 +80,7 @@ impl Local {
 
     /// Begins to watch for interruptions, and forgets what this thread waited before.
     pub(super) fn watch_interruptions(&self) {
-        let Ok(section) = area::section() else { return };
+        let Some(section) = section() else { return };
         let Some(word) = area::of_this_thread() else { return };
         self.interrupted.set(ptr::from_ref(word));
         word.store(section, Relaxed);
@@ -87,7 +104,7 @@ impl Local {
     #[cold]
     #[inline(never)]
     pub(super) fn note_interruption(&self) {
-        if let Ok(section) = area::section() {
+        if let Some(section) = section() {
             // SAFETY: as in `is_interrupted`.
             unsafe { &*self.interrupted.get() }.store(section, Relaxed);
         }
@@ -112,12 +129,60 @@ impl Local {
         thread.take_out(waited, finding_out);
         thread.add_blocked(blocked);
         self.paused.set(self.paused.get() + waited + finding_out);
+        if self.seen.get() & mode::TIMELINE != 0 {
+            let at = end.saturating_sub(self.paused.get());
+            self.quietly(|| lock(&thread.waits).add(at, waited + finding_out));
+        }
     }
 
     /// The last time that this thread is known to have read the clock.
     fn last_reading(&self) -> u64 {
         let opened = self.current_node().map_or(0, |node| node.open_since.get());
         self.last_reading.get().max(opened)
+    }
+}
+
+/// When a thread waited, and how long: its events are recorded in the time that it did not, and are shown in the time that
+/// all threads share.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    /// When each was, in the time of the events, and what all up to it took together.
+    ends: VecDeque<(u64, u64)>,
+    all: u64,
+    /// What those that are not remembered took.
+    forgotten: u64,
+}
+
+/// Waits that are remembered; those before only count as one.
+const MAX_WAITS: usize = 1 << 16;
+
+impl Waits {
+    fn add(&mut self, at: u64, ticks: u64) {
+        self.all += ticks;
+        self.ends.push_back((at, self.all));
+        if self.ends.len() > MAX_WAITS
+            && let Some((_, until)) = self.ends.pop_front()
+        {
+            self.forgotten = until;
+        }
+    }
+
+    /// Puts events into the time in which waiting counts.
+    pub(super) fn put_back(&self, events: &mut [Event]) {
+        for event in events {
+            let end = event.start + event.ticks;
+            let (before, by_end) = (self.until(|at| at <= event.start), self.until(|at| at < end));
+            event.start += before;
+            event.ticks += by_end.saturating_sub(before);
+        }
+    }
+
+    /// What the waits that are `over` took together, and those that are forgotten.
+    fn until(&self, over: impl Fn(u64) -> bool) -> u64 {
+        match self.ends.partition_point(|(at, _)| over(*at)) {
+            0 => self.forgotten,
+            place => self.ends[place - 1].1,
+        }
     }
 }
 
@@ -171,22 +236,19 @@ mod area {
     /// On the heap and never freed: the kernel reads it at every interruption, also after a library that has this code in
     /// it was unloaded.
     pub(super) fn section() -> Result<u64, &'static str> {
-        static SECTION: OnceLock<Result<u64, &'static str>> = OnceLock::new();
-        *SECTION.get_or_init(|| {
-            offset().ok_or("the C library registers no rseq area (glibc before 2.35, or turned off)")?;
-            super::sched_stat().ok_or("the kernel does not tell how long a thread waited for a CPU")?;
-            let section = Box::leak(Box::new(Section {
-                version: 0,
-                flags: 0,
-                start_ip: 0,
-                post_commit_offset: 1,
-                abort_ip: 0,
-                signature: [0, SIGNATURE],
-            }));
-            section.start_ip = (&raw const *section).expose_provenance() as u64;
-            section.abort_ip = section.start_ip + size_of::<[u64; 5]>() as u64;
-            Ok(section.start_ip)
-        })
+        offset().ok_or("the C library registers no rseq area (glibc before 2.35, or turned off)")?;
+        super::sched_stat().ok_or("the kernel does not tell how long a thread waited for a CPU")?;
+        let section = Box::leak(Box::new(Section {
+            version: 0,
+            flags: 0,
+            start_ip: 0,
+            post_commit_offset: 1,
+            abort_ip: 0,
+            signature: [0, SIGNATURE],
+        }));
+        section.start_ip = (&raw const *section).expose_provenance() as u64;
+        section.abort_ip = section.start_ip + size_of::<[u64; 5]>() as u64;
+        Ok(section.start_ip)
     }
 
     /// Where the area lies behind the thread pointer.
@@ -236,5 +298,22 @@ mod area {
 
     pub(super) fn of_this_thread() -> Option<&'static AtomicU64> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_put_back_into_the_time_that_all_threads_share() {
+        let mut waits = Waits::default();
+        waits.add(100, 1_000);
+        waits.add(150, 10);
+        let event = |start, ticks| Event { path: 0, start, ticks };
+        let mut events = [event(50, 40), event(60, 60), event(110, 20), event(10, 300)];
+        waits.put_back(&mut events);
+        let times = events.map(|event| (event.start, event.ticks));
+        assert_eq!(times, [(50, 40), (60, 1_060), (1_110, 20), (10, 1_310)]);
     }
 }

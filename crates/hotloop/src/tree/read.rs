@@ -49,7 +49,7 @@ pub struct Losses {
     pub scopes_after_thread_end: u64,
     /// Timings that are in no percentile because the memory for histograms was used up.
     pub timings_without_percentile: u64,
-    /// Calls too deep for a row of their own, counted at an outer call of the same scope with another index.
+    /// Calls with an index that lay too deep for a row of their own: counted nowhere else.
     pub calls_with_folded_index: u64,
     /// Scopes that were never ended (`longjmp`, a forgotten exit), closed when the profiler noticed.
     pub leaked_scopes: u64,
@@ -96,7 +96,8 @@ impl ThreadRead {
         let ring = thread.ring().filter(|_| is_current);
         let histograms = if is_current { histograms(&nodes, ring, &mut counters) } else { Vec::new() };
         let timeline = ring.filter(|_| switch::last_modes() & mode::TIMELINE != 0);
-        let (events, overwritten) = timeline.map(Ring::read).unwrap_or_default();
+        let (mut events, overwritten) = timeline.map(Ring::read).unwrap_or_default();
+        lock(&thread.waits).put_back(&mut events);
         let label = lock(&thread.label).clone();
         counters.iter_mut().filter(|node| node.threads > 0).for_each(|node| node.thread_set = 1 << (label.id % 128));
         let mut lost = if is_current { losses(thread, overwritten) } else { Losses::default() };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 use super::charge::OUTSIDE;
 use super::fork;
+use super::interruptions;
 use super::local::{AFTER_END, Local};
 use super::measure;
 use super::registry::{lock, with_registry};
@@ -94,6 +95,7 @@ pub(crate) fn allocations_counted() -> bool {
 pub(crate) fn start(modes: u64, ring_capacity: usize, budget: f64) {
     static STARTING: Mutex<()> = Mutex::new(());
     let _starting = lock(&STARTING);
+    Local::with(|local| local.quietly(interruptions::init));
     measure::measure(modes);
     RING_CAPACITY.store(ring_capacity, Relaxed);
     BUDGET.store(budget.to_bits(), Relaxed);

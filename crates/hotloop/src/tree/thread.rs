@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
 use super::events::{Nesting, Ring};
 use super::grow::Lookup;
+use super::interruptions::Waits;
+use super::local::Local;
 use super::node::{Arena, Counter, NO_INDEX, Node};
 use super::registry;
 use super::switch::Intervals;
@@ -35,6 +37,8 @@ pub(super) struct Thread {
     pub(super) waited: Counter,
     /// What finding that out took, likewise.
     pub(super) reading_waits: Counter,
+    /// When it waited, for the timeline.
+    pub(super) waits: Mutex<Waits>,
     /// Ticks that it was blocked, as far as interruptions tell: part of its nodes' time.
     pub(super) blocked: Counter,
     pub(super) lost: Lost,
@@ -77,7 +81,7 @@ pub(super) struct Lost {
     pub(super) histograms: Counter,
     /// Events that went with a ring of another size.
     pub(super) events: Counter,
-    /// Calls beyond the depth limit that are counted at another index.
+    /// Calls beyond the depth limit whose index has no row.
     pub(super) folded_indices: Counter,
     /// Scopes that were never ended.
     pub(super) leaked: Counter,
@@ -111,6 +115,7 @@ impl Thread {
             waited: Counter::new(0),
             reading_waits: Counter::new(0),
             blocked: Counter::new(0),
+            waits: Mutex::default(),
             lost: Lost::default(),
             lookup: UnsafeCell::new(Lookup::default()),
             nesting: UnsafeCell::new([0; 258]),
@@ -243,6 +248,8 @@ impl Thread {
         self.waited.set(0);
         self.reading_waits.set(0);
         self.blocked.set(0);
+        // Freed quietly: a free that is charged would come here again.
+        Local::with(|local| local.quietly(|| *registry::lock(&self.waits) = Waits::default()));
         if let Some(ring) = self.ring() {
             ring.forget();
         }

@@ -101,7 +101,7 @@ fn check_sums(snapshot: &Snapshot) {
         assert!(scope.parent.is_none_or(|parent| parent < place));
     }
     let parts: u64 = snapshot.scopes.iter().map(|scope| scope.self_ns).sum();
-    let parts = parts + snapshot.outside_ns + snapshot.own_cost.total_ns;
+    let parts = parts + snapshot.outside_ns + snapshot.own_cost.total_ns + snapshot.waiting_ns.unwrap_or(0);
     let whole: u64 = snapshot.threads.iter().map(|thread| thread.wall_ns).sum();
     // Every scope is rounded to a whole nanosecond.
     let rounding = 2 * (snapshot.scopes.len() + snapshot.threads.len()) as u64;

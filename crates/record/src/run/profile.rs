@@ -266,7 +266,7 @@ pub struct Losses {
     pub scopes_after_thread_end: u64,
     /// Timings that are in no percentile because the memory for histograms was used up.
     pub timings_without_percentile: u64,
-    /// Calls too deep for a row of their own, counted at an outer call of the same scope with another index.
+    /// Calls with an index that lay too deep for a row of their own: counted nowhere else.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calls_with_folded_index: u64,
     /// Scopes that were never ended (`longjmp`, a forgotten exit), closed when the profiler noticed.

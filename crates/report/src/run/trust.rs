@@ -116,7 +116,7 @@ fn losses(profile: &Profile) -> Vec<String> {
         (lost.unbalanced_scopes, "ended in another order than they began"),
         (lost.scopes_after_thread_end, "were opened or closed while their thread was being torn down"),
         (lost.timings_without_percentile, "are in no percentile, because the memory for histograms was used up"),
-        (lost.calls_with_folded_index, "lay too deep for a row of their own and are in the row of another index"),
+        (lost.calls_with_folded_index, "with an index lay too deep for a row of their own and are in none"),
         (lost.leaked_scopes, "never ended; closed when the profiler noticed"),
     ];
     let happened = kinds.iter().filter(|(number, _)| *number > 0);
