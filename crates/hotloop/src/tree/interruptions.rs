@@ -15,6 +15,7 @@ use super::events::Event;
 use super::local::Local;
 use super::mode;
 use super::registry::lock;
+use super::thread::Thread;
 use crate::clock;
 use crate::snapshot::{InterruptionInfo, InterruptionSource};
 
@@ -38,6 +39,16 @@ fn section() -> Option<u64> {
     SECTION.get()?.ok()
 }
 
+/// Reading schedstat takes at most this many times as long as it did at best.
+const UNDISTURBED: u64 = 8;
+
+/// Ticks that belong to no scope, up to `end`: without a CPU, and spent on finding that out.
+struct Lost {
+    waited: u64,
+    finding_out: u64,
+    end: u64,
+}
+
 /// How interruptions are recognised in this process.
 pub(crate) fn interruptions() -> InterruptionInfo {
     let (source, why) = match *SECTION.get().unwrap_or(&Err("nothing was recorded yet")) {
@@ -52,7 +63,7 @@ pub(crate) fn interruptions() -> InterruptionInfo {
 pub(super) struct WaitState {
     /// What the kernel had counted when it was asked last; `None` where it does not tell.
     seen: Option<SchedStat>,
-    /// When that was, and how long it took, in ticks.
+    /// When that was, and how long it takes when nothing comes between, in ticks.
     read_at: u64,
     read_cost: u64,
     /// Time between boundaries with an interruption since then, in ticks: no more was lost.
@@ -87,7 +98,9 @@ impl Local {
         let before = clock::now();
         let seen = self.quietly(sched_stat);
         let after = clock::now();
-        self.waiting.set(WaitState { seen, read_at: after, read_cost: after.saturating_sub(before), suspect: 0 });
+        let known = self.waiting.get().read_cost;
+        let read_cost = after.saturating_sub(before).clamp(1, if known == 0 { u64::MAX } else { known });
+        self.waiting.set(WaitState { seen, read_at: after, read_cost, suspect: 0 });
     }
 
     /// This thread ends: its `rseq` area is left as it was found.
@@ -118,20 +131,29 @@ impl Local {
         }
         let stat = self.quietly(sched_stat).unwrap_or(seen);
         let end = clock::now();
-        let finding_out = end.saturating_sub(now);
-        self.waiting.set(WaitState { seen: Some(stat), read_at: end, read_cost: finding_out, suspect: 0 });
+        let read_cost = state.read_cost.min(end.saturating_sub(now)).max(1);
+        self.waiting.set(WaitState { seen: Some(stat), read_at: end, read_cost, suspect: 0 });
         let waited = clock::ticks_of(stat.waited_ns.saturating_sub(seen.waited_ns)).min(state.suspect);
         let ran = clock::ticks_of(stat.run_ns.saturating_sub(seen.run_ns));
         let blocked = now.saturating_sub(state.read_at).saturating_sub(ran + waited).min(state.suspect - waited);
-        if let Some(node) = self.current_node() {
-            node.waited.add(waited);
-        }
-        thread.take_out(waited, finding_out);
+        // Finding out that took many times as long as it can was interrupted itself.
+        let finding_out = end.saturating_sub(now).min(UNDISTURBED * read_cost);
+        let lost = Lost { waited: waited + (end - now).saturating_sub(finding_out), finding_out, end };
         thread.add_blocked(blocked);
-        self.paused.set(self.paused.get() + waited + finding_out);
+        self.take_out(thread, &lost);
+    }
+
+    /// Takes time that belongs to no scope out of those that are open.
+    fn take_out(&self, thread: &Thread, lost: &Lost) {
+        if let Some(node) = self.current_node() {
+            node.waited.add(lost.waited);
+        }
+        thread.take_out(lost.waited, lost.finding_out, lost.end);
+        let ticks = lost.waited + lost.finding_out;
+        self.paused.set(self.paused.get() + ticks);
         if self.seen.get() & mode::TIMELINE != 0 {
-            let at = end.saturating_sub(self.paused.get());
-            self.quietly(|| lock(&thread.waits).add(at, waited + finding_out));
+            let at = lost.end.saturating_sub(self.paused.get());
+            self.quietly(|| lock(&thread.waits).add(at, ticks));
         }
     }
 

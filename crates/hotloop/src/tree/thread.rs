@@ -183,7 +183,7 @@ impl Thread {
         }
         let paused = intervals.paused.saturating_sub(self.paused_seen.load(Relaxed));
         if paused > 0 {
-            self.take_out_of_open(paused);
+            self.take_out_of_open(paused, u64::MAX);
             self.paused_seen.store(intervals.paused, Release);
         }
         if was_reset {
@@ -195,8 +195,8 @@ impl Thread {
     }
 
     /// The thread waited for a CPU, and took some time to find out for how long: neither belongs to a scope. Owner only.
-    pub(super) fn take_out(&self, waited: u64, finding_out: u64) {
-        self.take_out_of_open(waited + finding_out);
+    pub(super) fn take_out(&self, waited: u64, finding_out: u64, now: u64) {
+        self.take_out_of_open(waited + finding_out, now);
         self.waited.add(waited);
         self.reading_waits.add(finding_out);
     }
@@ -207,11 +207,13 @@ impl Thread {
         self.window_start.set(self.window_start.get().saturating_add(ticks));
     }
 
-    fn take_out_of_open(&self, ticks: u64) {
+    /// Lets activations that are open begin later, but not later than `now`: they may have begun within that time.
+    fn take_out_of_open(&self, ticks: u64, now: u64) {
+        let later = |since: u64| since.saturating_add(ticks).min(now.max(since));
         let open = self.all_nodes().filter(|node| node.open_since.get() != 0);
-        open.for_each(|node| node.open_since.add(ticks));
+        open.for_each(|node| node.open_since.set(later(node.open_since.get())));
         // SAFETY: this is the owning thread, and the result is not kept.
-        unsafe { self.set_aside() }.iter_mut().for_each(|(_, since)| *since += ticks);
+        unsafe { self.set_aside() }.iter_mut().for_each(|(_, since)| *since = later(*since));
         // The budget is a share of the time that recording was on.
         self.window_start.set(self.window_start.get().saturating_add(ticks));
     }
