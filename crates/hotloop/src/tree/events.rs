@@ -15,14 +15,9 @@ use super::thread::Thread;
 const FOLD: u64 = 512;
 /// The smallest ring: what was not folded yet is still there when the next fold begins.
 const MIN_CAPACITY: usize = 2 * FOLD as usize;
-/// Entries of sampled scopes that are timed in a row, at the most: now and then two, so that the time between them is known
-/// too. Weights are in units of one over this.
+/// Entries of sampled scopes in a row at which the clock is read: one is timed, and the next only ends the time between
+/// them, which is then known too.
 pub(super) const BURST: u16 = 2;
-/// Every so many bursts are of [`BURST`] entries, the others of one: for the same cost there are more of them, and fewer
-/// entries between.
-const LONG_BURSTS: u32 = 4;
-/// The mean of entries in a burst.
-pub(super) const MEAN_BURST: f64 = 1.0 + (BURST as f64 - 1.0) / LONG_BURSTS as f64;
 /// The most entries that are only counted between two bursts, on average: rarer timing would save less than counting
 /// costs, and be blind for longer when short calls turn into long ones.
 pub(super) const MAX_STRETCH: u16 = 126;
@@ -198,28 +193,25 @@ pub(super) fn fold_now(local: &Local, flags: u64, ring: &Ring) {
     }
 }
 
-/// A timed scope begins, under a budget: its parent's own time before it is known if the clock was read at the boundary
-/// before this one.
+/// A scope begins at which the clock was read, under a budget: its parent's own time before it is known if the clock was
+/// read at the boundary before this one too. Whether it is to be timed; if not, it is only counted.
 #[inline(always)]
-pub(super) fn sample_entry(local: &Local, node: &Node, parent: &Node, now: u64) {
+pub(super) fn sample_entry(local: &Local, node: &Node, parent: &Node, now: u64) -> bool {
     let sampling = &local.sampling;
     if let Some(own) = own_time(local, parent, now) {
         parent.before_entries.add(own, sampling.stands_for.get());
     }
-    if node.is_sampled() {
-        match sampling.burst.get() {
-            0 | 1 => {
-                let began = sampling.burst_began.replace(0);
-                sampling.pace.set(if began == 0 { 0 } else { now.saturating_sub(began) });
-                begin_stretch(local);
-            }
-            left => {
-                sampling.burst_began.set(now);
-                sampling.burst.set(left - 1);
-            }
-        }
+    let is_sampled = node.is_sampled() && sampling.stretch.get() != 0;
+    let is_timed = !is_sampled || sampling.burst.get() != 1;
+    if !is_timed {
+        begin_stretch(local);
+    } else if is_sampled {
+        sampling.pace.set(0);
+        sampling.burst.set(1);
     }
     note_reading(local, node, now);
+    sampling.unfinished.set(u8::from(!is_timed));
+    is_timed
 }
 
 /// A timed scope ends, under a budget: likewise its own time since its last child.
@@ -245,6 +237,7 @@ pub(super) fn sample_exit(local: &Local, node: &Node, end: u64, parent: *const N
 fn limit_tail(local: &Local, node: &Node, end: u64) {
     let sampling = &local.sampling;
     let counted = u64::from(sampling.last_countdown.get().saturating_sub(sampling.countdown.get()));
+    let counted = counted + u64::from(sampling.unfinished.get());
     let passed = end.saturating_sub(local.last_reading.get());
     node.tail_limit.add(passed.saturating_sub(counted.saturating_mul(sampling.pace.get())));
     node.tails.add(1);
@@ -264,21 +257,22 @@ fn note_reading(local: &Local, node: *const Node, now: u64) {
     local.last_reading.set(now);
     local.last_node.set(node);
     local.sampling.last_countdown.set(local.sampling.countdown.get());
+    local.sampling.unfinished.set(0);
 }
 
-/// A burst has ended: draws how many entries are only counted before the next, between two and four thirds of the mean, so
+/// A burst has ended, by an entry that is only counted itself: draws how many entries are only counted before the next, between two and four thirds of the mean, so
 /// that sampling cannot fall in step with the program.
 fn begin_stretch(local: &Local) {
     let sampling = &local.sampling;
-    let mean = u32::from(sampling.stretch.get());
+    let mean = u32::from(sampling.stretch.get()).saturating_sub(1);
     let width = ((2 * mean).div_ceil(3) | 1).max(3);
     let next = if mean > 0 { mean - width / 2 + local.draw() % width } else { 0 };
-    let burst = if local.draw().is_multiple_of(LONG_BURSTS) { BURST } else { 1 };
-    sampling.counted.set(sampling.counted.get() + u64::from(next));
+    // The entry that ended the burst is only counted too, but the countdown does not know of it.
+    sampling.counted.set(sampling.counted.get() + u64::from(next) + 1);
+    sampling.readings.set(sampling.readings.get() + 1);
     sampling.countdown.set(next);
-    sampling.burst.set(burst);
-    let (next, burst) = (u16::try_from(next).unwrap_or(MAX_STRETCH), burst);
-    sampling.stands_for.set((next + burst) * BURST / burst);
+    sampling.burst.set(BURST);
+    sampling.stands_for.set(u16::try_from(next).unwrap_or(MAX_STRETCH) + BURST);
 }
 
 /// Moves the events since the last fold into the histograms and looks after the budget.
@@ -442,13 +436,14 @@ impl Seen {
 /// the thread's CPU time. Returns what a timed call of a sampled scope stood for since the last fold.
 fn keep_budget(local: &Local, thread: &Thread, seen: &Seen) -> u32 {
     let (window, counted) = (thread.next_window(crate::clock::now()), local.sampling.take_counted());
+    thread.readings.add(local.sampling.readings.take());
     let (cost, budget) = (measure::cost(), switch::budget());
     let count = |node: &Node| f64::from(node.seen_in_fold.load(Relaxed));
     let sampled: f64 = seen.iter(thread).filter(|node| node.is_sampled()).map(count).sum();
     let all: f64 = seen.iter(thread).map(count).sum();
     let weight = if sampled > 0.0 { (sampled + counted) / sampled } else { 1.0 };
     let allowed = PLANNED * budget * window;
-    if all * cost.timed + counted * cost.untimed > allowed {
+    if all * cost.timed + sampled * cost.reading + counted * cost.untimed > allowed {
         let is_short = |node: &Node| node.mean_ticks() * budget < SHORT * cost.timed;
         let calls = |node: &Node| count(node) * if node.is_sampled() { weight } else { 1.0 };
         choose_sampled(thread, seen, is_short, calls, allowed / cost.timed / 4.0);
@@ -457,7 +452,8 @@ fn keep_budget(local: &Local, thread: &Thread, seen: &Seen) -> u32 {
     let entries = all + counted - always;
     // Counting has to be paid whatever is timed; timing gets an eighth of the budget where counting leaves nothing.
     let left = (allowed - always * cost.timed - entries * cost.untimed).max(allowed / 8.0);
-    let share = left / (cost.timed - cost.untimed).max(1.0) / entries.max(1.0);
+    // Of each burst one entry is timed, and at one the clock is read.
+    let share = left / (cost.timed + cost.reading - cost.untimed).max(1.0) / entries.max(1.0);
     local.sampling.set_stretch(share);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most a few hundred")]
     let weight = (weight * f64::from(WEIGHT_UNIT)).round() as u32;

@@ -395,9 +395,12 @@ fn open_by_os_clock(node: &Node, parent: &Node) -> Entered {
 #[inline(never)]
 fn open_for_budget(node: &Node, parent: &Node) -> Entered {
     let now = clock::now();
-    node.open_since.set(now);
-    Local::with(|local| events::sample_entry(local, node, parent, now));
-    Entered::new(node, parent, 0)
+    if Local::with(|local| events::sample_entry(local, node, parent, now)) {
+        node.open_since.set(now);
+        return Entered::new(node, parent, 0);
+    }
+    node.counted.store(node.counted.load(Relaxed).wrapping_add(COUNTED), Relaxed);
+    Entered::new(node, parent, Token::UNTIMED)
 }
 
 /// Asks for what entering needs of the two nodes made after the one at this address, which ends. Nodes are made in the

@@ -66,6 +66,8 @@ pub(super) struct WaitState {
     /// When that was, and how long it takes when nothing comes between, in ticks.
     read_at: u64,
     read_cost: u64,
+    /// The kernel's time then, in nanoseconds.
+    real_at: u64,
     /// Time between boundaries with an interruption since then, in ticks: no more was lost.
     suspect: u64,
 }
@@ -78,7 +80,7 @@ struct SchedStat {
 }
 
 impl WaitState {
-    pub(super) const NONE: WaitState = WaitState { seen: None, read_at: 0, read_cost: 0, suspect: 0 };
+    pub(super) const NONE: WaitState = WaitState { seen: None, read_at: 0, read_cost: 0, real_at: 0, suspect: 0 };
 }
 
 impl Local {
@@ -100,7 +102,7 @@ impl Local {
         let after = clock::now();
         let known = self.waiting.get().read_cost;
         let read_cost = after.saturating_sub(before).clamp(1, if known == 0 { u64::MAX } else { known });
-        self.waiting.set(WaitState { seen, read_at: after, read_cost, suspect: 0 });
+        self.waiting.set(WaitState { seen, read_at: after, read_cost, real_at: area::real_ns(), suspect: 0 });
     }
 
     /// This thread ends: its `rseq` area is left as it was found.
@@ -123,8 +125,7 @@ impl Local {
         }
         let (now, mut state) = (clock::now(), self.waiting.get());
         let (Some(thread), Some(seen)) = (self.thread(), state.seen) else { return };
-        // No longer than since the clock was read last: a clock that stands still while the thread waits, as a simulated
-        // one does, has no waiting in it.
+        // No longer than since the clock was read last.
         state.suspect += now.saturating_sub(self.last_reading().max(state.read_at));
         if self.busy.get() || now.saturating_sub(state.read_at) < READS_APART * state.read_cost {
             return self.waiting.set(state);
@@ -132,7 +133,11 @@ impl Local {
         let stat = self.quietly(sched_stat).unwrap_or(seen);
         let end = clock::now();
         let read_cost = state.read_cost.min(end.saturating_sub(now)).max(1);
-        self.waiting.set(WaitState { seen: Some(stat), read_at: end, read_cost, suspect: 0 });
+        let real_at = area::real_ns();
+        self.waiting.set(WaitState { seen: Some(stat), read_at: end, read_cost, real_at, suspect: 0 });
+        if !agree(end.saturating_sub(state.read_at), clock::ticks_of(real_at.saturating_sub(state.real_at))) {
+            return;
+        }
         let waited = clock::ticks_of(stat.waited_ns.saturating_sub(seen.waited_ns)).min(state.suspect);
         let ran = clock::ticks_of(stat.run_ns.saturating_sub(seen.run_ns));
         let blocked = now.saturating_sub(state.read_at).saturating_sub(ran + waited).min(state.suspect - waited);
@@ -208,6 +213,11 @@ impl Waits {
     }
 }
 
+/// Whether the profiler's clock went on as the kernel's did. One that does not, as a simulated one, has no waiting in it.
+fn agree(ticks: u64, real: u64) -> bool {
+    ticks.abs_diff(real) <= real / 16 + clock::ticks_of(100_000)
+}
+
 /// What the kernel counted for the calling thread since it began.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn sched_stat() -> Option<SchedStat> {
@@ -226,10 +236,16 @@ fn sched_stat() -> Option<SchedStat> {
 }
 
 /// The `rseq` area of glibc's threads.
-#[cfg(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+#[cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(miri)
+))]
 mod area {
     use super::{AtomicU64, OnceLock};
-    use std::ffi::{c_char, c_uint, c_void};
+    use std::ffi::{c_char, c_int, c_uint, c_void};
 
     unsafe extern "C" {
         fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -251,6 +267,19 @@ mod area {
         post_commit_offset: u64,
         abort_ip: u64,
         signature: [u32; 2],
+    }
+
+    unsafe extern "C" {
+        fn clock_gettime(clock: c_int, time: *mut [i64; 2]) -> c_int;
+    }
+
+    /// The kernel's time since it began, in nanoseconds.
+    pub(super) fn real_ns() -> u64 {
+        const CLOCK_BOOTTIME: c_int = 7;
+        let mut time = [0; 2];
+        // SAFETY: a `timespec` is two numbers of 64 bits here.
+        unsafe { clock_gettime(CLOCK_BOOTTIME, &raw mut time) };
+        time[0].unsigned_abs() * 1_000_000_000 + time[1].unsigned_abs()
     }
 
     /// The address of the section that nothing runs in, or why there is none.
@@ -308,6 +337,7 @@ mod area {
 #[cfg(not(all(
     target_os = "linux",
     target_env = "gnu",
+    target_pointer_width = "64",
     any(target_arch = "x86_64", target_arch = "aarch64"),
     not(miri)
 )))]
@@ -320,6 +350,10 @@ mod area {
 
     pub(super) fn of_this_thread() -> Option<&'static AtomicU64> {
         None
+    }
+
+    pub(super) fn real_ns() -> u64 {
+        0
     }
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::*, compiler_fence};
 
-use super::events::{self, BURST, MAX_STRETCH, MEAN_BURST, Ring};
+use super::events::{self, BURST, MAX_STRETCH, Ring};
 use super::fork;
 use super::hot::flags_now;
 use super::interruptions::{NEVER, WaitState};
@@ -75,15 +75,18 @@ pub(super) struct Sampling {
     /// The value of [`countdown`](Self::countdown) when the clock was read last: the same means that nothing was entered
     /// uncounted since.
     pub(super) last_countdown: Cell<u32>,
-    /// Entries still to be timed before some are only counted again.
+    /// Entries still to read the clock at before some are only counted again.
     pub(super) burst: Cell<u16>,
-    /// What a timed entry stands for now, itself included, in units of 1 / [`BURST`].
+    /// The entries that a timed one stands for now, itself included.
     pub(super) stands_for: Cell<u16>,
-    /// About this many entries are only counted between bursts.
+    /// One more than the entries that are only counted between bursts, on average; 0: every entry is timed.
     pub(super) stretch: Cell<u16>,
-    /// When the burst began, and the longest time that one of its entries took.
-    pub(super) burst_began: Cell<u64>,
+    /// 1 if the clock was read last at the entry of a call that was then only counted.
+    pub(super) unfinished: Cell<u8>,
+    /// How long the call took that was timed last.
     pub(super) pace: Cell<u64>,
+    /// Entries that were only counted, but at which the clock was read, since the thread was told of them.
+    pub(super) readings: Cell<u64>,
     /// Entries counted only, or to be so until [`countdown`](Self::countdown) ends, since they were last taken.
     pub(super) counted: Cell<u64>,
 }
@@ -93,10 +96,11 @@ impl Sampling {
         countdown: Cell::new(0),
         last_countdown: Cell::new(0),
         burst: Cell::new(BURST),
-        stands_for: Cell::new(BURST),
+        stands_for: Cell::new(1),
         stretch: Cell::new(0),
-        burst_began: Cell::new(0),
+        unfinished: Cell::new(0),
         pace: Cell::new(0),
+        readings: Cell::new(0),
         counted: Cell::new(0),
     };
 
@@ -115,7 +119,8 @@ impl Sampling {
         self.burst.set(other.burst.get());
         self.stands_for.set(other.stands_for.get());
         self.stretch.set(other.stretch.get());
-        self.burst_began.set(other.burst_began.get());
+        self.readings.set(other.readings.get());
+        self.unfinished.set(other.unfinished.get());
         self.pace.set(other.pace.get());
         self.counted.set(other.counted.get());
     }
@@ -124,7 +129,7 @@ impl Sampling {
     pub(super) fn time_everything(&self) {
         self.countdown.set(0);
         self.burst.set(BURST);
-        self.stands_for.set(BURST);
+        self.stands_for.set(1);
         self.stretch.set(0);
         self.counted.set(0);
     }
@@ -141,11 +146,18 @@ impl Sampling {
     /// Times this share of all entries from the next stretch on; at most four times as many or as few as before, because
     /// a burst of calls is not a habit.
     pub(super) fn set_stretch(&self, share: f64) {
-        let before = f64::from(self.stretch.get()) + MEAN_BURST;
-        let wanted = MEAN_BURST / share.clamp(1e-6, 1.0);
-        let next = (wanted.clamp(before / 4.0, before * 4.0) - MEAN_BURST).round();
+        let before = f64::from(self.stretch.get()) + 1.0;
+        let entries = (1.0 / share.clamp(1e-6, 1.0)).clamp(before / 4.0, before * 4.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-        self.stretch.set(next.clamp(0.0, f64::from(MAX_STRETCH)) as u16);
+        match (entries.round() as u16).clamp(1, MAX_STRETCH) {
+            1 => {
+                let counted = self.counted.get();
+                self.time_everything();
+                self.counted.set(counted);
+            }
+            // At least one is only counted on average, or there would be nothing to draw.
+            entries => self.stretch.set(entries.max(3) - 1),
+        }
     }
 }
 

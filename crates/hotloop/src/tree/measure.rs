@@ -24,16 +24,18 @@ pub(crate) struct Cost {
     pub(crate) inside: f64,
     /// An entry and exit that are only counted.
     pub(crate) untimed: f64,
+    /// What reading the clock adds to an entry that is only counted.
+    pub(crate) reading: f64,
     /// Charging an allocation or a free.
     pub(crate) alloc: f64,
 }
 
-static COST: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+static COST: [AtomicU64; 5] = [const { AtomicU64::new(0) }; 5];
 
 /// The cost in force.
 pub(crate) fn cost() -> Cost {
-    let [timed, inside, untimed, alloc] = COST.each_ref().map(|part| f64::from_bits(part.load(Relaxed)));
-    Cost { timed, inside, untimed, alloc }
+    let [timed, inside, untimed, reading, alloc] = COST.each_ref().map(|part| f64::from_bits(part.load(Relaxed)));
+    Cost { timed, inside, untimed, reading, alloc }
 }
 
 static SITE: Site = Site::new("hotloop", "(own cost)", file!(), line!());
@@ -46,7 +48,7 @@ const BATCHES: u32 = 24;
 pub(super) fn measure(flags: u64) {
     let Some(scratch) = Local::with(|local| local.quietly(scratch_thread)) else { return };
     let cost = Local::with(|local| on_scratch(local, scratch, flags, |flags| measure_all(local, scratch, flags)));
-    for (part, value) in COST.iter().zip([cost.timed, cost.inside, cost.untimed, cost.alloc]) {
+    for (part, value) in COST.iter().zip([cost.timed, cost.inside, cost.untimed, cost.reading, cost.alloc]) {
         part.store(value.to_bits(), Relaxed);
     }
 }
@@ -120,7 +122,9 @@ fn measure_all(local: &Local, scratch: &Thread, flags: u64) -> Cost {
         }
     };
     let above = |least: &Least| (least.per_turn() - alone.per_turn()).max(0.0);
-    Cost { timed: above(&timed) + folding, inside: above(&inside), untimed: above(&untimed), alloc }
+    #[expect(clippy::cast_precision_loss, reason = "a handful of ticks")]
+    let reading = clock::resolution_ticks() as f64;
+    Cost { timed: above(&timed) + folding, inside: above(&inside), untimed: above(&untimed), reading, alloc }
 }
 
 /// What a timed call costs later, when its event is moved from the ring.
@@ -132,7 +136,7 @@ fn folding(local: &Local, scratch: &Thread, flags: u64) -> f64 {
         }
         let start = clock::now();
         events::fold_now(local, flags & !mode::KEEP_COST, ring);
-        let took = clock::now().saturating_sub(start);
+        let took = clock::now().saturating_sub(start).saturating_sub(clock::resolution_ticks());
         scratch.all_nodes().for_each(Node::time_always);
         local.sampling.time_everything();
         took

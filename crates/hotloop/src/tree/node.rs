@@ -4,7 +4,6 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 
-use super::events::BURST;
 use super::histogram::Histogram;
 use super::hot::Work;
 use super::settle::Counters;
@@ -68,8 +67,6 @@ impl Sum {
 }
 
 /// A weighted sample of durations: what is needed for their mean and its error.
-///
-/// Weights are in units of 1 / [`BURST`].
 #[derive(Debug)]
 pub(super) struct Sample {
     count: Counter,
@@ -113,7 +110,7 @@ impl Sample {
 
     /// The sum of the durations, where each stood for itself alone.
     pub(super) fn ticks_of_timed(&self) -> u64 {
-        self.ticks.get() / u64::from(BURST)
+        self.ticks.get()
     }
 
     fn clear(&self) {
@@ -123,12 +120,11 @@ impl Sample {
 
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn read(&self) -> SampleRead {
-        let unit = f64::from(BURST);
         SampleRead {
             count: self.count.get() as f64,
-            weight: self.weight.get() as f64 / unit,
-            ticks: self.ticks.get() as f64 / unit,
-            squares: self.squares.get() / unit,
+            weight: self.weight.get() as f64,
+            ticks: self.ticks.get() as f64,
+            squares: self.squares.get(),
         }
     }
 }
@@ -306,14 +302,14 @@ impl Node {
         self.open_since.set(0);
     }
 
-    /// The same under a budget: what it stands for is in units of 1 / [`BURST`].
+    /// The same under a budget, for one that stands for so many if the node is sampled.
     #[inline(always)]
     pub(super) fn close_weighted(&self, ticks: u64, stands_for: u16) {
         self.open_since.set(CLOSING);
         let counted = self.counted.load(Relaxed);
         self.untimed.add(u64::from(counted / COUNTED));
         self.counted.store(counted % COUNTED, Relaxed);
-        self.calls.add(ticks, if counted & SAMPLED != 0 { stands_for } else { BURST });
+        self.calls.add(ticks, if counted & SAMPLED != 0 { stands_for } else { 1 });
         self.add_timing(ticks);
         self.open_since.set(0);
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::*;
 use super::FLAGS;
 use super::events::{Cleaner, Event, Ring};
 use super::histogram::HistogramCopy;
-use super::measure;
+use super::measure::{self, Cost};
 use super::mode;
 use super::node::Node;
 use super::registry::{Paths, Room, lock};
@@ -90,7 +90,8 @@ impl ThreadRead {
         // SAFETY: a node's parent is null at the root, otherwise a node, which is never freed.
         let parent = |node: &Node| unsafe { node.parent.as_ref() }.map_or(0, |parent| parent.id as usize);
         let parents: Vec<usize> = nodes.iter().map(|node| parent(node)).collect();
-        settle(&mut counters, &parents, &measure::cost());
+        let cost = cost(thread, &counters);
+        settle(&mut counters, &parents, &cost);
         let (paths, crowded) = look_up(known, &nodes, &parents, &mut counters);
         let is_current = thread.epoch.load(Acquire) == FLAGS.load(Relaxed) >> 32;
         let ring = thread.ring().filter(|_| is_current);
@@ -194,6 +195,15 @@ impl ThreadRecord {
         self.allocs += other.allocs;
         self.alloc_bytes += other.alloc_bytes;
     }
+}
+
+/// What recording cost on this thread: at some of the entries that were only counted the clock was read too.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn cost(thread: &Thread, counters: &[Counters]) -> Cost {
+    let untimed: u64 = counters.iter().map(|node| node.closed().saturating_sub(node.timed)).sum();
+    let cost = measure::cost();
+    let readings = thread.readings.get() as f64 / untimed.max(1) as f64;
+    Cost { untimed: cost.untimed + readings.min(1.0) * cost.reading, ..cost }
 }
 
 /// Reads a thread's nodes, children before parents, at one epoch.

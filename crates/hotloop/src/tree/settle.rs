@@ -257,7 +257,7 @@ fn fit_into_parents(nodes: &mut [Counters], parents: &[usize]) {
 mod tests {
     use super::*;
 
-    const FREE: Cost = Cost { timed: 0.0, inside: 0.0, untimed: 0.0, alloc: 0.0 };
+    const FREE: Cost = Cost { timed: 0.0, inside: 0.0, untimed: 0.0, reading: 0.0, alloc: 0.0 };
 
     fn node(entries: u64, timed: u64, ticks: u64) -> Counters {
         Counters { entries, timed, ticks, ..Counters::default() }
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn own_cost_leaves_the_scope_and_all_above_it() {
-        let cost = Cost { timed: 25.0, inside: 10.0, untimed: 3.0, alloc: 1.0 };
+        let cost = Cost { timed: 25.0, inside: 10.0, untimed: 3.0, reading: 0.0, alloc: 1.0 };
         let mut nodes = [node(1, 1, 10_000), node(1, 1, 5_000), node(100, 100, 1_000)];
         nodes[2].allocs = 100;
         settle(&mut nodes, &[0, 0, 1], &cost);
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_mean_cost_of_a_call_is_known_with_and_without_timed_calls_inside() {
-        let cost = Cost { timed: 25.0, inside: 10.0, untimed: 3.0, alloc: 1.0 };
+        let cost = Cost { timed: 25.0, inside: 10.0, untimed: 3.0, reading: 0.0, alloc: 1.0 };
         let mut nodes = [node(1, 1, 100_000), node(10, 10, 50_000), node(100, 100, 1_000)];
         nodes[1].allocs = 50;
         settle(&mut nodes, &[0, 0, 1], &cost);

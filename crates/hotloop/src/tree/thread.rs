@@ -37,6 +37,8 @@ pub(super) struct Thread {
     pub(super) waited: Counter,
     /// What finding that out took, likewise.
     pub(super) reading_waits: Counter,
+    /// Entries that were only counted, but at which the clock was read.
+    pub(super) readings: Counter,
     /// When it waited, for the timeline.
     pub(super) waits: Mutex<Waits>,
     /// Ticks that it was blocked, as far as interruptions tell: part of its nodes' time.
@@ -115,6 +117,7 @@ impl Thread {
             waited: Counter::new(0),
             reading_waits: Counter::new(0),
             blocked: Counter::new(0),
+            readings: Counter::new(0),
             waits: Mutex::default(),
             lost: Lost::default(),
             lookup: UnsafeCell::new(Lookup::default()),
@@ -250,6 +253,7 @@ impl Thread {
         self.waited.set(0);
         self.reading_waits.set(0);
         self.blocked.set(0);
+        self.readings.set(0);
         // Freed quietly: a free that is charged would come here again.
         Local::with(|local| local.quietly(|| *registry::lock(&self.waits) = Waits::default()));
         if let Some(ring) = self.ring() {
