@@ -215,7 +215,7 @@ impl Waits {
 
 /// Whether the profiler's clock went on as the kernel's did. One that does not, as a simulated one, has no waiting in it.
 fn agree(ticks: u64, real: u64) -> bool {
-    ticks.abs_diff(real) <= real / 16 + clock::ticks_of(100_000)
+    ticks.abs_diff(real) <= real / 16 + clock::ticks_of(10_000)
 }
 
 /// What the kernel counted for the calling thread since it began.

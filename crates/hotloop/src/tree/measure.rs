@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::ptr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 use super::events;
@@ -30,7 +31,7 @@ pub(crate) struct Cost {
     pub(crate) alloc: f64,
 }
 
-static COST: [AtomicU64; 5] = [const { AtomicU64::new(0) }; 5];
+static COST: [AtomicU64; PARTS] = [const { AtomicU64::new(0) }; PARTS];
 
 /// The cost in force.
 pub(crate) fn cost() -> Cost {
@@ -48,10 +49,38 @@ const BATCHES: u32 = 24;
 pub(super) fn measure(flags: u64) {
     let Some(scratch) = Local::with(|local| local.quietly(scratch_thread)) else { return };
     let cost = Local::with(|local| on_scratch(local, scratch, flags, |flags| measure_all(local, scratch, flags)));
-    for (part, value) in COST.iter().zip([cost.timed, cost.inside, cost.untimed, cost.reading, cost.alloc]) {
+    let parts = [cost.timed, cost.inside, cost.untimed, cost.reading, cost.alloc];
+    for (part, value) in COST.iter().zip(usual(flags, parts)) {
         part.store(value.to_bits(), Relaxed);
     }
 }
+
+/// The medians of what was measured for these modes at the last starts: a busy moment may spoil one of them.
+fn usual(flags: u64, parts: [f64; PARTS]) -> [f64; PARTS] {
+    static LAST: Mutex<Last> = Mutex::new(Last { flags: 0, starts: 0, measured: [[0.0; STARTS]; PARTS] });
+    let mut last = super::registry::lock(&LAST);
+    if last.flags != flags {
+        (last.flags, last.starts) = (flags, 0);
+    }
+    let (place, known) = (last.starts % STARTS, (last.starts + 1).min(STARTS));
+    last.starts += 1;
+    std::array::from_fn(|part| {
+        last.measured[part][place] = parts[part];
+        let mut sorted = last.measured[part];
+        sorted[..known].sort_unstable_by(f64::total_cmp);
+        sorted[known / 2]
+    })
+}
+
+/// What the last starts measured, by part.
+struct Last {
+    flags: u64,
+    starts: usize,
+    measured: [[f64; STARTS]; PARTS],
+}
+
+const PARTS: usize = 5;
+const STARTS: usize = 9;
 
 /// One record serves all measurements: starting again and again must not grow.
 fn scratch_thread() -> Option<&'static Thread> {
