@@ -129,6 +129,9 @@ hotloop_scope hotloop_enter(hotloop_site *site);
 /* The same with a number, such as a layer: each index up to INT64_MAX is a row of its own. Larger ones, which is what negative
  * numbers become, share one; but UINT64_MAX, which is what -1 becomes, is HOTLOOP_NO_INDEX. */
 hotloop_scope hotloop_enter_index(hotloop_site *site, uint64_t index);
+/* The same for a scope that ends with a function: its frame and where it returns to. The macros call it, so that a scope
+ * which is left by longjmp is ended when the next one is opened. */
+hotloop_scope hotloop_enter_frame(hotloop_site *site, uint64_t index, const void *frame, const void *caller);
 /* Closes a scope, and with it the scopes opened inside it that are still open. */
 void hotloop_exit(hotloop_scope scope);
 /* Declares work done in a scope that is open, so that the report can show rates. */
@@ -215,7 +218,8 @@ static inline void hotloop_scope_cleanup(hotloop_scope *scope) {
     __attribute__((cleanup(hotloop_scope_cleanup), unused)) hotloop_scope HOTLOOP_PASTE(hotloop_scope_, id) = {0};     \
     if (HOTLOOP_IS_ACTIVE())                                                                                           \
         HOTLOOP_PASTE(hotloop_scope_, id) =                                                                            \
-            hotloop_enter_index(&HOTLOOP_PASTE(hotloop_site_, id), (uint64_t)(number))
+            hotloop_enter_frame(&HOTLOOP_PASTE(hotloop_site_, id), (uint64_t)(number), __builtin_frame_address(0),     \
+                                __builtin_return_address(0))
 #else
 #define HOTLOOP_OPEN_(id, scope_name, scope_function, number) ((void)0)
 #endif

@@ -19,6 +19,11 @@ static inline hotloop_scope hotloop_enter_index(hotloop_site *site, uint64_t ind
     (void)index;
     return hotloop_enter(site);
 }
+static inline hotloop_scope hotloop_enter_frame(hotloop_site *site, uint64_t index, const void *frame,
+                                                const void *caller) {
+    (void)frame, (void)caller;
+    return hotloop_enter_index(site, index);
+}
 static inline void hotloop_exit(hotloop_scope scope) { (void)scope; }
 static inline void hotloop_add_work(hotloop_scope scope, uint64_t flops, uint64_t bytes, uint64_t tokens) {
     (void)scope, (void)flops, (void)bytes, (void)tokens;

@@ -1,5 +1,6 @@
 //! Opening and closing scopes: the functions that have to be fast.
 
+use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicU32;
 
@@ -46,6 +47,27 @@ pub unsafe extern "C" fn hotloop_enter_index(site: *const CSite, index: u64) -> 
     // SAFETY: the caller's promise.
     let site = unsafe { site.resolve() };
     CScope { raw: __private::enter(site, index).into_raw() }
+}
+
+/// Opens a scope that ends with the function whose frame this is and which returns to `caller`: what the macros call.
+///
+/// # Safety
+/// As for [`hotloop_enter`]. The addresses are only compared.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hotloop_enter_frame(
+    site: *const CSite,
+    index: u64,
+    frame: *const c_void,
+    caller: *const c_void,
+) -> CScope {
+    if !profiler::is_started() {
+        return NONE;
+    }
+    // SAFETY: the caller's promise.
+    let Some(site) = (unsafe { site.as_ref() }) else { return NONE };
+    // SAFETY: the caller's promise.
+    let site = unsafe { site.resolve() };
+    CScope { raw: __private::enter_from(site, index, frame.addr(), caller.addr()).into_raw() }
 }
 
 /// Closes a scope.

@@ -86,7 +86,7 @@ pub mod __private {
     pub use crate::assert::{NoAlloc, check_allocs, check_time};
     #[cfg(all(feature = "enabled", any(unix, windows), not(miri)))]
     pub use crate::environment::start_if_asked;
-    pub use crate::scope::{Entry, enter, index, now_ticks, reenter};
+    pub use crate::scope::{Entry, enter, enter_from, index, now_ticks, reenter};
     pub use crate::site::Site;
     pub use crate::tree::{Profiled, may_lock};
 }

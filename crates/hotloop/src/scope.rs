@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::site::Site;
-use crate::tree::{self, Entered, NO_INDEX, OTHER_INDEX, Token, mode};
+use crate::tree::{self, Entered, Frame, NO_INDEX, OTHER_INDEX, Token, mode};
 use crate::{ENABLED, clock};
 
 /// Opens a scope until the end of the block.
@@ -278,6 +278,17 @@ pub fn enter(site: &'static Site, index: u64) -> Scope {
         0 => Scope::new(Entered::NOTHING),
         _ if shares_a_row(index) => enter_other(site, 0, 0, 0),
         _ => Scope::new(tree::enter(site, index, 0, 0, 0)),
+    }
+}
+
+/// Enters a scope that ends with the function whose frame is at this address and which returns to `caller`: so that one
+/// that is left by `longjmp` is found.
+#[inline(always)]
+pub fn enter_from(site: &'static Site, index: u64, frame: usize, caller: usize) -> Scope {
+    match started_flags() {
+        0 => Scope::new(Entered::NOTHING),
+        _ if shares_a_row(index) => enter_other(site, 0, 0, 0),
+        _ => Scope::new(tree::enter_from(site, index, Frame::of_function(frame, caller))),
     }
 }
 

@@ -115,6 +115,13 @@ fn scopes_in_signal_handlers_are_counted() {
 }
 
 #[test]
+fn scopes_that_are_never_ended_cost_no_others() {
+    for optimisation in ["-O0", "-O3"] {
+        Program { flags: &[optimisation], ..Program::new("leaks.c") }.check(BOTH);
+    }
+}
+
+#[test]
 fn libraries_may_be_unloaded() {
     let plugin = Program::new("plugin.c").build_plugin();
     let binary = Program::new("plugins.c").build(Linkage::Shared);

@@ -7,6 +7,7 @@ use std::ptr;
 use std::sync::atomic::Ordering::*;
 
 use super::events::{self, Exit};
+use super::frame::Frame;
 use super::grow::{self, Place};
 use super::local::{Local, ancestors};
 use super::node::{COUNTED, Node, SAMPLED};
@@ -112,7 +113,14 @@ pub(crate) fn flags_now() -> u64 {
 /// Enters a scope and declares its work, if the profiler is started.
 #[inline(never)]
 pub(crate) fn enter(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens: u64) -> Entered {
-    Local::with(|local| local.enter(flags_now(), site, index, Work { flops, bytes, tokens }))
+    let frame = Frame::here();
+    Local::with(|local| local.enter(flags_now(), site, index, Work { flops, bytes, tokens }, frame))
+}
+
+/// Enters a scope that ends with the function of this frame.
+#[inline(never)]
+pub(crate) fn enter_from(site: &'static Site, index: u64, frame: Frame) -> Entered {
+    Local::with(|local| local.enter(flags_now(), site, index, Work::default(), frame))
 }
 
 /// Leaves a scope that [`enter`] entered on this thread; not for [`Entered::NOTHING`].
@@ -123,15 +131,18 @@ pub(crate) fn exit(entered: Entered) {
 
 impl Local {
     #[inline(always)]
-    pub(super) fn enter(&self, flags: u64, site: &'static Site, index: u64, work: Work) -> Entered {
+    pub(super) fn enter(&self, flags: u64, site: &'static Site, index: u64, work: Work, frame: Frame) -> Entered {
         if self.seen.get() != flags || self.is_interrupted() {
-            return enter_slowly(site, index, work.flops, work.bytes, work.tokens);
+            return enter_slowly(site, index, work.flops, work.bytes, work.tokens, frame);
         }
         // SAFETY: in step means registered, so `current` is a node, and nodes are never freed.
         let parent = unsafe { &*self.current.get() };
         match grow::guess_child(parent, site, index) {
-            Some(node) => self.open(node, parent, work),
-            None => enter_slowly(site, index, work.flops, work.bytes, work.tokens),
+            Some(node) => {
+                node.frame.store(frame.0, Relaxed);
+                self.open(node, parent, work)
+            }
+            None => enter_slowly(site, index, work.flops, work.bytes, work.tokens, frame),
         }
     }
 
@@ -322,15 +333,23 @@ impl Local {
             return;
         }
         self.note_disorder();
-        self.last_node.set(ptr::null());
-        if self.close_inside(node, end) {
-            self.close_at(node, end);
-            self.end_peaks_inside(node.parent);
-            self.current.set(node.parent);
-        } else {
+        if !self.end_all_from(node, end) {
             // It lies elsewhere, above an attachment: it ends alone.
             self.close_at(node, end);
         }
+    }
+
+    /// Ends `node` and all that is open inside it; `false` when the current one is not below it.
+    pub(super) fn end_all_from(&self, node: &Node, end: u64) -> bool {
+        self.loose.set(true);
+        self.last_node.set(ptr::null());
+        if !self.close_inside(node, end) {
+            return false;
+        }
+        self.close_at(node, end);
+        self.end_peaks_inside(node.parent);
+        self.current.set(node.parent);
+        true
     }
 
     /// Closes the activation that is open and timed, if there is one.
@@ -361,7 +380,7 @@ impl Local {
 /// What [`Local::enter`] leaves to others: the thread is out of step, or the scope is not where it was guessed.
 #[cold]
 #[inline(never)]
-fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens: u64) -> Entered {
+fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens: u64, frame: Frame) -> Entered {
     Local::with(|local| {
         // Read again: computing the scope's arguments may have taken long.
         let flags = flags_now();
@@ -371,10 +390,14 @@ fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens:
         if local.is_interrupted() {
             local.note_interruption();
         }
+        local.end_leaked(site, frame);
         let Some(parent) = local.current_node() else { return Entered::NOTHING };
         let work = Work { flops, bytes, tokens };
         match grow::find_child(local, parent, site, index) {
-            Place::Node(node) => local.open(node, parent, work),
+            Place::Node(node) => {
+                node.frame.store(frame.0, Relaxed);
+                local.open(node, parent, work)
+            }
             Place::Folded(node) => {
                 node.add_work(work);
                 Entered::new(node, parent, Token::FOLDED)

@@ -130,7 +130,10 @@ impl Local {
         if self.busy.get() || now.saturating_sub(state.read_at) < READS_APART * state.read_cost {
             return self.waiting.set(state);
         }
-        let stat = self.quietly(sched_stat).unwrap_or(seen);
+        // Known from now on: a signal handler that comes between must not ask too. What it opens is recorded, for asking
+        // allocates nothing.
+        self.waiting.set(WaitState { read_at: now, ..state });
+        let stat = sched_stat().unwrap_or(seen);
         let end = clock::now();
         let read_cost = state.read_cost.min(end.saturating_sub(now)).max(1);
         let real_at = area::real_ns();

@@ -92,21 +92,23 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
-    const NONE: Sampling = Sampling {
-        countdown: Cell::new(0),
-        last_countdown: Cell::new(0),
-        burst: Cell::new(BURST),
-        stands_for: Cell::new(1),
-        stretch: Cell::new(0),
-        unfinished: Cell::new(0),
-        pace: Cell::new(0),
-        readings: Cell::new(0),
-        counted: Cell::new(0),
-    };
+    const fn new() -> Self {
+        Sampling {
+            countdown: Cell::new(0),
+            last_countdown: Cell::new(0),
+            burst: Cell::new(BURST),
+            stands_for: Cell::new(1),
+            stretch: Cell::new(0),
+            unfinished: Cell::new(0),
+            pace: Cell::new(0),
+            readings: Cell::new(0),
+            counted: Cell::new(0),
+        }
+    }
 
     /// What it is, and from now on every entry is timed.
     pub(super) fn take(&self) -> Sampling {
-        let taken = Sampling::NONE;
+        let taken = Sampling::new();
         taken.put_back(self);
         self.time_everything();
         taken
@@ -168,7 +170,7 @@ thread_local! {
             settled: Cell::new(ptr::null()),
             seen: Cell::new(0),
             interrupted: Cell::new(&raw const NEVER),
-            sampling: Sampling::NONE,
+            sampling: Sampling::new(),
             last_reading: Cell::new(0),
             last_node: Cell::new(ptr::null()),
             waiting: Cell::new(WaitState::NONE),

@@ -30,6 +30,7 @@ mod charge;
 mod estimate;
 mod events;
 mod fork;
+mod frame;
 mod future;
 mod grow;
 mod histogram;
@@ -56,8 +57,9 @@ pub use read::Losses;
 pub(crate) use events::Event;
 #[cfg(all(feature = "enabled", unix, not(miri)))]
 pub(crate) use fork::handle_forks;
+pub(crate) use frame::Frame;
 pub(crate) use histogram::{ERROR_BOUND, HistogramCopy, quantile};
-pub(crate) use hot::{Entered, Token, enter, exit, flags_now};
+pub(crate) use hot::{Entered, Token, enter, enter_from, exit, flags_now};
 pub(crate) use interruptions::interruptions;
 pub(crate) use local::Local;
 pub(crate) use measure::{Cost, cost};

@@ -131,6 +131,23 @@ fn deep_recursion_is_folded_and_counted() {
     assert!(dive.total_ns <= snapshot.wall_ns);
 }
 
+fn indexed_dive(depth: u32) {
+    open!("indexed", index = depth);
+    if depth < 9_999 {
+        indexed_dive(depth + 1);
+    }
+}
+
+#[test]
+fn indices_too_deep_for_a_row_are_counted_as_lost() {
+    let _turn = take_turns();
+    let work = || std::thread::Builder::new().stack_size(64 << 20).spawn(|| indexed_dive(0)).unwrap().join().unwrap();
+    let (snapshot, ()) = record(exact(), work);
+    assert!(snapshot.scopes.iter().all(|scope| scope.calls == 1), "no row has the calls of others");
+    let rows = snapshot.scopes.len() as u64;
+    assert_eq!(rows + snapshot.lost.calls_with_folded_index, 10_000);
+}
+
 #[test]
 fn a_hundred_thousand_paths_are_read_and_reported_in_time() {
     let _turn = take_turns();

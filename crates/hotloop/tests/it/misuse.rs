@@ -424,3 +424,23 @@ fn one_disorder_does_not_spoil_attaching_from_sampled_scopes() {
     assert_eq!(scope(&snapshot, "child").calls, 50_000);
     assert!(snapshot.lost.unbalanced_scopes <= 2);
 }
+
+#[test]
+fn guards_that_are_forgotten_cost_no_other_scope() {
+    let _turn = take_turns();
+    for config in [exact(), Config::new()] {
+        let (snapshot, ()) = record(config, || {
+            open!("loop");
+            for _ in 0..5_000 {
+                std::mem::forget(guard!("forgotten"));
+                open!("innocent");
+            }
+            open!("later");
+        });
+        let calls = ["forgotten", "innocent", "later"].map(|name| scope(&snapshot, name).calls);
+        assert_eq!(calls, [5_000, 5_000, 1]);
+        assert_eq!(snapshot.lost.calls_without_room, 0);
+        assert!(snapshot.lost.leaked_scopes > 4_900, "{:?}", snapshot.lost);
+        assert!(scope(&snapshot, "innocent").depth < 64);
+    }
+}
