@@ -4,11 +4,13 @@
 
 pub mod clock;
 pub mod crew;
+pub mod hogs;
 pub mod options;
 pub mod rounds;
 pub mod spread;
 pub mod table;
 
+pub use hogs::Hogs;
 pub use options::Options;
 pub use rounds::{Costs, Row, When, measure};
 pub use spread::Spread;
