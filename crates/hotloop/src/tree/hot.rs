@@ -131,6 +131,7 @@ pub(crate) fn exit(entered: Entered) {
 
 impl Local {
     #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "six fit into registers, where a struct would not")]
     pub(super) fn enter(&self, flags: u64, site: &'static Site, index: u64, work: Work, frame: Frame) -> Entered {
         if self.seen.get() != flags || self.is_interrupted() {
             return enter_slowly(site, index, work.flops, work.bytes, work.tokens, frame);
@@ -380,6 +381,7 @@ impl Local {
 /// What [`Local::enter`] leaves to others: the thread is out of step, or the scope is not where it was guessed.
 #[cold]
 #[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "six fit into registers, where a struct would not")]
 fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens: u64, frame: Frame) -> Entered {
     Local::with(|local| {
         // Read again: computing the scope's arguments may have taken long.

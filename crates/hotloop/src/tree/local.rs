@@ -27,7 +27,7 @@ pub(crate) struct Local {
     pub(super) settled: Cell<*const Node>,
     /// The value of [`FLAGS`](super::FLAGS) this thread is in step with.
     pub(super) seen: Cell<u64>,
-    /// Zero once the kernel took the CPU from this thread: see [`interruptions`](super::interruptions).
+    /// Zero once the kernel took the CPU from this thread: see [`is_interrupted`](Local::is_interrupted).
     pub(super) interrupted: Cell<*const AtomicU64>,
     /// What the budget lets this thread time.
     pub(super) sampling: Sampling,

@@ -1,7 +1,6 @@
 //! Programs whose truth is known, and what the profiler says of them.
 #![cfg(feature = "enabled")]
 #![allow(clippy::print_stderr, reason = "a test says what it skips")]
-#![allow(unsafe_code, reason = "reads the CPU clock of a thread")]
 
 mod bounds;
 mod budget;
@@ -10,6 +9,7 @@ mod control;
 mod environment;
 mod json;
 mod misuse;
+mod on_cpu;
 mod pool;
 mod report;
 mod threads;
@@ -20,6 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hotloop::{Config, ScopeStats, Snapshot};
+
+use on_cpu::time_on_cpu;
 
 /// The profiler is one per process: tests that use it take turns.
 fn take_turns() -> MutexGuard<'static, ()> {
@@ -58,26 +60,6 @@ fn busy(for_at_least: Duration) -> Duration {
         std::hint::spin_loop();
     }
     time_on_cpu() - start
-}
-
-/// The calling thread's time on a CPU.
-#[cfg(all(target_os = "linux", target_pointer_width = "64", not(miri)))]
-fn time_on_cpu() -> Duration {
-    unsafe extern "C" {
-        fn clock_gettime(clock: std::ffi::c_int, time: *mut [i64; 2]) -> std::ffi::c_int;
-    }
-    const CLOCK_THREAD_CPUTIME_ID: std::ffi::c_int = 3;
-    let mut time = [0; 2];
-    // SAFETY: a `timespec` is two numbers of 64 bits here.
-    assert_eq!(unsafe { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &raw mut time) }, 0);
-    Duration::new(time[0].unsigned_abs(), u32::try_from(time[1]).unwrap())
-}
-
-/// Elsewhere waiting is not told from working, neither here nor in the profiler.
-#[cfg(not(all(target_os = "linux", target_pointer_width = "64", not(miri))))]
-fn time_on_cpu() -> Duration {
-    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    START.get_or_init(std::time::Instant::now).elapsed()
 }
 
 const fn ms(n: u64) -> Duration {
