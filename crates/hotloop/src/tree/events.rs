@@ -285,15 +285,13 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
     for position in ring.folded.get()..to {
         let (node, ticks) = ring.timing(position);
         if node != run.id {
-            run.end(thread, &mut seen, flags);
+            run.end(thread, &mut seen, &mut cleaner, flags);
             run = Run::begin(local, thread, node, flags);
+            run.prepare(&mut cleaner);
         }
-        run.length += 1;
-        if let Some(node) = run.node {
-            run.add(cleaner.clean(node.depth, ticks), cleaner.weight(node));
-        }
+        run.add(ticks);
     }
-    run.end(thread, &mut seen, flags);
+    run.end(thread, &mut seen, &mut cleaner, flags);
     ring.folded.set(to);
     if flags & (mode::BUDGET | mode::KEEP_COST) == mode::BUDGET {
         ring.weight.set(u64::from(keep_budget(local, thread, &seen)));
@@ -313,7 +311,9 @@ pub(super) fn fold_rest(local: &Local) {
 }
 
 /// Timed calls inside the calls that are open, by depth.
-pub(super) type Nesting = [u32; 258];
+pub(super) type Nesting = [u32; DEEPEST + 2];
+/// Nodes lie no deeper.
+pub(super) const DEEPEST: usize = 256;
 
 /// Takes the cost of timing out of single calls.
 pub(super) struct Cleaner<'a> {
@@ -332,16 +332,28 @@ impl<'a> Cleaner<'a> {
 
     /// The duration of a call at this depth without the cost of the timed calls inside it. Calls come in the order of
     /// their ends, so those inside it came since the last at its depth.
+    pub(super) fn clean(&mut self, depth: u16, ticks: u64) -> u64 {
+        let (inside, cost) = self.take_inside(depth);
+        self.count(depth, inside + 1);
+        ticks.saturating_sub(cost)
+    }
+
+    /// The timed calls inside the next call at this depth, and what they cost it.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a duration, never negative")]
-    pub(super) fn clean(&mut self, depth: u16, ticks: u64) -> u64 {
+    fn take_inside(&mut self, depth: u16) -> (u32, u64) {
         if self.per_call == 0.0 {
-            return ticks;
+            return (0, 0);
         }
-        let depth = usize::from(depth).min(self.inside.len() - 2);
-        let inside = std::mem::take(&mut self.inside[depth + 1]);
-        self.inside[depth] = self.inside[depth].saturating_add(inside).saturating_add(1);
-        ticks.saturating_sub((f64::from(inside) * self.per_call) as u64)
+        let inside = std::mem::take(&mut self.inside[usize::from(depth).min(DEEPEST) + 1]);
+        (inside, (f64::from(inside) * self.per_call) as u64)
+    }
+
+    /// So many timed calls have ended at this depth or below.
+    #[inline(always)]
+    fn count(&mut self, depth: u16, calls: u32) {
+        let inside = &mut self.inside[usize::from(depth).min(DEEPEST)];
+        *inside = inside.saturating_add(calls);
     }
 
     #[inline(always)]
@@ -356,11 +368,18 @@ struct Run<'a> {
     node: Option<&'a Node>,
     histogram: Option<&'a Histogram>,
     length: u16,
+    /// Timed calls inside the first of them, and what is still to be taken out for them. The others have none inside.
+    inside: u32,
+    cost: u64,
+    weight: u32,
+    min: u64,
+    max: u64,
 }
 
 impl Default for Run<'_> {
     fn default() -> Self {
-        Run { id: u32::MAX, node: None, histogram: None, length: 0 }
+        let (id, min) = (u32::MAX, u64::MAX);
+        Run { id, node: None, histogram: None, length: 0, inside: 0, cost: 0, weight: WEIGHT_UNIT, min, max: 0 }
     }
 }
 
@@ -369,28 +388,39 @@ impl<'a> Run<'a> {
     fn begin(local: &Local, thread: &'a Thread, id: u32, flags: u64) -> Self {
         let node = thread.nodes.get(id);
         let histogram = node.filter(|_| flags & mode::PERCENTILES != 0).and_then(|node| histogram_of(local, node));
-        Run { id, node, histogram, length: 0 }
+        Run { id, node, histogram, ..Run::default() }
     }
 
     #[inline(always)]
-    fn add(&self, ticks: u64, weight: u32) {
+    fn prepare(&mut self, cleaner: &mut Cleaner) {
         if let Some(node) = self.node {
-            if ticks < node.clean_min.get() {
-                node.clean_min.set(ticks);
-            }
-            node.clean_max.raise_to(ticks);
-        }
-        if let Some(histogram) = self.histogram {
-            histogram.record(ticks, weight);
+            (self.inside, self.cost) = cleaner.take_inside(node.depth);
+            self.weight = cleaner.weight(node);
         }
     }
 
     #[inline(always)]
-    fn end(self, thread: &Thread, seen: &mut Seen, flags: u64) {
+    fn add(&mut self, ticks: u64) {
+        let ticks = ticks.saturating_sub(std::mem::take(&mut self.cost));
+        self.length += 1;
+        self.min = self.min.min(ticks);
+        self.max = self.max.max(ticks);
+        if let Some(histogram) = self.histogram {
+            histogram.record(ticks, self.weight);
+        }
+    }
+
+    #[inline(always)]
+    fn end(self, thread: &Thread, seen: &mut Seen, cleaner: &mut Cleaner, flags: u64) {
         let Some(node) = self.node else { return };
         if self.histogram.is_none() && flags & mode::PERCENTILES != 0 {
             thread.lost.histograms.add(u64::from(self.length));
         }
+        cleaner.count(node.depth, self.inside + u32::from(self.length));
+        if self.min < node.clean_min.get() {
+            node.clean_min.set(self.min);
+        }
+        node.clean_max.raise_to(self.max);
         seen.count(node, self.length);
     }
 }
@@ -518,7 +548,7 @@ mod tests {
 
     #[test]
     fn calls_are_cleaned_of_the_timed_calls_inside_them() {
-        let mut nesting = [0; 258];
+        let mut nesting = [0; DEEPEST + 2];
         let mut cleaner = Cleaner { inside: &mut nesting, per_call: 10.0, weight: WEIGHT_UNIT };
         // Three leaves in the first call of a parent, none in the second, and the grandparent around both.
         assert_eq!([3, 3, 3].map(|depth| cleaner.clean(depth, 5)), [5, 5, 5]);

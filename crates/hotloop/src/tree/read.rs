@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::*;
 
 use super::FLAGS;
-use super::events::{Cleaner, Event, Ring};
+use super::events::{Cleaner, DEEPEST, Event, Ring};
 use super::histogram::HistogramCopy;
 use super::measure::{self, Cost};
 use super::mode;
@@ -277,7 +277,7 @@ fn histograms(nodes: &[&Node], ring: Option<&Ring>, counters: &mut [Counters]) -
 
 /// Adds what no fold has seen yet, where all the rest is there too.
 fn add_pending(nodes: &[&Node], ring: &Ring, counters: &mut [Counters], copies: &mut [HistogramCopy]) {
-    let mut nesting = [0; 258];
+    let mut nesting = [0; DEEPEST + 2];
     let mut cleaner = Cleaner::new(&mut nesting, ring.modes(), ring.weight());
     for event in ring.pending() {
         let place = event.path as usize;

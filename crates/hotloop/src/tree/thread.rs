@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
-use super::events::{Nesting, Ring};
+use super::events::{DEEPEST, Nesting, Ring};
 use super::grow::Lookup;
 use super::interruptions::Waits;
 use super::local::Local;
@@ -121,7 +121,7 @@ impl Thread {
             waits: Mutex::default(),
             lost: Lost::default(),
             lookup: UnsafeCell::new(Lookup::default()),
-            nesting: UnsafeCell::new([0; 258]),
+            nesting: UnsafeCell::new([0; DEEPEST + 2]),
             set_aside: UnsafeCell::new(Vec::new()),
         }));
         thread.nodes.push(|id| Node::new(&raw const ROOT, NO_INDEX, ptr::null(), id, 0))?;
