@@ -389,9 +389,7 @@ fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens:
         if flags & mode::STARTED == 0 || (!local.is_in_step(flags) && !local.fall_in_step(flags)) {
             return Entered::NOTHING;
         }
-        if local.is_interrupted() {
-            local.note_interruption();
-        }
+        local.note_interruptions();
         local.end_leaked(site, frame);
         let Some(parent) = local.current_node() else { return Entered::NOTHING };
         let work = Work { flops, bytes, tokens };

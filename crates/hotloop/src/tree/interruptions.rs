@@ -9,9 +9,10 @@
 use std::collections::VecDeque;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use super::events::Event;
+use super::hot::flags_now;
 use super::local::Local;
 use super::mode;
 use super::registry::lock;
@@ -30,13 +31,29 @@ const READS_APART: u64 = 100;
 /// the program's scopes may allocate.
 static SECTION: OnceLock<Result<u64, &'static str>> = OnceLock::new();
 
+/// The profiler's clock does not go on as the kernel's does: a simulated one, which has no waiting in it.
+static SIMULATED: AtomicBool = AtomicBool::new(false);
+
 /// Prepares what all threads need; later calls do nothing.
 pub(super) fn init() {
     SECTION.get_or_init(area::section);
 }
 
+/// Does some work of a millisecond or so, and looks whether the profiler's clock goes on meanwhile as the kernel's does.
+pub(super) fn check_clock(work: impl FnOnce()) {
+    // The kernel's is read within the profiler's, so that an interruption between them makes it the shorter one.
+    let start = clock::now();
+    let real_start = area::real_ns();
+    work();
+    let real = area::real_ns().saturating_sub(real_start);
+    let ticks = clock::now().saturating_sub(start);
+    if section().is_some() && ticks < clock::ticks_of(real) / 2 {
+        SIMULATED.store(true, Relaxed);
+    }
+}
+
 fn section() -> Option<u64> {
-    SECTION.get()?.ok()
+    SECTION.get()?.ok().filter(|_| !SIMULATED.load(Relaxed))
 }
 
 /// Reading schedstat takes at most this many times as long as it did at best.
@@ -52,6 +69,9 @@ struct Lost {
 /// How interruptions are recognised in this process.
 pub(crate) fn interruptions() -> InterruptionInfo {
     let (source, why) = match *SECTION.get().unwrap_or(&Err("nothing was recorded yet")) {
+        Ok(_) if SIMULATED.load(Relaxed) => {
+            (InterruptionSource::None, "the profiler's clock does not go on as the kernel's does")
+        }
         Ok(_) => (InterruptionSource::Rseq, "the kernel marks interruptions in each thread's rseq area"),
         Err(why) => (InterruptionSource::None, why),
     };
@@ -66,8 +86,6 @@ pub(super) struct WaitState {
     /// When that was, and how long it takes when nothing comes between, in ticks.
     read_at: u64,
     read_cost: u64,
-    /// The kernel's time then, in nanoseconds.
-    real_at: u64,
     /// Time between boundaries with an interruption since then, in ticks: no more was lost.
     suspect: u64,
 }
@@ -80,7 +98,7 @@ struct SchedStat {
 }
 
 impl WaitState {
-    pub(super) const NONE: WaitState = WaitState { seen: None, read_at: 0, read_cost: 0, real_at: 0, suspect: 0 };
+    pub(super) const NONE: WaitState = WaitState { seen: None, read_at: 0, read_cost: 0, suspect: 0 };
 }
 
 impl Local {
@@ -102,7 +120,7 @@ impl Local {
         let after = clock::now();
         let known = self.waiting.get().read_cost;
         let read_cost = after.saturating_sub(before).clamp(1, if known == 0 { u64::MAX } else { known });
-        self.waiting.set(WaitState { seen, read_at: after, read_cost, real_at: area::real_ns(), suspect: 0 });
+        self.waiting.set(WaitState { seen, read_at: after, read_cost, suspect: 0 });
     }
 
     /// This thread ends: its `rseq` area is left as it was found.
@@ -111,6 +129,13 @@ impl Local {
             // SAFETY: as in `is_interrupted`.
             unsafe { &*self.interrupted.get() }.store(0, Relaxed);
             self.interrupted.set(&raw const NEVER);
+        }
+    }
+
+    /// Accounts for interruptions up to now, before something is read or changed.
+    pub(super) fn note_interruptions(&self) {
+        if self.is_interrupted() {
+            self.note_interruption();
         }
     }
 
@@ -125,6 +150,10 @@ impl Local {
         }
         let (now, mut state) = (clock::now(), self.waiting.get());
         let (Some(thread), Some(seen)) = (self.thread(), state.seen) else { return };
+        if !self.is_in_step(flags_now()) {
+            // Some of it may lie in a pause, which counts nowhere anyway: the thread begins anew when it falls in step.
+            return;
+        }
         // No longer than since the clock was read last.
         state.suspect += now.saturating_sub(self.last_reading().max(state.read_at));
         if self.busy.get() || now.saturating_sub(state.read_at) < READS_APART * state.read_cost {
@@ -136,11 +165,7 @@ impl Local {
         let stat = sched_stat().unwrap_or(seen);
         let end = clock::now();
         let read_cost = state.read_cost.min(end.saturating_sub(now)).max(1);
-        let real_at = area::real_ns();
-        self.waiting.set(WaitState { seen: Some(stat), read_at: end, read_cost, real_at, suspect: 0 });
-        if !agree(end.saturating_sub(state.read_at), clock::ticks_of(real_at.saturating_sub(state.real_at))) {
-            return;
-        }
+        self.waiting.set(WaitState { seen: Some(stat), read_at: end, read_cost, suspect: 0 });
         let waited = clock::ticks_of(stat.waited_ns.saturating_sub(seen.waited_ns)).min(state.suspect);
         let ran = clock::ticks_of(stat.run_ns.saturating_sub(seen.run_ns));
         let blocked = now.saturating_sub(state.read_at).saturating_sub(ran + waited).min(state.suspect - waited);
@@ -214,11 +239,6 @@ impl Waits {
             place => self.ends[place - 1].1,
         }
     }
-}
-
-/// Whether the profiler's clock went on as the kernel's did. One that does not, as a simulated one, has no waiting in it.
-fn agree(ticks: u64, real: u64) -> bool {
-    ticks.abs_diff(real) <= real / 16 + clock::ticks_of(10_000)
 }
 
 /// What the kernel counted for the calling thread since it began.

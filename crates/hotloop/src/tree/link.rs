@@ -91,6 +91,7 @@ impl Link {
             // Quietly to the end: freeing what it needed must not make the thread fall in step and forget the node.
             None => local.quietly(|| self.descend(local))?,
         };
+        local.note_interruptions();
         let previous = local.current_node()?;
         local.set_current(node);
         local.attachments.set(local.attachments.get() + 1);
@@ -152,6 +153,7 @@ impl Attached {
         if !local.is_in_step(flags) {
             local.fall_in_step(flags);
         }
+        local.note_interruptions();
         let now = clock::now();
         let spent = switch::active_since(self.since, self.paused_before, local.paused.get(), now);
         // What was spent in inner attachments before a reset is forgotten with the rest.

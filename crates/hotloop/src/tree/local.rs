@@ -381,9 +381,7 @@ impl Local {
         let Some(thread) = self.thread() else { return };
         self.fall_in_step(flags_now());
         self.publish_peaks();
-        if self.is_interrupted() {
-            self.note_interruption();
-        }
+        self.note_interruptions();
         self.quietly(|| registry::retire(thread));
         self.leave_tree();
     }

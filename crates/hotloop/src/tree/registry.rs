@@ -166,9 +166,7 @@ pub(crate) fn collect() -> Collected {
     }
     Local::with(|local| {
         local.publish_peaks();
-        if local.is_interrupted() {
-            local.note_interruption();
-        }
+        local.note_interruptions();
         super::events::fold_rest(local);
     });
     with_registry(Registry::collect)

@@ -96,7 +96,7 @@ pub(crate) fn start(modes: u64, ring_capacity: usize, budget: f64) {
     static STARTING: Mutex<()> = Mutex::new(());
     let _starting = lock(&STARTING);
     Local::with(|local| local.quietly(interruptions::init));
-    measure::measure(modes);
+    interruptions::check_clock(|| measure::measure(modes));
     RING_CAPACITY.store(ring_capacity, Relaxed);
     BUDGET.store(budget.to_bits(), Relaxed);
     LAST_MODES.store(modes, Relaxed);
@@ -111,6 +111,7 @@ pub(crate) fn start(modes: u64, ring_capacity: usize, budget: f64) {
 
 /// Stops recording.
 pub(crate) fn stop() {
+    Local::with(Local::note_interruptions);
     set_modes(0);
 }
 

@@ -62,6 +62,11 @@ fn busy(for_at_least: Duration) -> Duration {
     time_on_cpu() - start
 }
 
+/// The time that was recorded, without that in which the only thread had no CPU.
+fn wall_on_cpu(snapshot: &Snapshot) -> u64 {
+    snapshot.wall_ns - snapshot.waiting_ns.unwrap_or(0)
+}
+
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
