@@ -26,6 +26,8 @@ const LEAKS: usize = 16;
 const SPAN: u32 = 1 << 16;
 
 impl Frame {
+    pub(super) const UNKNOWN: Frame = Frame(0);
+
     /// Where the caller stands.
     #[inline(always)]
     pub(super) fn here() -> Frame {

@@ -113,8 +113,7 @@ pub(crate) fn flags_now() -> u64 {
 /// Enters a scope and declares its work, if the profiler is started.
 #[inline(never)]
 pub(crate) fn enter(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens: u64) -> Entered {
-    let frame = Frame::here();
-    Local::with(|local| local.enter(flags_now(), site, index, Work { flops, bytes, tokens }, frame))
+    Local::with(|local| local.enter(flags_now(), site, index, Work { flops, bytes, tokens }, Frame::UNKNOWN))
 }
 
 /// Enters a scope that ends with the function of this frame.
@@ -140,7 +139,9 @@ impl Local {
         let parent = unsafe { &*self.current.get() };
         match grow::guess_child(parent, site, index) {
             Some(node) => {
-                node.frame.store(frame.0, Relaxed);
+                if frame != Frame::UNKNOWN {
+                    node.frame.store(frame.0, Relaxed);
+                }
                 self.open(node, parent, work)
             }
             None => enter_slowly(site, index, work.flops, work.bytes, work.tokens, frame),
@@ -212,8 +213,11 @@ impl Local {
     pub(super) fn exit(&self, flags: u64, entered: Entered) {
         // By address: nothing of the node is touched.
         let (how, node) = (entered.token.0 & 63, (entered.token.0 & !63) as usize);
-        let is_usual = self.current.get().addr() == node && self.settled.get().addr() != node && !self.is_interrupted();
-        if how == Token::UNTIMED && is_usual {
+        if how == Token::UNTIMED
+            && self.current.get().addr() == node
+            && self.settled.get().addr() != node
+            && !self.is_interrupted()
+        {
             prefetch_after(node);
             return self.current.set(entered.parent);
         }
@@ -390,6 +394,9 @@ fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens:
             return Entered::NOTHING;
         }
         local.note_interruptions();
+        // Where it is not told, it is found out only here: a scope that is left open comes here, for what it hangs below is
+        // new each time.
+        let frame = if frame == Frame::UNKNOWN { Frame::here() } else { frame };
         local.end_leaked(site, frame);
         let Some(parent) = local.current_node() else { return Entered::NOTHING };
         let work = Work { flops, bytes, tokens };

@@ -184,7 +184,7 @@ static MODES: AtomicU64 = AtomicU64::new(0);
 /// As [`hot::enter`](super::hot::enter) is for a scope of the program, but with these modes.
 #[inline(never)]
 fn enter(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens: u64) -> Entered {
-    Local::with(|local| local.enter(MODES.load(Relaxed), site, index, Work { flops, bytes, tokens }, Frame::here()))
+    Local::with(|local| local.enter(MODES.load(Relaxed), site, index, Work { flops, bytes, tokens }, Frame::UNKNOWN))
 }
 
 /// As [`hot::exit`](super::hot::exit), likewise.
