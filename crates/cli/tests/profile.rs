@@ -59,8 +59,8 @@ fn assert_adds_up(run: &Run) {
     }
     let roots: u64 = profile.scopes.iter().filter(|scope| scope.parent.is_none()).map(|scope| scope.total_ns).sum();
     let wall = profile.wall_ns as f64;
-    let rest = profile.outside_ns + profile.own_cost.total_ns;
-    assert!((roots as f64 - wall).abs() <= 0.01 * wall, "roots {roots}, wall {wall}, rest {rest}");
+    let rest = profile.outside_ns + profile.own_cost.total_ns + profile.waiting_ns.unwrap_or(0);
+    assert!(((roots + rest) as f64 - wall).abs() <= 0.01 * wall, "roots {roots}, wall {wall}, rest {rest}");
 }
 
 /// Samples of rows that are parts of another take no longer than it.

@@ -106,7 +106,7 @@ typedef struct hotloop_entry {
     uint64_t flops; /* work declared with hotloop_add_work */
     uint64_t bytes;
     uint64_t tokens;
-    int64_t total_se_ns; /* standard error of total_ns; -1: every call was timed. The 95 % interval is +-1.96 of it */
+    int64_t total_se_ns; /* standard error of total_ns; -1: there is no budget. The 95 % interval is +-1.96 of it */
     int64_t self_se_ns;  /* the same of self_ns; also where only scopes below were sampled */
     uint64_t waiting_ns; /* in it and all below, threads were ready to run but had no CPU: in no other time here */
 } hotloop_entry;

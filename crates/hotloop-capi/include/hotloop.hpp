@@ -106,7 +106,7 @@ struct Entry {
     std::uint64_t flops = 0;
     std::uint64_t bytes = 0;
     std::uint64_t tokens = 0;
-    std::int64_t total_se_ns = -1;  // standard error of total_ns; -1: every call was timed
+    std::int64_t total_se_ns = -1;  // standard error of total_ns; -1: there is no budget
     std::int64_t self_se_ns = -1;   // the same of self_ns
     std::uint64_t waiting_ns = 0;   // ready to run but without a CPU: in no other time here
 

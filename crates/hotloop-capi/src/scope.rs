@@ -73,7 +73,7 @@ pub unsafe extern "C" fn hotloop_enter_frame(
 /// Closes a scope.
 ///
 /// # Safety
-/// `scope` came from [`hotloop_enter`] or [`hotloop_enter_index`], or its `raw` is 0.
+/// `scope` came from [`hotloop_enter`], [`hotloop_enter_index`] or [`hotloop_enter_frame`], or its `raw` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hotloop_exit(scope: CScope) {
     if scope.raw != 0 {

@@ -96,13 +96,13 @@ pub struct ScopeStats {
     pub open_calls: u64,
     /// Time in it and all below it, summed over threads.
     pub total_ns: u64,
-    /// Standard error of the total; `None` where every call was timed.
+    /// Standard error of the total: of sampling, and of taking the profiler's cost out; `None` without a budget.
     pub total_se_ns: Option<u64>,
     /// The part of it that other threads spent, attached to it.
     pub attached_ns: u64,
     /// Time in it and not in any scope below it.
     pub self_ns: u64,
-    /// Standard error of the self time; `None` where it and its children were timed at every call.
+    /// Standard error of the self time, likewise.
     pub self_se_ns: Option<u64>,
     /// Time in it and all below it that its threads were ready to run but had no CPU: in no other time here.
     pub waiting_ns: u64,

@@ -131,7 +131,7 @@ impl Ring {
         self.read_from(self.folded.get()).0
     }
 
-    /// What a timed call of a sampled scope stands for, as of the last fold.
+    /// What a timed call of a sampled scope stands for since the last fold.
     pub(super) fn weight(&self) -> u32 {
         u32::try_from(self.weight.get()).unwrap_or(WEIGHT_UNIT)
     }
@@ -150,7 +150,7 @@ pub(super) fn fit_ring(local: &Local, thread: &'static Thread, capacity: usize, 
             return ring.modes.set(flags);
         }
         // What it holds goes into the histograms; as a timeline it is lost.
-        fold(local, thread, ring.modes.get() & mode::PERCENTILES, ring);
+        fold(local, thread, ring.modes.get() & mode::PERCENTILES | cost_kept(ring.modes.get()), ring);
         if ring.modes.get() & mode::TIMELINE != 0 {
             thread.lost.events.add(ring.head.get() - ring.start.get());
         }
@@ -294,7 +294,8 @@ fn fold(local: &Local, thread: &'static Thread, flags: u64, ring: &Ring) {
     run.end(thread, &mut seen, &mut cleaner, flags);
     ring.folded.set(to);
     if flags & (mode::BUDGET | mode::KEEP_COST) == mode::BUDGET {
-        ring.weight.set(u64::from(keep_budget(local, thread, &seen)));
+        keep_budget(local, thread, &seen);
+        ring.weight.set(u64::from(WEIGHT_UNIT) * local.sampling.mean_weight());
     }
     seen.forget(thread);
 }
@@ -305,9 +306,13 @@ pub(super) fn fold_rest(local: &Local) {
     if let (Some(thread), Some(ring)) = (local.thread(), unsafe { local.ring.get().as_ref() }) {
         // Without the budget, which is a matter of whole folds.
         let modes = ring.modes.get();
-        let flags = if modes & mode::BUDGET == 0 { modes } else { modes & !mode::BUDGET | mode::KEEP_COST };
-        fold(local, thread, flags, ring);
+        fold(local, thread, modes & !mode::BUDGET | cost_kept(modes), ring);
     }
+}
+
+/// Under a budget calls keep the cost of those inside them, of which only the mean is known.
+fn cost_kept(modes: u64) -> u64 {
+    if modes & mode::BUDGET == 0 { 0 } else { mode::KEEP_COST }
 }
 
 /// Timed calls inside the calls that are open, by depth.
@@ -463,8 +468,8 @@ impl Seen {
 }
 
 /// Decides after each fold which scopes are sampled and how often, so that the profiler takes no more than its share of
-/// the thread's CPU time. Returns what a timed call of a sampled scope stood for since the last fold.
-fn keep_budget(local: &Local, thread: &Thread, seen: &Seen) -> u32 {
+/// the thread's CPU time.
+fn keep_budget(local: &Local, thread: &Thread, seen: &Seen) {
     let (window, counted) = (thread.next_window(crate::clock::now()), local.sampling.take_counted());
     thread.readings.add(local.sampling.readings.take());
     let (cost, budget) = (measure::cost(), switch::budget());
@@ -485,9 +490,6 @@ fn keep_budget(local: &Local, thread: &Thread, seen: &Seen) -> u32 {
     // Of each burst one entry is timed, and at one the clock is read.
     let share = left / (cost.timed + cost.reading - cost.untimed).max(1.0) / entries.max(1.0);
     local.sampling.set_stretch(share);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most a few hundred")]
-    let weight = (weight * f64::from(WEIGHT_UNIT)).round() as u32;
-    weight
 }
 
 /// The part of the budget that is planned with: what scopes cost varies with the code around them.

@@ -19,11 +19,13 @@ use crate::site::Site;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame(pub(super) u32);
 
-/// A site that is open this often from the same frame was left open: no recursion has two calls in one frame, but for a few
-/// that a compiler puts into one.
+/// A site that is open this often from the same frame was left open, most likely: it is ended where the tree would else have
+/// no room for others. A program that opens and closes scopes in callbacks may nest some of one site in one frame.
 const LEAKS: usize = 16;
-/// Addresses are compared within this many units of 16 bytes: 1 MiB. Those farther apart may be on two stacks.
-const SPAN: u32 = 1 << 16;
+/// So deep the tree has little room left.
+const DEEP: u16 = 192;
+/// Addresses are compared within this many units of 16 bytes: 64 KiB. Those farther apart may be on two stacks.
+const SPAN: u32 = 1 << 12;
 
 impl Frame {
     pub(super) const UNKNOWN: Frame = Frame(0);
@@ -83,7 +85,8 @@ impl Local {
         let outermost = open().take_while(gone).last().or_else(|| {
             let same = |node: &&Node| ptr::eq(node.site, site) && node.frame.load(Relaxed) == frame.0;
             let outermost = open().filter(same).last()?;
-            (frame.0 != 0 && open().filter(same).count() >= LEAKS).then_some(outermost)
+            let is_deep = self.current_node().is_some_and(|node| node.depth >= DEEP);
+            (is_deep && frame.0 != 0 && open().filter(same).count() >= LEAKS).then_some(outermost)
         });
         let (Some(outermost), Some(thread)) = (outermost, self.thread()) else { return };
         let leaked = open().take_while(|node| !ptr::eq(*node, outermost)).count() + 1;

@@ -182,6 +182,7 @@ impl Local {
     #[inline(never)]
     fn open_again(&self, node: &Node, parent: &Node) -> Entered {
         let Some(thread) = self.thread() else { return Entered::NOTHING };
+        self.last_node.set(ptr::null());
         let since = node.set_aside(clock::now());
         // SAFETY: this is the owning thread, and the result is not kept.
         self.quietly(|| unsafe { thread.set_aside() }.push((ptr::from_ref(node), since)));
@@ -195,6 +196,7 @@ impl Local {
         if self.seen.get() != flags && !self.fall_in_step(flags) {
             return;
         }
+        self.last_node.set(ptr::null());
         let (node, end) = (entered.token.node(), clock::now());
         let Some(thread) = self.thread() else { return };
         // SAFETY: this is the owning thread, and the result is not kept.
@@ -364,11 +366,13 @@ impl Local {
             return;
         }
         let ticks = end.saturating_sub(since);
-        if flags_now() & mode::BUDGET != 0 {
-            node.close_weighted(ticks, self.sampling.stands_for.get());
-        } else {
-            node.close(ticks);
+        let flags = flags_now();
+        if flags & mode::BUDGET == 0 {
+            return node.close(ticks);
         }
+        // Out of step every call is timed once the countdown has ended, and stands for itself.
+        let is_drawn = self.is_in_step(flags);
+        node.close_weighted(ticks, if is_drawn { self.sampling.stands_for.get() } else { 1 });
     }
 
     /// Closes the scopes that are open inside `node`; `false` when the current one is not below it.

@@ -14,8 +14,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use super::events::Event;
 use super::hot::flags_now;
 use super::local::Local;
-use super::mode;
-use super::registry::lock;
 use super::thread::Thread;
 use crate::clock;
 use crate::snapshot::{InterruptionInfo, InterruptionSource};
@@ -26,6 +24,8 @@ pub(super) static NEVER: AtomicU64 = AtomicU64::new(1);
 /// Reading schedstat takes some microseconds, so it is read again only after this many times as long: 1 % of the time at
 /// most. Waits are of milliseconds, so none of any length is put down to a later scope.
 const READS_APART: u64 = 100;
+/// The same for threads that mostly sleep, at the most.
+const MOST_APART: u64 = 64 * READS_APART;
 
 /// The address of the section that no code runs in, or why there is none. Set at the first start: nothing that runs inside
 /// the program's scopes may allocate.
@@ -86,6 +86,10 @@ pub(super) struct WaitState {
     /// When that was, and how long it takes when nothing comes between, in ticks.
     read_at: u64,
     read_cost: u64,
+    /// What taking the wait out of the open scopes took then.
+    walk_cost: u64,
+    /// It is asked again only after so many times what asking costs.
+    apart: u64,
     /// Time between boundaries with an interruption since then, in ticks: no more was lost.
     suspect: u64,
 }
@@ -98,7 +102,12 @@ struct SchedStat {
 }
 
 impl WaitState {
-    pub(super) const NONE: WaitState = WaitState { seen: None, read_at: 0, read_cost: 0, suspect: 0 };
+    pub(super) const NONE: WaitState =
+        WaitState { seen: None, read_at: 0, read_cost: 0, walk_cost: 0, apart: READS_APART, suspect: 0 };
+
+    fn cost(&self) -> u64 {
+        self.read_cost + self.walk_cost
+    }
 }
 
 impl Local {
@@ -111,7 +120,7 @@ impl Local {
 
     /// Begins to watch for interruptions, and forgets what this thread waited before.
     pub(super) fn watch_interruptions(&self) {
-        let Some(section) = section() else { return };
+        let Some(section) = section() else { return self.unwatch_interruptions() };
         let Some(word) = area::of_this_thread() else { return };
         self.interrupted.set(ptr::from_ref(word));
         word.store(section, Relaxed);
@@ -120,7 +129,7 @@ impl Local {
         let after = clock::now();
         let known = self.waiting.get().read_cost;
         let read_cost = after.saturating_sub(before).clamp(1, if known == 0 { u64::MAX } else { known });
-        self.waiting.set(WaitState { seen, read_at: after, read_cost, suspect: 0 });
+        self.waiting.set(WaitState { seen, read_at: after, read_cost, ..WaitState::NONE });
     }
 
     /// This thread ends: its `rseq` area is left as it was found.
@@ -144,36 +153,41 @@ impl Local {
     #[cold]
     #[inline(never)]
     pub(super) fn note_interruption(&self) {
-        if let Some(section) = section() {
-            // SAFETY: as in `is_interrupted`.
-            unsafe { &*self.interrupted.get() }.store(section, Relaxed);
-        }
+        let Some(section) = section() else { return self.unwatch_interruptions() };
+        // SAFETY: as in `is_interrupted`.
+        unsafe { &*self.interrupted.get() }.store(section, Relaxed);
         let (now, mut state) = (clock::now(), self.waiting.get());
         let (Some(thread), Some(seen)) = (self.thread(), state.seen) else { return };
-        if !self.is_in_step(flags_now()) {
+        if !self.is_in_effect(flags_now()) {
             // Some of it may lie in a pause, which counts nowhere anyway: the thread begins anew when it falls in step.
             return;
         }
         // No longer than since the clock was read last.
         state.suspect += now.saturating_sub(self.last_reading().max(state.read_at));
-        if self.busy.get() || now.saturating_sub(state.read_at) < READS_APART * state.read_cost {
+        if self.busy.get() || now.saturating_sub(state.read_at) < state.apart * state.cost() {
             return self.waiting.set(state);
         }
         // Known from now on: a signal handler that comes between must not ask too. What it opens is recorded, for asking
         // allocates nothing.
         self.waiting.set(WaitState { read_at: now, ..state });
-        let stat = sched_stat().unwrap_or(seen);
+        let Some(stat) = sched_stat() else {
+            // It told before and does not now: the program has left the folder it is in.
+            return self.waiting.set(WaitState::NONE);
+        };
         let end = clock::now();
-        let read_cost = state.read_cost.min(end.saturating_sub(now)).max(1);
-        self.waiting.set(WaitState { seen: Some(stat), read_at: end, read_cost, suspect: 0 });
+        let took = end.saturating_sub(now);
+        let read_cost = state.read_cost.min(took).max(1);
         let waited = clock::ticks_of(stat.waited_ns.saturating_sub(seen.waited_ns)).min(state.suspect);
         let ran = clock::ticks_of(stat.run_ns.saturating_sub(seen.run_ns));
         let blocked = now.saturating_sub(state.read_at).saturating_sub(ran + waited).min(state.suspect - waited);
         // Finding out that took many times as long as it can was interrupted itself.
-        let finding_out = end.saturating_sub(now).min(UNDISTURBED * read_cost);
-        let lost = Lost { waited: waited + (end - now).saturating_sub(finding_out), finding_out, end };
+        let finding_out = took.min(UNDISTURBED * read_cost);
         thread.add_blocked(blocked);
-        self.take_out(thread, &lost);
+        self.take_out(thread, &Lost { waited: waited + (took - finding_out), finding_out, end });
+        // A thread that mostly sleeps ran for less of that time: it is asked more rarely.
+        let apart = if ran < READS_APART * read_cost { (2 * state.apart).min(MOST_APART) } else { READS_APART };
+        let walk_cost = clock::now().saturating_sub(end);
+        self.waiting.set(WaitState { seen: Some(stat), read_at: end, read_cost, walk_cost, apart, suspect: 0 });
     }
 
     /// Takes time that belongs to no scope out of those that are open.
@@ -184,9 +198,10 @@ impl Local {
         thread.take_out(lost.waited, lost.finding_out, lost.end);
         let ticks = lost.waited + lost.finding_out;
         self.paused.set(self.paused.get() + ticks);
-        if self.seen.get() & mode::TIMELINE != 0 {
-            let at = lost.end.saturating_sub(self.paused.get());
-            self.quietly(|| lock(&thread.waits).add(at, ticks));
+        self.last_reading.set((self.last_reading.get() + ticks).min(lost.end));
+        // A handler that interrupts this very line finds it locked, and its own wait is not on the timeline.
+        if let Ok(mut waits) = thread.waits.try_lock() {
+            waits.add(lost.end.saturating_sub(self.paused.get()), ticks);
         }
     }
 
@@ -208,18 +223,28 @@ pub(super) struct Waits {
     forgotten: u64,
 }
 
-/// Waits that are remembered; those before only count as one.
-const MAX_WAITS: usize = 1 << 16;
+/// Waits that are remembered for a timeline; those before only count as one.
+const MAX_WAITS: usize = 1 << 14;
 
 impl Waits {
+    /// Makes room for those of a timeline.
+    pub(super) fn reserve(&mut self) {
+        self.ends.reserve_exact(MAX_WAITS.saturating_sub(self.ends.len()));
+    }
+
+    /// Adds one. Never allocates, because a signal handler may come here: without room the oldest gives way.
     fn add(&mut self, at: u64, ticks: u64) {
         self.all += ticks;
-        self.ends.push_back((at, self.all));
-        if self.ends.len() > MAX_WAITS
+        if self.ends.capacity() == 0 {
+            self.forgotten = self.all;
+            return;
+        }
+        if self.ends.len() == self.ends.capacity()
             && let Some((_, until)) = self.ends.pop_front()
         {
             self.forgotten = until;
         }
+        self.ends.push_back((at, self.all));
     }
 
     /// Puts events into the time in which waiting counts.
@@ -245,12 +270,38 @@ impl Waits {
 #[cfg(all(target_os = "linux", not(miri)))]
 fn sched_stat() -> Option<SchedStat> {
     use std::io::Read;
+    let _errno = errno::keep();
     // "run wait slices"; a file of this kind is read whole or not at all.
     let mut text = [0; 96];
     let length = std::fs::File::open("/proc/thread-self/schedstat").ok()?.read(&mut text).ok()?;
     let mut numbers = std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace();
     let mut next = || numbers.next()?.parse().ok();
     Some(SchedStat { run_ns: next()?, waited_ns: next()? })
+}
+
+/// The program's error number, which asking must not change.
+#[cfg(all(target_os = "linux", not(miri)))]
+mod errno {
+    use std::ffi::c_int;
+
+    unsafe extern "C" {
+        safe fn __errno_location() -> *mut c_int;
+    }
+
+    /// Puts it back when it is dropped.
+    pub(super) struct Kept(c_int);
+
+    pub(super) fn keep() -> Kept {
+        // SAFETY: this thread's, which is always there.
+        Kept(unsafe { *__errno_location() })
+    }
+
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            // SAFETY: as above.
+            unsafe { *__errno_location() = self.0 };
+        }
+    }
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
@@ -352,7 +403,8 @@ mod area {
             core::arch::asm!("mrs {}, tpidr_el0", out(reg) thread_pointer, options(nostack, preserves_flags, nomem));
         }
         let word = thread_pointer.wrapping_offset(offset()? + FIELD).cast::<AtomicU64>();
-        // SAFETY: glibc keeps the area there for as long as the thread runs, and only this thread and the kernel touch it.
+        // SAFETY: glibc keeps the area there for as long as the thread runs, and only code of this thread and the kernel touch
+        // it. Other users of `rseq` on this thread may overwrite the word, and so hide an interruption.
         Some(unsafe { &*word })
     }
 }
@@ -387,6 +439,8 @@ mod tests {
     #[test]
     fn events_are_put_back_into_the_time_that_all_threads_share() {
         let mut waits = Waits::default();
+        waits.add(50, 0);
+        waits.reserve();
         waits.add(100, 1_000);
         waits.add(150, 10);
         let event = |start, ticks| Event { path: 0, start, ticks };

@@ -92,6 +92,7 @@ impl Link {
             None => local.quietly(|| self.descend(local))?,
         };
         local.note_interruptions();
+        local.last_node.set(ptr::null());
         let previous = local.current_node()?;
         local.set_current(node);
         local.attachments.set(local.attachments.get() + 1);
@@ -154,6 +155,7 @@ impl Attached {
             local.fall_in_step(flags);
         }
         local.note_interruptions();
+        local.last_node.set(ptr::null());
         let now = clock::now();
         let spent = switch::active_since(self.since, self.paused_before, local.paused.get(), now);
         // What was spent in inner attachments before a reset is forgotten with the rest.

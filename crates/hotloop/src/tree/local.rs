@@ -69,6 +69,7 @@ pub(crate) struct Local {
 /// In a row, so that the time between two calls is known too; and by the thread, not by the scope, so that what is
 /// timed does not depend on what scopes do.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Sampling {
     /// Entries still to be counted only.
     pub(super) countdown: Cell<u32>,
@@ -143,6 +144,11 @@ impl Sampling {
         let counted = self.counted.get().saturating_sub(left) as f64;
         self.counted.set(left);
         counted
+    }
+
+    /// What a timed entry stands for on average.
+    pub(super) fn mean_weight(&self) -> u64 {
+        u64::from(self.stretch.get()) + 1
     }
 
     /// Times this share of all entries from the next stretch on; at most four times as many or as few as before, because
@@ -236,6 +242,11 @@ impl Local {
     pub(super) fn go_back_to(&self, node: *const Node) {
         self.current.set(node);
         self.settled.set(node);
+    }
+
+    /// The same, also while allocations are watched.
+    pub(super) fn is_in_effect(&self, flags: u64) -> bool {
+        self.in_effect.get() == flags & !mode::WATCH
     }
 
     pub(super) fn is_in_step(&self, flags: u64) -> bool {
@@ -341,6 +352,9 @@ impl Local {
         if flags & mode::EVENTS != 0 {
             events::fit_ring(self, thread, switch::ring_capacity(), flags);
             self.ring.set(thread.ring.load(Relaxed));
+        }
+        if flags & mode::TIMELINE != 0 {
+            self.quietly(|| registry::lock(&thread.waits).reserve());
         }
         if flags & mode::BUDGET == 0 {
             thread.all_nodes().for_each(Node::time_always);

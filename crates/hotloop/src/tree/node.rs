@@ -59,10 +59,10 @@ impl Sum {
     }
     #[inline(always)]
     fn add(&self, value: f64) {
-        self.0.store((self.get() + value).to_bits(), Relaxed);
+        self.0.store((self.get() + value).to_bits(), Release);
     }
     pub(super) fn get(&self) -> f64 {
-        f64::from_bits(self.0.load(Relaxed))
+        f64::from_bits(self.0.load(Acquire))
     }
 }
 
@@ -308,7 +308,7 @@ impl Node {
         self.open_since.set(CLOSING);
         let counted = self.counted.load(Relaxed);
         self.untimed.add(u64::from(counted / COUNTED));
-        self.counted.store(counted % COUNTED, Relaxed);
+        self.counted.store(counted % COUNTED, Release);
         self.calls.add(ticks, if counted & SAMPLED != 0 { stands_for } else { 1 });
         self.add_timing(ticks);
         self.open_since.set(0);
@@ -520,7 +520,7 @@ pub(super) struct Arena {
 
 const FIRST: usize = 32;
 const CHUNKS: usize = 13;
-/// The most nodes a thread may have: paths beyond are counted at their parent. About 40 MiB.
+/// The most nodes a thread may have: paths beyond are counted at their parent. About 48 MiB.
 pub(super) const MAX_NODES: u32 = 1 << 17;
 const _: () = assert!(FIRST * ((1 << CHUNKS) - 1) > MAX_NODES as usize);
 

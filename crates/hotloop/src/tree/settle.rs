@@ -157,6 +157,7 @@ pub(super) fn settle(nodes: &mut [Counters], parents: &[usize], cost: &Cost) {
         node.total = settled.total.value;
         node.total_variance = settled.total.variance;
         node.self_variance = settled.own_variance;
+        // What was taken out is known only roughly, also once wholes and parts agree: both may be off by the same.
         if node.calls.count > 0.0 {
             let error = (COST_ERROR * (float(node.closed()) * cost.inside + node.own_cost)).powi(2);
             node.total_variance += error;

@@ -441,6 +441,5 @@ fn guards_that_are_forgotten_cost_no_other_scope() {
         assert_eq!(calls, [5_000, 5_000, 1]);
         assert_eq!(snapshot.lost.calls_without_room, 0);
         assert!(snapshot.lost.leaked_scopes > 4_900, "{:?}", snapshot.lost);
-        assert!(scope(&snapshot, "innocent").depth < 64);
     }
 }

@@ -104,7 +104,7 @@ pub struct Scope {
     pub open_calls: u64,
     /// Time in it and all below it, summed over threads.
     pub total_ns: u64,
-    /// Standard error of the total; absent where every call was timed.
+    /// Standard error of the total: of sampling, and of taking the profiler's cost out; absent without a budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_se_ns: Option<u64>,
     /// The part of it that other threads spent, attached to it.
@@ -112,7 +112,7 @@ pub struct Scope {
     pub attached_ns: u64,
     /// Time in it and not in any scope below it.
     pub self_ns: u64,
-    /// Standard error of the self time; absent where it and its children were timed at every call.
+    /// Standard error of the self time, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_se_ns: Option<u64>,
     /// Time in it and all below it that its threads were ready to run but had no CPU: in no other time here.
