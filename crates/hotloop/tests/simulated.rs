@@ -220,8 +220,10 @@ fn totals_are_right_and_intervals_hold_at_the_default_budget() {
 fn totals_are_right_and_intervals_hold_at_half_of_it() {
     let _turn = simulated();
     check(0.01, usual_patterns());
-    // Without the single long ones: seen in one repeat of five, their mean is right only within a percent or two.
-    let several = |patterns: Vec<Pattern>| patterns.into_iter().filter(|one| !one.name.starts_with("one ")).collect();
+    // Without single long calls, which are seen in one repeat of five, so that their mean is right only within a percent or
+    // two; and without heavy tails, of which few samples show too little.
+    let is_plain = |name: &str| !name.starts_with("one ") && !name.starts_with("heavy");
+    let several = |patterns: Vec<Pattern>| patterns.into_iter().filter(|one| is_plain(one.name)).collect();
     check(0.01, several(rare_long_calls()));
     check(0.01, several(long_stretches_elsewhere()));
 }
