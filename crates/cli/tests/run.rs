@@ -64,7 +64,9 @@ fn record(options: &[&str], command: &[&str]) -> (Run, Option<i32>) {
 fn three_spins(profile: Option<&Profile>, name: &str) {
     let profile = profile.expect("a profile");
     let spin = profile.scopes.iter().find(|scope| scope.name == name).expect("the scope");
-    assert!(spin.calls == 3 && spin.total_ns >= 150_000_000, "{spin:?}");
+    // It spins by the clock, also while it waits for a CPU and while the profiler finds that out.
+    let beside = profile.waiting_ns.unwrap_or(0) + profile.own_cost.total_ns;
+    assert!(spin.calls == 3 && spin.total_ns + beside >= 150_000_000, "{spin:?}");
 }
 
 #[test]

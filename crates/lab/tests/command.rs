@@ -49,7 +49,9 @@ fn three_spins(profile: Option<&Profile>) {
     let profile = profile.expect("a profile");
     let spin = profile.scopes.iter().find(|scope| scope.name == "spin::spin").expect("the scope");
     assert_eq!((spin.calls, spin.allocs.map(|allocs| allocs.allocs)), (3, Some(3)));
-    assert!(spin.total_ns >= 150_000_000, "{spin:?}");
+    // It spins by the clock, also while it waits for a CPU and while the profiler finds that out.
+    let beside = profile.waiting_ns.unwrap_or(0) + profile.own_cost.total_ns;
+    assert!(spin.total_ns + beside >= 150_000_000, "{spin:?}");
 }
 
 #[test]
