@@ -52,9 +52,9 @@ int main(void) {
     start_truncated(config, sizeof config);
     CHECK(!has_percentiles() && budget() == 0.25);
     start_truncated(config, offsetof(hotloop_config, budget));
-    CHECK(!has_percentiles() && budget() == 0.01);
+    CHECK(!has_percentiles() && budget() == 0.02);
     start_truncated(config, offsetof(hotloop_config, percentiles));
-    CHECK(has_percentiles() && budget() == 0.01);
+    CHECK(has_percentiles() && budget() == 0.02);
     /* From a later header, with a field that this library does not know. */
     struct {
         hotloop_config known;

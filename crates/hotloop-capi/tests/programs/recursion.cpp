@@ -27,8 +27,9 @@ int main() {
     outer(1);
     const hotloop::Entry e = hotloop::find("outer");
     CHECK_EQ(e.calls, 2);
-    CHECK(e.total_ns >= 11900000u && e.total_ns <= ns_since(began));
-    CHECK(e.self_ns >= 11900000u);
+    // It spins by the clock, also while it waits for a CPU.
+    CHECK(e.total_ns + e.waiting_ns >= 11500000u && e.total_ns <= ns_since(began));
+    CHECK(e.self_ns + e.waiting_ns >= 11500000u);
 
     // Deeper than any tree should be: still exact.
     deep(5000);
