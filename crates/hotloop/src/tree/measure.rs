@@ -26,7 +26,7 @@ pub(crate) struct Cost {
     pub(crate) inside: f64,
     /// An entry and exit that are only counted.
     pub(crate) untimed: f64,
-    /// What reading the clock adds to an entry that is only counted.
+    /// What a change from timing to counting and back costs, with the reading of the clock at an entry that is only counted.
     pub(crate) reading: f64,
     /// Charging an allocation or a free.
     pub(crate) alloc: f64,
@@ -42,9 +42,10 @@ pub(crate) fn cost() -> Cost {
 
 static SITE: Site = Site::new("hotloop", "(own cost)", file!(), line!());
 
-/// Turns of a batch, and batches: the least disturbed of them counts.
+/// Turns of a batch, and batches.
 const BATCH: u32 = 16;
-const BATCHES: u32 = 24;
+const TURNS: f64 = BATCH as f64;
+const BATCHES: usize = 24;
 
 /// Measures the cost of recording with these modes, and puts it in force. Takes about a millisecond.
 pub(super) fn measure(flags: u64) {
@@ -127,37 +128,74 @@ fn measure_all(local: &Local, scratch: &Thread, flags: u64) -> Cost {
     let Place::Node(node) = find_child(local, scratch.root(), &SITE, NO_INDEX) else { return Cost::default() };
     scopes();
     let ticks = || if flags & mode::BUDGET != 0 { node.calls.ticks_of_timed() } else { node.ticks.get() };
-    let (mut alone, mut timed, mut inside, mut untimed) = (Least::NONE, Least::NONE, Least::NONE, Least::NONE);
+    let (mut alone, mut timed, mut untimed, mut inside) = (Batches::NONE, Batches::NONE, Batches::NONE, Batches::NONE);
+    let mut switched = [Switched::default(); BATCHES];
     // In turns, so that a slow moment is the same for all.
-    for _ in 0..BATCHES {
-        alone.time(|| (0..BATCH).for_each(|_| work()));
-        timed.time(scopes);
+    for batch in 0..BATCHES {
+        alone.set(batch, time(|| (0..BATCH).for_each(|_| work())));
+        timed.set(batch, time(scopes));
         // What lies between the readings is that of an empty scope: what the CPU does beside the work in one is little.
         let before = ticks();
         (0..BATCH).for_each(|_| exit(enter(&SITE, NO_INDEX, 0, 0, 0)));
-        inside.see(ticks() - before);
+        inside.set(batch, float(ticks() - before));
         node.set_sampled(true);
         local.sampling.countdown.set(u32::MAX);
-        untimed.time(scopes);
+        untimed.set(batch, time(scopes));
+        local.sampling.time_everything();
+        if flags & mode::BUDGET != 0 {
+            switched[batch] = Switched::time(local, node, scopes);
+        }
         node.time_always();
         local.sampling.time_everything();
     }
+    // The work alone is best where the CPU foresees it; with scopes around it, what is usual counts.
+    let alone = alone.least();
+    let (timed, untimed) = (timed.median() - alone, untimed.median() - alone);
+    let reading = Batches { values: switched.map(|one| one.cost(alone, timed, untimed)) }.median();
     let folding = folding(local, scratch, flags);
     // An allocation and its free are two charges.
     let alloc = if flags & mode::ALLOCATIONS == 0 {
         0.0
     } else {
-        {
-            let mut charging = Least::NONE;
-            (0..BATCHES).for_each(|_| charging.time(|| charges(local, flags)));
-            charging.per_turn() / 2.0
-        }
+        let charging = (0..BATCHES).map(|_| time(|| charges(local, flags))).fold(f64::INFINITY, f64::min);
+        charging / TURNS / 2.0
     };
-    let above = |least: &Least| (least.per_turn() - alone.per_turn()).max(0.0);
-    #[expect(clippy::cast_precision_loss, reason = "a handful of ticks")]
-    let reading = clock::resolution_ticks() as f64;
-    Cost { timed: above(&timed) + folding, inside: inside.per_turn(), untimed: above(&untimed), reading, alloc }
+    Cost {
+        timed: timed.max(0.0) / TURNS + folding,
+        inside: inside.least() / TURNS,
+        untimed: untimed.max(0.0) / TURNS,
+        reading: reading.max(float(clock::resolution_ticks())),
+        alloc,
+    }
 }
+
+/// A batch in which timing and counting take turns.
+#[derive(Clone, Copy, Default)]
+struct Switched {
+    took: f64,
+    timed: f64,
+    switches: f64,
+}
+
+impl Switched {
+    fn time(local: &Local, node: &Node, batch: impl FnOnce()) -> Self {
+        let sampling = &local.sampling;
+        sampling.stretch.set(SWITCHED);
+        let (readings, timed) = (sampling.readings.get(), node.timed.get());
+        let took = time(batch);
+        Switched { took, timed: float(node.timed.get() - timed), switches: float(sampling.readings.get() - readings) }
+    }
+
+    /// What one change costs: a reading of the clock at an entry that is only counted, and branches that the CPU predicts
+    /// wrongly. Given what batches without scopes take, and what all calls timed or all counted add to them.
+    fn cost(&self, alone: f64, timed: f64, untimed: f64) -> f64 {
+        let unchanged = (self.timed * timed + (TURNS - self.timed) * untimed) / TURNS;
+        (self.took - alone - unchanged) / self.switches.max(1.0)
+    }
+}
+
+/// Entries between bursts while the cost of their change is measured.
+const SWITCHED: u16 = 4;
 
 /// What a timed call costs later, when its event is moved from the ring.
 fn folding(local: &Local, scratch: &Thread, flags: u64) -> f64 {
@@ -214,23 +252,37 @@ fn charges(local: &Local, flags: u64) {
     }
 }
 
-/// The least disturbed of several batches, in ticks.
-struct Least(u64);
+/// How long a batch takes, in ticks.
+fn time(batch: impl FnOnce()) -> f64 {
+    let start = clock::now();
+    batch();
+    float(clock::now().saturating_sub(start).saturating_sub(clock::resolution_ticks()))
+}
 
-impl Least {
-    const NONE: Least = Least(u64::MAX);
+#[expect(clippy::cast_precision_loss, reason = "ticks of a millisecond")]
+fn float(ticks: u64) -> f64 {
+    ticks as f64
+}
 
-    fn time(&mut self, batch: impl FnOnce()) {
-        let start = clock::now();
-        batch();
-        self.see(clock::now().saturating_sub(start).saturating_sub(clock::resolution_ticks()));
+/// What each of several batches found.
+struct Batches {
+    values: [f64; BATCHES],
+}
+
+impl Batches {
+    const NONE: Batches = Batches { values: [0.0; BATCHES] };
+
+    fn set(&mut self, batch: usize, value: f64) {
+        self.values[batch] = value;
     }
 
-    fn see(&mut self, ticks: u64) {
-        self.0 = self.0.min(ticks);
+    /// Batches that were disturbed, or that the CPU happened to foresee well, do not count.
+    fn median(mut self) -> f64 {
+        self.values.sort_unstable_by(f64::total_cmp);
+        self.values[BATCHES / 2]
     }
 
-    fn per_turn(&self) -> f64 {
-        f64::from(u32::try_from(self.0).unwrap_or(u32::MAX)) / f64::from(BATCH)
+    fn least(self) -> f64 {
+        self.values.into_iter().fold(f64::INFINITY, f64::min)
     }
 }

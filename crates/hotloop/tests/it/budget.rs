@@ -46,8 +46,9 @@ fn short_scopes_are_sampled_with_exact_counts_and_fair_times() {
         assert!(short.timed_calls < 200_000 && short.timed_calls > 1_000, "{} timed", short.timed_calls);
         assert!(!scope(&all, "short").is_sampled && !scope(&sampled, "around").is_sampled);
         close("sampled total", short.total_ns, truth, truth / 6)?;
+        // Between pieces of work the CPU hides most of a reading, but not the counting: far from the ratio of a tight loop.
         let cost = sampled.own_cost.total_ns;
-        if cost * 3 > all.own_cost.total_ns {
+        if cost * 2 > all.own_cost.total_ns {
             return Err(format!("sampling costs {cost} ns, timing all {} ns", all.own_cost.total_ns));
         }
         Ok(())
