@@ -104,6 +104,8 @@ fn summarise_runs(quiet: &[RunShares], loaded: &[RunShares]) -> Vec<String> {
     let apart = loaded.iter().map(|run| reference.points_apart(run)).fold(0.0, f64::max);
     println!("\nhottest scopes, mean of the quiet runs: {reference}");
     println!("same three scopes in the same order: {agreeing} of {} loaded runs", loaded.len());
+    let contradicting = loaded.iter().filter(|run| reference.is_contradicted_by(run)).count();
+    println!("another order, with 95 % intervals that do not overlap: {contradicting} of {} loaded runs", loaded.len());
     println!("largest difference of these shares from the quiet mean: {apart:.1} points");
     println!("waiting for a CPU: quiet {}; loaded {}", shares::waiting_range(quiet), shares::waiting_range(loaded));
     let mut failures = Vec::new();

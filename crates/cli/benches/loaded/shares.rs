@@ -75,6 +75,14 @@ fn by_share(profile: &Profile, on_cpu: f64) -> Vec<ScopeShare> {
     shares
 }
 
+impl ScopeShare {
+    /// The ends of the 95 % interval.
+    fn interval(&self) -> (f64, f64) {
+        let half = HALF_WIDTH * self.standard_error.unwrap_or(0.0);
+        (self.share - half, self.share + half)
+    }
+}
+
 impl fmt::Display for ScopeShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:.1} %", short(&self.name), self.share * 100.0)?;
@@ -105,6 +113,16 @@ impl Hottest {
     /// Whether the run has the same hottest scopes in the same order.
     pub fn has_order_of(&self, run: &RunShares) -> bool {
         run.hottest().iter().map(|scope| &scope.name).eq(self.0.iter().map(|(name, _)| name))
+    }
+
+    /// Whether the run ranks two of these scopes the other way round, with intervals that do not overlap.
+    pub fn is_contradicted_by(&self, run: &RunShares) -> bool {
+        let interval = |name: &str| {
+            let scope = run.scopes.iter().find(|scope| scope.name == name);
+            scope.map_or((0.0, 0.0), ScopeShare::interval)
+        };
+        let intervals: Vec<(f64, f64)> = self.0.iter().map(|(name, _)| interval(name)).collect();
+        !intervals.is_sorted_by(|hotter, next| hotter.1 >= next.0)
     }
 
     /// The largest difference of one of these shares in the run from the mean, in points.

@@ -131,7 +131,7 @@ fn measure_all(local: &Local, scratch: &Thread, flags: u64) -> Cost {
     let (mut alone, mut timed, mut untimed, mut inside) = (Batches::NONE, Batches::NONE, Batches::NONE, Batches::NONE);
     let mut switched = [Switched::default(); BATCHES];
     // In turns, so that a slow moment is the same for all.
-    for batch in 0..BATCHES {
+    for (batch, switched) in switched.iter_mut().enumerate() {
         alone.set(batch, time(|| (0..BATCH).for_each(|_| work())));
         timed.set(batch, time(scopes));
         // What lies between the readings is that of an empty scope: what the CPU does beside the work in one is little.
@@ -143,7 +143,7 @@ fn measure_all(local: &Local, scratch: &Thread, flags: u64) -> Cost {
         untimed.set(batch, time(scopes));
         local.sampling.time_everything();
         if flags & mode::BUDGET != 0 {
-            switched[batch] = Switched::time(local, node, scopes);
+            *switched = Switched::time(local, node, scopes);
         }
         node.time_always();
         local.sampling.time_everything();
