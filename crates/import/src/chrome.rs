@@ -37,12 +37,12 @@ fn moment_of(base_ns: u64, first_us: f64) -> Option<String> {
 }
 
 pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
-    let trace = events::parse(text)?;
-    let mut unread: Vec<Unread> = Vec::new();
+    let mut trace = events::parse(text)?;
+    let mut unread: Vec<Unread> = std::mem::take(&mut trace.unread);
     let mut draft = Draft::new("a traced program", "trace");
     draft.single_shot = true;
-    if trace.was_cut {
-        draft.note("The list of events has no end: the program was stopped, or the file is cut off.");
+    if trace.is_open {
+        draft.note("The list of events has no closing bracket: later events may be missing.");
     }
     let nested = nest::nest(&trace);
     let others: BTreeMap<(&str, &str), u64> = nested.others.iter().fold(BTreeMap::new(), |mut sums, (phase, why)| {

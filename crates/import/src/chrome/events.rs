@@ -3,16 +3,22 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use record::Unread;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::{Error, Result};
 
+/// As much of what was not read as is shown.
+const SHOWN: usize = 160;
+
 /// A trace.
 pub(super) struct Trace<'a> {
     pub(super) events: Vec<Event<'a>>,
-    /// Whether the list had no end.
-    pub(super) was_cut: bool,
+    /// Whether the list has no closing bracket, which the format permits.
+    pub(super) is_open: bool,
+    /// What stands in the file and is no whole event.
+    pub(super) unread: Vec<Unread>,
     /// What computed beside the CPU.
     pub(super) device: Option<String>,
     /// The moment that times are counted from, in nanoseconds since 1970, where that is told.
@@ -157,31 +163,47 @@ pub(super) fn parse(text: &str) -> Result<Trace<'_>> {
     if text.trim_start().starts_with('{') {
         let Document { events, devices, base_ns } = serde_json::from_str(text)?;
         let device = devices.into_iter().find_map(|device| device.name);
-        return Ok(Trace { events, was_cut: false, device, base_ns });
+        return Ok(Trace { events, is_open: false, unread: Vec::new(), device, base_ns });
     }
-    let mut events = Vec::new();
-    // Element by element: the format allows that a list has no end.
+    let mut trace = Trace { events: Vec::new(), is_open: true, unread: Vec::new(), device: None, base_ns: None };
+    // Event by event: a program that is killed leaves a list without an end.
     let inner = text.trim_start().strip_prefix('[').ok_or_else(|| Error::new("it is no list of events"))?;
     let mut rest = inner.trim_start();
-    let mut was_cut = true;
     while !rest.is_empty() {
-        if rest.starts_with(']') {
-            was_cut = false;
+        if let Some(behind) = rest.strip_prefix(']') {
+            trace.is_open = false;
+            if !behind.trim().is_empty() {
+                trace.unread.push(unread(text, behind.trim_start(), "it stands behind the end of the list of events"));
+            }
             break;
         }
         let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Event<'_>>();
         match stream.next() {
-            Some(Ok(event)) => events.push(event),
-            Some(Err(error)) if error.is_eof() && !events.is_empty() => break,
+            Some(Ok(event)) => trace.events.push(event),
+            Some(Err(error)) if error.is_eof() && !trace.events.is_empty() => {
+                trace.unread.push(unread(text, rest, "the file ends within this event: it was cut off"));
+                break;
+            }
             Some(Err(error)) => {
-                let before = text.len() - rest.len();
-                let line = text.as_bytes()[..before].iter().filter(|byte| **byte == b'\n').count();
-                return Err(Error::at((line + error.line()) as u64, format!("no event that could be read: {error}")));
+                let line = line_of(text, rest) + error.line() as u64 - 1;
+                return Err(Error::at(line, format!("no event that could be read: {error}")));
             }
             None => break,
         }
         rest = rest[stream.byte_offset()..].trim_start();
         rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
     }
-    Ok(Trace { events, was_cut, device: None, base_ns: None })
+    Ok(trace)
+}
+
+/// The line where the rest of a text begins, counted from 1.
+fn line_of(text: &str, rest: &str) -> u64 {
+    let before = text.len() - rest.len();
+    text.as_bytes()[..before].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
+}
+
+fn unread(text: &str, rest: &str, why: &str) -> Unread {
+    let end = rest.floor_char_boundary(SHOWN);
+    let shown = rest[..end].split_whitespace().collect::<Vec<_>>().join(" ");
+    Unread { line: Some(line_of(text, rest)), text: shown, why: why.to_owned() }
 }

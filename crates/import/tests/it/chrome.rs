@@ -69,15 +69,33 @@ fn what_overlaps_stands_beside() {
 fn a_list_without_an_end() {
     let events = r#"[{"ph":"X","name":"a","ts":0,"dur":10,"pid":1,"tid":1},
         {"ph":"X","name":"b","ts":20,"dur":1,"pid":1,"tid":1},"#;
+    // The format permits a list that is never closed: nothing is lost.
     let found = try_read("trace.json", events).expect("it can be read");
-    has_note(&found.runs[0], "has no end");
-    let cut = format!("{events}{{\"ph\":\"X\",\"na");
-    assert_eq!(
-        try_read("trace.json", &cut).expect("it can be read").runs[0].profile.as_ref().map(|it| it.scopes.len()),
-        Some(2)
-    );
+    has_note(&found.runs[0], "no closing bracket");
+    assert_eq!(found.unread, []);
     let whole = try_read("trace.json", &format!("{}]", events.trim_end_matches(','))).expect("it can be read");
-    assert!(whole.runs[0].notes.iter().all(|note| !note.contains("no end")));
+    assert!(whole.runs[0].notes.iter().all(|note| !note.contains("closing bracket")));
     let wrong = try_read("trace.json", &format!("{events}\n{{\"ph\":7}}]")).expect_err("an event is no event");
     assert_eq!(wrong.line(), Some(3));
+    let behind = try_read("trace.json", &format!("{events}]\n[1]")).expect("it can be read");
+    assert_eq!((behind.unread[0].line, &*behind.unread[0].text), (Some(3), "[1]"));
+}
+
+#[test]
+fn an_event_that_was_cut_is_named() {
+    let found = read("chrome-cut.json");
+    let run = &found.runs[0];
+    assert_eq!(run.profile.as_ref().map(|profile| profile.scopes.len()), Some(2));
+    assert_eq!(found.unread.len(), 1);
+    let cut = &found.unread[0];
+    assert_eq!((cut.line, &*cut.why), (Some(3), "the file ends within this event: it was cut off"));
+    assert!(cut.text.starts_with(r#"{"name": "softmax""#), "{}", cut.text);
+    assert_eq!(run.imported.as_ref().map(|origin| origin.unread.len()), Some(1));
+    // Wherever it is cut, all events before are read and the lost one is named.
+    let text = r#"[{"ph":"X","name":"a","ts":0,"dur":9,"pid":1,"tid":1},{"ph":"X","name":"b","ts":1,"dur":1,"pid":1,"tid":1}]"#;
+    let second = text.rfind('{').expect("it is there");
+    for end in second + 1..text.len() - 1 {
+        let found = try_read("trace.json", &text[..end]).expect("it can be read");
+        assert_eq!(found.unread.len(), 1, "cut at {end}");
+    }
 }
