@@ -4,7 +4,7 @@ use import::{Format, import, unpacked};
 
 use super::{fixture, source, try_read};
 
-const FIXTURES: [&str; 16] = [
+const FIXTURES: &[&str] = &[
     "smallmind-enhanced.md",
     "smallmind-standard.md",
     "smallmind-comparison.md",
@@ -21,6 +21,7 @@ const FIXTURES: [&str; 16] = [
     "google-benchmark.json",
     "criterion/gemm/512/new/sample.json",
     "torch-trace.json",
+    "chrome-cut.json",
 ];
 
 /// Reads it as every format, and by itself.
@@ -125,6 +126,12 @@ fn packed_by_gzip() {
         0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0, 0x86, 0xa6, 0x10, 0x36, 5, 0, 0,
         0,
     ];
+    let twice = [packed, packed].concat();
+    assert_eq!(unpacked(&twice, 100), Some(Ok(b"hellohello".to_vec())), "members one behind the other");
+    assert!(unpacked(&[&packed[..], b"x"].concat(), 100).is_some_and(|found| found.is_err()));
+    let mut damaged = packed;
+    damaged[19] ^= 1;
+    assert!(unpacked(&damaged, 100).is_some_and(|found| found.is_err_and(|error| error.contains("damaged"))));
     assert_eq!(unpacked(&packed, 100), Some(Ok(b"hello".to_vec())));
     assert_eq!(unpacked(b"hello", 100), None);
     for most in 0..5 {
@@ -138,4 +145,49 @@ fn packed_by_gzip() {
         other[3] = flags;
         let _ = unpacked(&other, 100);
     }
+}
+
+/// Zeros, packed as tightly as deflate can: one literal, then copies of 258 bytes of two bits each.
+fn bomb(copies: usize) -> Vec<u8> {
+    let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+    let mut bits: Vec<bool> = Vec::new();
+    // The last block, dynamic codes: 286 lengths, 1 distance, 18 lengths of code lengths.
+    let number = |bits: &mut Vec<bool>, value: u32, width: u32| bits.extend((0..width).map(|at| value >> at & 1 == 1));
+    for (value, width) in [(1, 1), (2, 2), (29, 5), (0, 5), (14, 4)] {
+        number(&mut bits, value, width);
+    }
+    // Lengths of the code of code lengths, in the order 16, 17, 18, 0, 8, 7, ..., 1: 18 has 1 bit, 1 and 2 have 2.
+    for at in 0..18 {
+        number(&mut bits, [(2, 1), (15, 2), (17, 2)].iter().find(|(place, _)| *place == at).map_or(0, |it| it.1), 3);
+    }
+    // Canonical: 18 is `0`, 1 is `10`, 2 is `11`. The literal 0 and the end get 2 bits, the copy of 258 gets 1.
+    let repeat = |bits: &mut Vec<bool>, zeros: u32| {
+        bits.push(false);
+        number(bits, zeros - 11, 7);
+    };
+    bits.extend([true, true]);
+    repeat(&mut bits, 138);
+    repeat(&mut bits, 117);
+    bits.extend([true, true]);
+    repeat(&mut bits, 28);
+    bits.extend([true, false, true, false]);
+    // Codes: the copy is `0`, the literal `10`, the end `11`; the one distance is `0`.
+    bits.extend([true, false]);
+    bits.extend(std::iter::repeat_n(false, 2 * copies));
+    bits.extend([true, true]);
+    bytes.extend(bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |sum, bit| sum << 1 | u8::from(*bit))));
+    bytes.extend([0; 8]);
+    bytes
+}
+
+#[test]
+fn a_gzip_bomb_is_stopped_at_a_limit() {
+    // 0.6 MB that would be 620 MB.
+    let packed = bomb(2_400_000);
+    assert_eq!(packed.len() / 100_000, 6);
+    let error = unpacked(&packed, 1 << 30).expect("it is packed").expect_err("it is too long");
+    assert!(error.contains("128 times the packed size"), "{error}");
+    // Within the limit it is unpacked, and found to be without a checksum.
+    let error = unpacked(&bomb(1_000), 1 << 30).expect("it is packed").expect_err("it has no checksum");
+    assert!(error.contains("damaged"), "{error}");
 }
