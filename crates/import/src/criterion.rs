@@ -175,12 +175,30 @@ fn add_samples(draft: &mut Draft, name: &str, text: &str, unread: &mut Vec<Unrea
 fn add_estimate(draft: &mut Draft, name: &str, text: &str) -> Result<()> {
     let mut estimates =
         Object::new(serde_json::from_str(text)?, name).ok_or_else(|| Error::new("it is no JSON object"))?;
+    // `change/estimates.json` has the mean and the median alone; estimates of times have their spread too.
+    if !estimates.has("std_dev") && !estimates.has("median_abs_dev") {
+        return Err(change(&mut estimates));
+    }
     let mut estimate = |kind: &str| estimates.object(kind)?.amount("point_estimate");
     let ns =
         estimate("median").or_else(|| estimate("mean")).ok_or_else(|| Error::new("it has no estimate of a time"))?;
     draft.summarised = true;
     draft.sample(name, 0, [value("wall_s", ns * 1e-9)]);
     Ok(())
+}
+
+/// Why estimates of a change are not read: ratios between two sittings are no times.
+fn change(estimates: &mut Object) -> Error {
+    let told = estimates.object("median").or_else(|| estimates.object("mean")).and_then(|mut median| {
+        let mut interval = median.object("confidence_interval")?;
+        let percent = |ratio: f64| ratio * 100.0;
+        let bounds = (interval.number("lower_bound").map(percent)?, interval.number("upper_bound").map(percent)?);
+        Some((median.number("point_estimate").map(percent)?, bounds))
+    });
+    let told =
+        told.map_or_else(String::new, |(ratio, (low, high))| format!(" ({ratio:+.1} %, CI {low:+.1} to {high:+.1} %)"));
+    Error::new(format!("these are Criterion's estimates of a relative change{told}, not of a time"))
+        .with_hint("import new/estimates.json or new/sample.json of the same benchmark, or the folder target/criterion")
 }
 
 fn settle(draft: &mut Draft) {

@@ -8,6 +8,7 @@ pub struct Error {
     line: Option<u64>,
     message: String,
     is_unknown_format: bool,
+    hint: Option<&'static str>,
 }
 
 /// What this crate gives back.
@@ -15,7 +16,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Error { line: None, message: message.into(), is_unknown_format: false }
+        Error { line: None, message: message.into(), is_unknown_format: false, hint: None }
     }
 
     pub(crate) fn at(line: u64, message: impl Into<String>) -> Self {
@@ -25,6 +26,16 @@ impl Error {
     pub(crate) fn unknown_format() -> Self {
         let message = "it is of no format that is known here";
         Error { is_unknown_format: true, ..Self::new(message) }
+    }
+
+    /// The same, with what to do about it.
+    pub(crate) fn with_hint(self, hint: &'static str) -> Self {
+        Error { hint: Some(hint), ..self }
+    }
+
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        self.hint
     }
 
     /// The line where it is wrong, counted from 1, where that is known.

@@ -23,6 +23,10 @@ impl Object {
         }
     }
 
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
     /// A text that is not empty.
     pub(crate) fn text(&mut self, name: &str) -> Option<String> {
         let text = self.fields.get(name)?.as_str()?.to_owned();

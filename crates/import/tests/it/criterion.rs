@@ -56,3 +56,13 @@ fn one_file_alone() {
     near(values(&found.runs[0], "estimates.json", "wall_s")[0], 2.5e-6);
     assert!(found.runs[0].imported.as_ref().is_some_and(|origin| origin.summarised));
 }
+
+#[test]
+fn a_change_is_no_time() {
+    let error = try_read("estimates.json", &fixture("criterion/gemm/512/change/estimates.json")).expect_err("a ratio");
+    assert_eq!(
+        error.to_string(),
+        "these are Criterion's estimates of a relative change (-14.0 %, CI -21.0 to -9.0 %), not of a time"
+    );
+    assert!(error.hint().is_some_and(|hint| hint.contains("new/estimates.json")));
+}
