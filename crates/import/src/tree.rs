@@ -221,6 +221,8 @@ pub(crate) fn unknown_clock() -> ProfileClock {
 fn scope(node: &Node, method: &Method, parent: Option<usize>) -> Scope {
     let alone = (node.calls == 1 && !node.is_estimate).then_some((node.total_ns, node.total_ns));
     let extremes = method.extremes_ns.filter(|_| !node.is_estimate).or(alone);
+    // Such reports tell bytes, not how many allocations they were. The bytes of a whole call stand with its row; a total here
+    // would show a count of 0 beside them.
     let bytes = |bytes: u64| Allocations { alloc_bytes: bytes, ..Allocations::default() };
     Scope {
         name: method.name.clone(),
@@ -234,7 +236,6 @@ fn scope(node: &Node, method: &Method, parent: Option<usize>) -> Scope {
         min_ns: extremes.map_or(0, |extremes| extremes.0),
         max_ns: extremes.map_or(0, |extremes| extremes.1),
         allocs: node.alloc_bytes.map(|all| bytes(all.saturating_sub(node.inside_bytes))),
-        allocs_total: node.alloc_bytes.map(bytes),
         flops: method.flops,
         tokens: method.tokens,
         threads: 1,

@@ -126,8 +126,18 @@ pub(super) fn add(draft: &mut Draft, mut methods: Vec<Method>, told: &Callers, m
             ..Row::default()
         };
         draft.row(row);
-        let bytes = ("alloc_bytes".to_owned(), method.alloc_bytes.map(|bytes| bytes as f64));
-        draft.sample(&method.name, 0, [value("wall_s", seconds(method.total_ns)), bytes]);
+        let known = |name: &str, value: Option<f64>| (name.to_owned(), value);
+        let (shortest, longest) = method.extremes_ns.map(|(min, max)| (seconds(min), seconds(max))).unzip();
+        let values = [
+            value("wall_s", seconds(method.total_ns)),
+            known("wall_min_s", shortest),
+            known("wall_max_s", longest),
+            known("alloc_bytes", method.alloc_bytes.map(|bytes| bytes as f64)),
+        ];
+        draft.sample(&method.name, 0, values);
+    }
+    if methods.iter().any(|method| method.alloc_bytes.is_some()) {
+        draft.note("The report tells allocated bytes, not the number of allocations: that is not known.");
     }
     add_models(draft);
     say_repeats(draft, &methods, mode);
@@ -166,8 +176,9 @@ pub(super) fn say_total(draft: &mut Draft, said_ms: Option<f64>, said_mib: Optio
     let Some(profile) = &draft.run.profile else { return };
     let roots: Vec<_> = profile.scopes.iter().filter(|scope| scope.parent.is_none()).collect();
     let ms = roots.iter().map(|scope| scope.total_ns as f64 * 1e-6).sum::<f64>();
-    let bytes: Option<Vec<u64>> = roots.iter().map(|scope| Some(scope.allocs_total?.alloc_bytes)).collect();
-    let mib = bytes.map(|all| all.iter().map(|bytes| *bytes as f64).sum::<f64>() / f64::from(1 << 20));
+    let own = profile.scopes.iter().filter_map(|scope| scope.allocs).map(|own| own.alloc_bytes as f64);
+    let is_known = roots.iter().all(|scope| scope.allocs.is_some());
+    let mib = is_known.then(|| own.sum::<f64>() / f64::from(1 << 20));
     if let Some(said) = said_ms.filter(|said| *said > ms * 1.01) {
         draft.note(format!(
             "The report says {said:.2} ms in all: that counts nested scopes twice and more. Those that no other calls took \

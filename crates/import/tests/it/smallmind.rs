@@ -121,6 +121,13 @@ fn standard_and_deep() {
     let token = scope(run, "GenerateToken", Some("Inference"));
     assert_eq!((token.min_ns, token.max_ns, token.self_ns), (3_000_000, 9_000_000, 9_000_000));
     assert_eq!(token.allocs.map(|own| own.alloc_bytes), Some(524_288));
+    // Bytes are told, the number of allocations is not: a total would show it as 0.
+    assert!(run.profile.iter().flat_map(|profile| &profile.scopes).all(|scope| scope.allocs_total.is_none()));
+    assert!(values(run, "GenerateToken", "allocs").is_empty());
+    has_note(run, "not the number of allocations");
+    let text = report::run_text(run, &report::RunOptions::default());
+    let line = text.lines().find(|line| line.contains("allocations per token")).expect("it is there");
+    assert!(line.contains("not measured"), "{line}");
     // Only in the table of calls; what calls it is not there.
     assert_eq!(scope(run, "Softmax", None).calls, 1_000);
     assert_eq!(run.environment.machine.os, "Ubuntu 24.04.3 LTS");
@@ -128,6 +135,16 @@ fn standard_and_deep() {
     assert_eq!(run.subject.build.as_ref().and_then(|build| build.profile.as_ref()), None);
     has_note(run, "Of `MatMul_256x256` the shortest call is longer than the longest");
     assert!((gflops(run, "MatMul_512x512") - 16.1061).abs() < 1e-3);
+}
+
+#[test]
+fn extremes_of_a_shared_method_are_kept() {
+    let found = read("smallmind-standard.md");
+    let run = &found.runs[0];
+    // The tree divides its time between callers, of which no extremes are known; the row has those of all calls.
+    assert_eq!(scope(run, "MatMul_Iteration", Some("MatMul_512x512")).timed_calls, 0);
+    near(values(run, "MatMul_Iteration", "wall_min_s")[0], 0.001);
+    near(values(run, "MatMul_Iteration", "wall_max_s")[0], 0.019);
 }
 
 #[test]
