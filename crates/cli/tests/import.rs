@@ -81,6 +81,39 @@ fn files_of_other_programs_stand_for_runs() {
 }
 
 #[test]
+fn models_of_files() {
+    let folder = Folder::new("models");
+    let one = fixture("llama-bench.json");
+    let text = std::fs::read_to_string(&one).expect("it is there");
+    // A second file, of which one of two runs has to be named.
+    let other = text.replace("\"n_threads\": 2", "\"n_threads\": 1").replace("stories15M-q8_0", "other-q8_0");
+    let both = format!("{},{}", text.trim_end().trim_end_matches(']'), other.trim_start().trim_start_matches('['));
+    let both = folder.file("both.json", &both);
+    let output = folder.hotloop(&["models", &one, &format!("{both}#2")]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    for part in ["stories15M-q8_0.gguf", "other-q8_0.gguf", "tok/s"] {
+        assert!(told(&output).contains(part), "{part}: {}", told(&output));
+    }
+    let several = folder.hotloop(&["models", &both]);
+    assert_eq!(several.status.code(), Some(2));
+    assert!(said(&several).contains("both.json#1"), "{}", said(&several));
+    let none = folder.hotloop(&["models", &fixture("torch-trace.json")]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(said(&none).contains("has no model"), "{}", said(&none));
+}
+
+#[test]
+fn a_trace_that_was_cut_is_not_all_read() {
+    let folder = Folder::new("cut");
+    let output = folder.hotloop(&["import", &fixture("chrome-cut.json")]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(!told(&output).contains("all of it was read"), "{}", told(&output));
+    assert!(told(&output).contains("the file ends within this event"), "{}", told(&output));
+    let strict = folder.hotloop(&["import", "--strict", "--no-save", &fixture("chrome-cut.json")]);
+    assert_eq!(strict.status.code(), Some(2), "{}", told(&strict));
+}
+
+#[test]
 fn what_was_not_read_is_named() {
     let folder = Folder::new("unread");
     let text = std::fs::read_to_string(fixture("smallmind-enhanced.md")).expect("it is there");
@@ -109,6 +142,7 @@ fn what_cannot_be_read_is_refused() {
         (vec!["import", "gone.md"], "gone.md: it cannot be read"),
         (vec!["import", "--format", "loopos", &wrong], "nothing in it that could be a run"),
         (vec!["import", "--format", "sql", &wrong], "--format takes one of smallmind-enhanced"),
+        (vec!["import", &fixture("criterion/gemm/512/change/estimates.json")], "hint: import new/estimates.json"),
         (vec!["import"], "FILE is missing"),
         (vec!["report", &wrong], "it is of no format that is known here"),
     ] {

@@ -133,17 +133,18 @@ pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, Ref
         let files = criterion_files(path).map_err(|error| wrong(error, "name a folder such as target/criterion"))?;
         import::criterion_folder(&files, &source).map(|imported| (imported, None))
     } else {
-        let text =
-            text(path, about.len()).map_err(|error| wrong(error, "name a file that is text, packed by gzip or not"))?;
+        let text = text(path, about.len()).map_err(|error| {
+            wrong(error, "name a file that is text, packed by gzip or not; `gunzip` unpacks what is beyond the limit")
+        })?;
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
         import::import(&text, &source, format).map(|imported| (imported, Some(hash)))
     };
     let (mut imported, hash) = read.map_err(|error| {
-        let hint = match error.is_unknown_format() {
+        let usual = match error.is_unknown_format() {
             true => "`hotloop import --help` lists the formats; `hotloop import --format NAME` says which it is",
             false => "get the file again, or say with `hotloop import --format NAME` what it is",
         };
-        wrong(error.to_string(), hint)
+        wrong(error.to_string(), error.hint().unwrap_or(usual))
     })?;
     for run in &mut imported.runs {
         if let Some(origin) = &mut run.imported {

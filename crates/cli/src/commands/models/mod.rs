@@ -13,7 +13,7 @@ use lab::{Contender, Effort, SideBySide, Text, Watch as _};
 use record::{Models, Run};
 
 use super::profile::{Bar, Printed};
-use super::{PERCENT, Refusal, generate, interrupt, progress, shown, tool};
+use super::{PERCENT, Refusal, generate, interrupt, load, progress, shown, tool};
 use crate::args;
 use crate::args::{Format, ModelsLayout, Named};
 use crate::subject::{EngineModels, LoadedModels, Subject, Ways, this_program};
@@ -26,7 +26,8 @@ const USUAL_TIME: Duration = Duration::from_secs(10);
 /// Measures, or takes what was kept, and shows it.
 pub fn run(options: &args::Models) -> Result<Printed, Refusal> {
     let (runs, ids, not_kept) = if options.runs.is_empty() { measured(options)? } else { kept(options)? };
-    let observed = runs.iter().enumerate().map(|(at, run)| Observed { run, id: ids.get(at).map(String::as_str) });
+    let observed =
+        runs.iter().enumerate().map(|(at, run)| Observed { run, id: ids.get(at).and_then(Option::as_deref) });
     let models = Models { tool: tool(), ..compare::models(&observed.collect::<Vec<_>>()) };
     Ok(Printed { text: text(options, &models), interrupted: models.interrupted && options.runs.is_empty(), not_kept })
 }
@@ -42,19 +43,20 @@ fn text(options: &args::Models, models: &Models) -> String {
     }
 }
 
-type Taken = (Vec<Run>, Vec<String>, Option<store::Error>);
+/// Runs, their ids where they are kept, and why one could not be.
+type Taken = (Vec<Run>, Vec<Option<String>>, Option<store::Error>);
 
-/// Runs that were kept.
+/// Runs that were kept, and files of other programs.
 fn kept(options: &args::Models) -> Result<Taken, Refusal> {
     let store = options.output.store.open()?;
     let (mut runs, mut ids) = (Vec::new(), Vec::new());
     for word in &options.runs {
-        let loaded = store.load(word)?;
+        let loaded = load::run(&store, word)?;
         if loaded.run.models.is_empty() {
             let error = format!("the run `{word}` has no model: there is nothing to compare");
             return Err(Refusal { error, hint: "`hotloop history` lists runs with their models" });
         }
-        ids.push(loaded.id.short().to_owned());
+        ids.push(loaded.id.map(|id| id.short().to_owned()));
         runs.push(loaded.run);
     }
     Ok((runs, ids, None))
@@ -75,7 +77,7 @@ fn measured(options: &args::Models) -> Result<Taken, Refusal> {
     let (mut ids, mut not_kept) = (Vec::new(), None);
     for run in runs.iter().filter(|_| !options.output.no_save) {
         match shown::save(run, &options.output.store, None) {
-            Ok(id) => ids.push(id.short().to_owned()),
+            Ok(id) => ids.push(Some(id.short().to_owned())),
             Err(error) => {
                 not_kept = Some(error);
                 break;
