@@ -59,6 +59,12 @@ impl<'a> Text<'a> {
         !self.is_json && self.whole.contains(wanted)
     }
 
+    /// Whether it is no JSON and has all these words near its beginning.
+    pub(crate) fn has_words(&self, words: &[&str]) -> bool {
+        let beginning = self.beginning();
+        !self.is_json && words.iter().all(|word| beginning.contains(word))
+    }
+
     /// Whether a line has all these cells, in whatever order.
     pub(crate) fn has_cells(&self, wanted: &[&str]) -> bool {
         let is_it = |line: &str| {
@@ -121,9 +127,10 @@ const FORMATS: &[Format] = &[
     },
     Format {
         name: "llama-bench",
-        what: "llama-bench: JSON, JSONL and its Markdown table",
+        what: "llama-bench: JSON, JSONL, CSV, SQL and its Markdown table",
         is_it: |text| {
             text.has_fields(&["build_commit", "avg_ns", "n_prompt", "n_gen"])
+                || text.has_words(&["build_commit", "n_prompt", "n_gen", "avg_ns"])
                 || text.has_cells(&["model", "test", "t/s"])
         },
         read: llama_bench::read,

@@ -1,4 +1,7 @@
-//! llama-bench: JSON, JSONL and the Markdown table. A run for each model and setting, with a row for each test of it.
+//! llama-bench: JSON, JSONL, CSV, SQL and the Markdown table. A run for each model and setting, with a row for each test of it.
+
+mod quantisation;
+mod tables;
 
 use std::collections::HashMap;
 
@@ -8,13 +11,10 @@ use serde_json::Value;
 use crate::draft::{Draft, value};
 use crate::format::Found;
 use crate::json::{Object, refuse};
-use crate::lines::Lines;
-use crate::numbers::{decimal, whole};
 use crate::{Error, Result, Source};
 
 /// What decides neither the work nor how it is done, or follows from the rest.
-const IGNORED: &[&str] =
-    &["avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "samples_ts", "build_number", "model_filename"];
+const IGNORED: &[&str] = &["avg_ns", "avg_ts", "stddev_ts", "samples_ts", "build_number", "model_filename"];
 
 /// Tests that are read: which of them belong together is looked for among all pairs.
 const MOST_TESTS: usize = 5_000;
@@ -29,16 +29,34 @@ struct Test {
 
 /// One measurement.
 struct Entry {
+    /// Where it stands.
+    place: String,
     test: Test,
     /// Seconds of each repeat.
     times: Vec<f64>,
     is_mean: bool,
+    /// The standard deviation beside a mean, as it is written: it tells two equal means apart.
+    spread: Option<String>,
     model: Model,
     commit: Option<String>,
     cpu: Option<String>,
     created: String,
     /// What decides how it is done.
     settings: Vec<(String, String)>,
+}
+
+impl PartialEq for Entry {
+    /// Whether it is the same measurement, wherever it stands.
+    fn eq(&self, other: &Self) -> bool {
+        self.test == other.test
+            && self.times == other.times
+            && self.created == other.created
+            && self.spread == other.spread
+            && self.model == other.model
+            && self.commit == other.commit
+            && self.cpu == other.cpu
+            && self.settings == other.settings
+    }
 }
 
 pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
@@ -52,13 +70,14 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
             }
         }
         Some('{') => read_lines(text, &mut entries, &mut unread)?,
-        _ => read_table(text, &mut entries, &mut unread)?,
+        _ => tables::read(text, &mut entries, &mut unread)?,
     }
     if entries.len() > MOST_TESTS {
         let more = entries.len() - MOST_TESTS;
         refuse(&mut unread, format!("{more} more tests"), "they are more than anybody measures");
         entries.truncate(MOST_TESTS);
     }
+    let entries = without_copies(entries, &mut unread);
     Ok(Found { drafts: drafts(entries), unread })
 }
 
@@ -94,10 +113,14 @@ fn entry(value: Value, place: &str, unread: &mut Vec<Unread>) -> Option<Entry> {
     };
     let mut number = |name: &str| fields.count(name).unwrap_or(0);
     let test = Test { prompt: number("n_prompt"), generated: number("n_gen"), depth: number("n_depth") };
-    let times: Vec<f64> = fields.amounts("samples_ns", unread).into_iter().map(|(_, ns)| ns * 1e-9).collect();
-    let mean = fields.amount("avg_ns").filter(|_| times.is_empty()).map(|ns| ns * 1e-9);
-    let is_mean = times.is_empty();
-    let times = if is_mean { mean.into_iter().collect() } else { times };
+    let samples = fields.amounts("samples_ns", unread);
+    let is_mean = samples.is_empty();
+    let mean = fields.amount("avg_ns").filter(|_| is_mean);
+    for (at, _) in samples.iter().filter(|(_, ns)| *ns == 0.0) {
+        refuse(unread, format!("{place}.samples_ns[{at}]: 0"), "no test takes no time");
+    }
+    let all = samples.into_iter().map(|(_, ns)| ns).chain(mean);
+    let times: Vec<f64> = all.filter(|ns| *ns > 0.0).map(|ns| ns * 1e-9).collect();
     if test.tokens() == 0 || times.is_empty() {
         refuse(unread, place.to_owned(), "it tells of no tokens, or of no time");
         return None;
@@ -111,10 +134,12 @@ fn entry(value: Value, place: &str, unread: &mut Vec<Unread>) -> Option<Entry> {
     );
     let commit = fields.text("build_commit").filter(|commit| commit != "unknown");
     let (cpu, created) = (fields.text("cpu_info"), fields.text("test_time").unwrap_or_default());
+    let spread = fields.number("stddev_ns").map(|ns| ns.to_string());
     fields.ignore(IGNORED);
     let settings = fields.texts().into_iter().filter(|(_, value)| !value.is_empty()).collect();
     fields.finish(unread);
-    Some(Entry { test, times, is_mean, model, commit, cpu, created, settings })
+    let place = place.to_owned();
+    Some(Entry { place, test, times, is_mean, spread, model, commit, cpu, created, settings })
 }
 
 impl Test {
@@ -131,14 +156,14 @@ impl Test {
         }
     }
 
-    /// `pp512+tg128 @ d1024`.
+    /// `pp512+tg128 @ d1024`; older versions write `pp 512`.
     fn parse(text: &str) -> Option<Test> {
         let (test, depth) = text.split_once(" @ d").unwrap_or((text, "0"));
         let mut found = Test { prompt: 0, generated: 0, depth: depth.trim().parse().ok()? };
         for part in test.split('+') {
             match part.trim().split_at_checked(2)? {
-                ("pp", number) => found.prompt = number.parse().ok()?,
-                ("tg", number) => found.generated = number.parse().ok()?,
+                ("pp", number) => found.prompt = number.trim().parse().ok()?,
+                ("tg", number) => found.generated = number.trim().parse().ok()?,
                 _ => return None,
             }
         }
@@ -147,11 +172,10 @@ impl Test {
 }
 
 fn model(file: &str, kind: &str, (parameters, weight_bytes): (u64, u64)) -> Model {
-    let mut words = kind.split_whitespace();
     Model {
         name: if file.is_empty() { kind.to_owned() } else { file.to_owned() },
-        architecture: words.next().unwrap_or_default().to_owned(),
-        format: words.next_back().unwrap_or_default().to_lowercase(),
+        architecture: kind.split_whitespace().next().unwrap_or_default().to_owned(),
+        format: quantisation::format_of(kind),
         parameters,
         active_parameters: parameters,
         weight_bytes,
@@ -159,59 +183,17 @@ fn model(file: &str, kind: &str, (parameters, weight_bytes): (u64, u64)) -> Mode
     }
 }
 
-/// The table that is printed: means alone.
-fn read_table(text: &str, entries: &mut Vec<Entry>, unread: &mut Vec<Unread>) -> Result<()> {
-    let mut lines = Lines::new(text);
-    let headings = (0..lines.len()).find_map(|at| {
-        let line = lines.get(at).trim().trim_matches('|');
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        ["model", "test", "t/s"].iter().all(|wanted| cells.contains(wanted)).then_some(cells)
-    });
-    let headings = headings.ok_or_else(|| Error::new("there is no table with the columns model, test and t/s"))?;
-    let build = lines.value(0, "build:").and_then(|text| text.split_whitespace().next());
-    let commit = build.filter(|commit| *commit != "unknown").map(str::to_owned);
-    for row in lines.table(&headings) {
-        let cell = |name: &str| headings.iter().position(|heading| *heading == name).map(|at| row.cells[at]);
-        let test = cell("test").and_then(Test::parse);
-        let rate = cell("t/s").and_then(|text| decimal(text.split('\u{b1}').next()?)).filter(|rate| *rate > 0.0);
-        let (Some(test), Some(rate)) = (test, rate) else {
-            lines.refuse(row.at, "the test or its speed cannot be read");
-            continue;
-        };
-        let sizes = (cell("params").and_then(scaled).unwrap_or(0), cell("size").and_then(scaled).unwrap_or(0));
-        let model = model("", cell("model").unwrap_or_default(), sizes);
-        let is_setting = |name: &&str| !["model", "size", "params", "test", "t/s"].contains(name);
-        let settings = headings.iter().copied().filter(is_setting);
-        let renamed = |name: &str| if name == "threads" { "n_threads".to_owned() } else { name.to_owned() };
-        entries.push(Entry {
-            test,
-            times: vec![test.tokens() as f64 / rate],
-            is_mean: true,
-            model,
-            commit: commit.clone(),
-            cpu: None,
-            created: String::new(),
-            settings: settings.filter_map(|name| Some((renamed(name), cell(name)?.to_owned()))).collect(),
-        });
+/// Leaves out measurements that stand there twice, as in files that were joined: they are no further repeats.
+fn without_copies(entries: Vec<Entry>, unread: &mut Vec<Unread>) -> Vec<Entry> {
+    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if kept.contains(&entry) {
+            refuse(unread, entry.place, "a copy of a measurement above: it counts once");
+        } else {
+            kept.push(entry);
+        }
     }
-    unread.extend(lines.finish(&[]));
-    Ok(())
-}
-
-/// `15.40 MiB`, `15.19 M`: rounded, as the table has them.
-fn scaled(text: &str) -> Option<u64> {
-    let (number, unit) = text.split_once(' ')?;
-    let scale = match unit {
-        "K" => 1e3,
-        "M" => 1e6,
-        "B" => 1e9,
-        "T" => 1e12,
-        "KiB" => 1024.0,
-        "MiB" => f64::from(1 << 20),
-        "GiB" => f64::from(1 << 30),
-        _ => return whole(text),
-    };
-    Some((decimal(number)? * scale).round() as u64)
+    kept
 }
 
 /// Entries of the same model, build, depth and settings belong together.

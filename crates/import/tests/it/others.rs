@@ -76,6 +76,72 @@ fn the_table_of_llama_bench_is_of_means() {
 }
 
 #[test]
+fn tables_of_llama_bench_for_programs() {
+    for (name, file, format) in
+        [("llama-bench.csv", "tiny \"a\".gguf", "q4_k_m"), ("llama-bench.sql", "it's tiny.gguf", "iq2_xxs")]
+    {
+        let found = read(name);
+        assert_eq!((found.format.name(), found.runs.len(), &found.unread[..]), ("llama-bench", 1, &[][..]), "{name}");
+        let run = &found.runs[0];
+        let model = &run.models[0];
+        assert_eq!((&*model.name, &*model.format, model.parameters), (file, format, 15_191_712));
+        near(values(run, "prefill", "wall_s")[0], 0.265_489_895);
+        assert_eq!((run.rows.len(), &*run.created), (2, "2026-11-15T16:45:59Z"));
+        assert!(run.imported.as_ref().is_some_and(|origin| origin.summarised), "they have means alone");
+        // As JSON has them, but for what the tables do not tell.
+        assert_eq!(run.workload.parameters, read("llama-bench.json").runs[0].workload.parameters, "{name}");
+    }
+}
+
+#[test]
+fn tables_of_llama_bench_that_were_cut() {
+    for name in ["llama-bench.csv", "llama-bench.sql"] {
+        let text = fixture(name);
+        let found = try_read(name, &text[..text.len() - 20]).expect("the first line can be read");
+        assert_eq!((found.runs[0].rows.len(), found.unread.len()), (1, 1), "{name}");
+        assert_eq!(found.unread[0].line, Some(text.lines().count() as u64));
+    }
+}
+
+#[test]
+fn older_tables_of_llama_bench() {
+    let found = read("llama-bench-old.md");
+    let run = &found.runs[0];
+    assert_eq!((found.runs.len(), &found.unread[..]), (1, &[][..]));
+    let names: Vec<&str> = run.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["prefill", "decode", "pp512+tg128"]);
+    near(values(run, "decode", "wall_s")[0], 128.0 / 97.52);
+    assert_eq!((&*run.models[0].format, run.models[0].parameters), ("q4_k_m", 6_740_000_000));
+    assert_eq!(run.subject.git.as_ref().map(|git| git.commit.as_str()), Some("3b1a6d2"));
+}
+
+#[test]
+fn a_measurement_that_stands_there_twice_counts_once() {
+    let text = fixture("llama-bench.jsonl");
+    let found = try_read("twice.jsonl", &format!("{text}{text}")).expect("it can be read");
+    assert_eq!((found.runs.len(), found.runs[0].samples.len()), (1, 6));
+    let unread: Vec<&str> = found.unread.iter().map(|part| part.text.as_str()).collect();
+    assert_eq!(unread, ["line 3", "line 4"]);
+    // Measured again it is another measurement.
+    let again = text.replace("16:46:04Z", "16:56:04Z").replace("1763863979", "1763863980");
+    let found = try_read("again.jsonl", &format!("{text}{}", again.lines().next().unwrap_or_default())).expect("both");
+    assert_eq!((found.runs[0].samples.len(), &found.unread[..]), (9, &[][..]));
+}
+
+#[test]
+fn no_test_takes_no_time() {
+    let text = fixture("llama-bench.jsonl").replace("[ 1763863979,", "[ 0,");
+    let found = try_read("zero.jsonl", &text).expect("the rest can be read");
+    assert_eq!(
+        (values(&found.runs[0], "prefill", "wall_s").len(), &*found.unread[0].text),
+        (2, "line 1.samples_ns[0]: 0")
+    );
+    let none = fixture("llama-bench.csv").replace("\"265489895\"", "\"0\"");
+    let found = try_read("zero.csv", &none).expect("the rest can be read");
+    assert_eq!((found.runs[0].rows.len(), &*found.unread[0].text), (1, "line 2"));
+}
+
+#[test]
 fn settings_of_llama_bench_are_runs_of_their_own() {
     let text = fixture("llama-bench.jsonl");
     let other = text.replace("\"n_threads\": 2", "\"n_threads\": 1").replace("\"n_prompt\": 64", "\"n_prompt\": 128");
