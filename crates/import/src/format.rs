@@ -4,7 +4,8 @@ use record::Unread;
 
 use crate::draft::Draft;
 use crate::{Error, Imported, Result, Source};
-use crate::{chrome, criterion, google_benchmark, hyperfine, llama_bench, loopos, smallmind};
+use crate::{chrome, criterion, folded, go_bench, google_benchmark, hyperfine, llama_bench, loopos, pytest_benchmark};
+use crate::{smallmind, speedscope};
 
 /// A format that can be read.
 #[derive(Clone, Copy)]
@@ -150,6 +151,18 @@ const FORMATS: &[Format] = &[
         read: google_benchmark::read,
     },
     Format {
+        name: "pytest-benchmark",
+        what: "pytest-benchmark, --benchmark-json",
+        is_it: |text| text.has_fields(&["machine_info", "commit_info", "benchmarks"]),
+        read: pytest_benchmark::read,
+    },
+    Format {
+        name: "go-bench",
+        what: "what `go test -bench` prints, with -benchmem, -count and metrics of its own",
+        is_it: |text| !text.is_json && go_bench::is_it(text.whole),
+        read: go_bench::read,
+    },
+    Format {
         name: "criterion",
         what: "Criterion: sample.json or estimates.json of a benchmark, or the folder target/criterion",
         is_it: |text| {
@@ -163,6 +176,25 @@ const FORMATS: &[Format] = &[
         what: "Chrome's Trace Event JSON, as torch.profiler and Hotloop write it; packed by gzip or not",
         is_it: |text| text.has_fields(&["traceEvents"]) || text.has_fields(&["ph", "ts", "pid"]),
         read: chrome::read,
+    },
+    Format {
+        name: "speedscope",
+        what: "speedscope's JSON, evented and sampled profiles; packed by gzip or not",
+        is_it: |text| {
+            text.has_fields(&[speedscope::SCHEMA])
+                || text.has_fields(&["shared", "frames"])
+                || text.has_fields(&["profiles", "startValue", "unit"])
+        },
+        read: speedscope::read,
+    },
+    Format {
+        name: "folded",
+        what: "folded stacks, as FlameGraph, inferno and `hotloop export --to folded` write them",
+        is_it: |text| {
+            let beginning = text.beginning();
+            !text.is_json && folded::is_it(beginning, beginning.len() == text.whole.len())
+        },
+        read: folded::read,
     },
 ];
 

@@ -4,11 +4,14 @@
 //! What the other program did not write is absent in the run, never zero and never guessed. Totals that hold other totals are
 //! turned into a tree with self times where the names show how they nest.
 
+mod calls;
 mod chrome;
 mod criterion;
 mod draft;
 mod error;
+mod folded;
 mod format;
+mod go_bench;
 mod google_benchmark;
 mod gzip;
 mod hyperfine;
@@ -17,7 +20,10 @@ mod lines;
 mod llama_bench;
 mod loopos;
 mod numbers;
+mod pytest_benchmark;
 mod smallmind;
+mod speedscope;
+mod stacks;
 mod tree;
 
 use record::{Run, Tool, Unread};

@@ -25,6 +25,11 @@ const FIXTURES: &[&str] = &[
     "criterion/gemm/512/new/sample.json",
     "torch-trace.json",
     "chrome-cut.json",
+    "pytest-benchmark.json",
+    "go-bench.txt",
+    "folded.txt",
+    "speedscope-evented.json",
+    "speedscope-sampled.json",
 ];
 
 /// Reads it as every format, and by itself.

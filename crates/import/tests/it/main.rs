@@ -5,7 +5,9 @@ mod criterion;
 mod hostile;
 mod others;
 mod report;
+mod runners;
 mod smallmind;
+mod stacks;
 
 use import::{Error, Imported, Source, import};
 use record::{Run, Scope};
