@@ -1,4 +1,4 @@
-//! The second look at what regressed.
+//! The second measurement of what regressed or improved: only what both measurements say is believed.
 
 use record::{Duel, Finding, Judgement, Verdict};
 
@@ -8,17 +8,23 @@ fn gates(finding: &Finding) -> impl Iterator<Item = &Judgement> {
     finding.judgements.iter().filter(|judgement| judgement.gate)
 }
 
-fn has_regressed(finding: &Finding) -> bool {
-    gates(finding).any(|gate| gate.verdict == Verdict::Regressed)
+fn is_change(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Regressed | Verdict::Improved)
 }
 
-/// A duel of which something regressed, after a second measurement of that: what both say is believed. A candidate that put out
-/// something else than the first time, while the base did not, computes something else.
+/// Whether a gate of the finding regressed or improved, so that it has to be measured a second time.
+#[must_use]
+pub fn has_changed(finding: &Finding) -> bool {
+    gates(finding).any(|gate| is_change(gate.verdict))
+}
+
+/// A duel with a change, after a second measurement of it: what both say is believed. A candidate whose output differs from its first
+/// one, while the base's does not, computes something else.
 #[must_use]
 pub fn confirm_duel(mut first: Duel, second: Duel) -> Duel {
     let nothing = Finding::default();
     let mut findings = std::mem::take(&mut first.findings);
-    for finding in findings.iter_mut().filter(|finding| has_regressed(finding)) {
+    for finding in findings.iter_mut().filter(|finding| has_changed(finding)) {
         let again = second.findings.iter().find(|other| other.arm == finding.arm);
         *finding = match puts_out_something_else(&first, &second, &finding.arm) {
             true => withheld(finding, &varied(finding)),
@@ -32,17 +38,17 @@ pub fn confirm_duel(mut first: Duel, second: Duel) -> Duel {
     first
 }
 
-/// The same where the second measurement failed: the first is kept with its figures, and what regressed in it is not known.
+/// The same where the second measurement failed: the figures of the first are kept, its changes are unresolved.
 #[must_use]
 pub fn unconfirmed(mut first: Duel, why: &str) -> Duel {
-    for finding in first.findings.iter_mut().filter(|finding| has_regressed(finding)) {
+    for finding in first.findings.iter_mut().filter(|finding| has_changed(finding)) {
         let note = |_: &Judgement| {
-            Some((Verdict::Unresolved, "It could not be measured a second time, so it is not believed.".to_owned()))
+            Some((Verdict::Unresolved, "It could not be measured a second time, so it is not confirmed.".to_owned()))
         };
         demote(finding, note);
     }
     first.verdict = overall(first.findings.iter().map(|finding| finding.verdict));
-    first.failures.push(format!("the second measurement of what regressed: {why}"));
+    first.failures.push(format!("the second measurement failed: {why}"));
     first
 }
 
@@ -56,7 +62,7 @@ fn puts_out_something_else(first: &Duel, second: &Duel, arm: &str) -> bool {
 
 fn varied(finding: &Finding) -> Finding {
     let sentence =
-        "It put out something else than the first time: it is not the same computation, so its speed is not judged.";
+        "Its output differs from that of the first measurement: it is another computation, so its speed is not judged.";
     Finding {
         verdict: Verdict::WrongOutput,
         sentence: sentence.to_owned(),
@@ -65,40 +71,41 @@ fn varied(finding: &Finding) -> Finding {
     }
 }
 
-/// A finding that regressed, after a second measurement of it: where that agrees it stands, else nothing is known. What forbids a
-/// word about speed in the second forbids it altogether.
+/// A finding with a change, after a second measurement of it: a gate keeps its verdict where both agree, else it is unresolved. What
+/// forbids a verdict on speed in the second measurement forbids it altogether.
 #[must_use]
 pub fn confirm(first: &Finding, second: &Finding) -> Finding {
-    if !has_regressed(first) {
+    if !has_changed(first) {
         return first.clone();
     }
     if matches!(second.verdict, Verdict::WrongOutput | Verdict::Incomparable) {
         return withheld(first, second);
     }
     let other = |gate: &Judgement| gates(second).find(|other| other.metric == gate.metric);
-    let agrees = |gate: &Judgement| other(gate).is_some_and(|other| other.verdict == Verdict::Regressed);
+    let agrees = |gate: &Judgement| other(gate).is_some_and(|other| other.verdict == gate.verdict);
     let mut finding = first.clone();
-    finding.confirmed = Some(gates(first).any(|gate| gate.verdict == Verdict::Regressed && agrees(gate)));
+    finding.confirmed = Some(gates(first).any(|gate| is_change(gate.verdict) && agrees(gate)));
     demote(&mut finding, |gate| match other(gate).map(|other| other.verdict) {
-        Some(Verdict::Regressed) => None,
-        Some(Verdict::Unstable) => {
-            Some((Verdict::Unstable, "Measured a second time, the machine moved, so it is not believed.".to_owned()))
-        }
-        _ => Some((Verdict::Unresolved, "Measured a second time, it did not come again.".to_owned())),
+        Some(again) if again == gate.verdict => None,
+        Some(Verdict::Unstable) => Some((
+            Verdict::Unstable,
+            "In a second measurement the machine was unstable, so the change is not confirmed.".to_owned(),
+        )),
+        _ => Some((Verdict::Unresolved, "A second measurement did not confirm it.".to_owned())),
     });
     finding
 }
 
-/// Takes the word away from gates that regressed, where there is another for them, with what is to be said of that.
+/// Replaces the verdict of gates that changed by `word`, where it has one, and adds its sentence.
 fn demote(finding: &mut Finding, word: impl Fn(&Judgement) -> Option<(Verdict, String)>) {
-    for gate in finding.judgements.iter_mut().filter(|gate| gate.gate && gate.verdict == Verdict::Regressed) {
+    for gate in finding.judgements.iter_mut().filter(|gate| gate.gate && is_change(gate.verdict)) {
         if let Some((verdict, said)) = word(gate) {
             gate.verdict = verdict;
             gate.sentence = format!("{} {said}", gate.sentence);
         }
     }
     finding.verdict = overall(gates(finding).map(|gate| gate.verdict));
-    // Nothing is the same here: how far that would go need not be known.
+    // The declared gates only matter for the sentence of `same`, which this is not.
     finding.sentence = sentence::of_finding(finding, &[]);
 }
 
@@ -106,10 +113,10 @@ fn demote(finding: &mut Finding, word: impl Fn(&Judgement) -> Option<(Verdict, S
 fn withheld(first: &Finding, second: &Finding) -> Finding {
     let mut finding = first.clone();
     (finding.verdict, finding.differences) = (second.verdict, second.differences.clone());
-    finding.sentence = format!("Measured a second time: {}", second.sentence);
+    finding.sentence = format!("Second measurement: {}", second.sentence);
     for judgement in &mut finding.judgements {
         judgement.verdict = second.verdict;
-        judgement.sentence = "It is not judged: see what the second measurement was.".to_owned();
+        judgement.sentence = "Not judged: see the second measurement.".to_owned();
     }
     finding
 }

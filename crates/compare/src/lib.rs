@@ -20,7 +20,7 @@ mod waterfall;
 pub use budget::budget;
 pub use cells::geomean;
 pub use comparable::{Side, comparable, same_subject};
-pub use confirm::{confirm, confirm_duel, unconfirmed};
+pub use confirm::{confirm, confirm_duel, has_changed, unconfirmed};
 pub use drift::common_mode;
 pub use estimates::{Estimate, duration_quantile, error_of_sum, error_of_sum_ns, merged_durations};
 pub use gate::{exit_code, gate};

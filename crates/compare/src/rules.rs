@@ -8,20 +8,24 @@ pub const ALPHA: f64 = 0.05;
 /// The share of discoveries among metrics that decide nothing which may be false: they are hints, and are looked at as such.
 pub const EXPLORATORY_Q: f64 = 0.10;
 
-/// What a round should take at least, in seconds: on a loaded machine rounds of 4 ms scattered by 70 %, rounds of 80 ms by 18 %.
-pub const ROUND_S: f64 = 0.25;
+/// The minimum duration of a round in seconds. On a loaded machine, rounds of 4 ms vary by 70 %, rounds of 80 ms by 18 %.
+pub const ROUND_S: f64 = 0.2;
 
 /// Metrics that may be declared as gates of one duel: each costs all others certainty.
 pub const MOST_GATES: usize = 5;
 
-/// What each look may spend of the allowed chance. Little at first: an early end is for changes that are plain to see.
-const LOOK_SHARES: [f64; 3] = [0.1, 0.3, 0.6];
+/// The share of the error rate that each look may spend. The last look gets most, because it has the most samples.
+const LOOK_SHARES: [f64; 3] = [0.25, 0.25, 0.5];
 
-/// A placebo that differs by more than this share of what matters, and certainly differs, is a fault of the machine.
+/// The machine counts as unstable if base and placebo differ significantly and by more than this share of the threshold.
 pub const PLACEBO_SHARE: f64 = 0.5;
+/// The significance level of that test. A duel tests it once per metric, so 5 % would discard good duels too often.
+pub const PLACEBO_ALPHA: f64 = 0.01;
 
-/// More launches than these are no advice.
+/// Advice never asks for more launches than this.
 pub const MOST_LAUNCHES_ADVISED: u64 = 200;
+/// Advice is given only if a duel of that size resolves with this probability.
+pub const ADVICE_POWER: f64 = 0.85;
 
 /// More than this share of the cells has to move alike before it is called a drift.
 pub const DRIFT_SHARE: f64 = 0.8;
@@ -33,34 +37,64 @@ pub const DRIFT_ALIKE: f64 = 2.0;
 /// The chance of being wrong about a budget that is allowed, either way.
 pub const BUDGET_ALPHA: f64 = 0.05;
 
-/// How much is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How much a duel measures.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mode {
     /// Its name.
     pub name: &'static str,
-    /// Fresh processes of each arm, at most.
+    /// Maximum number of launches: fresh processes of each arm.
     pub launches: u64,
-    /// Rounds of each launch.
+    /// Rounds per launch. Multiples of 3 let each of three arms take each place in the order equally often.
     pub rounds: u64,
-    /// Whether the base runs twice, so that it is known what two sides differ by that are the same.
+    /// Whether a copy of the base runs as a placebo, which shows what the machine adds where nothing changed.
     pub placebo: bool,
-    /// Launches after which it is looked whether the verdict stands.
+    /// The numbers of launches after which the duel may stop early.
     pub looks: &'static [u64],
-    /// Whether it may say more than which way a change leans.
-    pub decides: bool,
+    /// The smallest change it may call regressed or improved: 0.25 is a factor of 1.25 either way.
+    pub decides_from: f64,
+    /// Whether a verdict is measured a second time before it is believed.
+    pub confirms: bool,
 }
 
 impl Mode {
-    /// For screening: two launches know next to nothing of how launches differ.
-    pub const QUICK: Mode = Mode { name: "quick", launches: 2, rounds: 6, placebo: false, looks: &[2], decides: false };
-    /// Six launches: fewer make Student's factor large, and more rounds instead of launches help no further.
-    pub const STANDARD: Mode =
-        Mode { name: "standard", launches: 6, rounds: 8, placebo: true, looks: &[3, 6], decides: true };
-    /// Finds 5 % of CPU time on a loaded machine.
-    pub const THOROUGH: Mode =
-        Mode { name: "thorough", launches: 10, rounds: 12, placebo: true, looks: &[3, 6, 10], decides: true };
-    /// All of them, the shortest first.
+    /// For screening. Without a placebo and with few launches, it only decides large changes.
+    pub const QUICK: Mode = Mode {
+        name: "quick",
+        launches: 4,
+        rounds: 3,
+        placebo: false,
+        looks: &[4],
+        decides_from: 0.25,
+        confirms: false,
+    };
+    /// Eight launches: with fewer, Student's factor is large; more rounds in their place do not help.
+    pub const STANDARD: Mode = Mode {
+        name: "standard",
+        launches: 8,
+        rounds: 6,
+        placebo: true,
+        looks: &[4, 8],
+        decides_from: 0.0,
+        confirms: true,
+    };
+    /// For small changes.
+    pub const THOROUGH: Mode = Mode {
+        name: "thorough",
+        launches: 14,
+        rounds: 9,
+        placebo: true,
+        looks: &[4, 8, 14],
+        decides_from: 0.0,
+        confirms: true,
+    };
+    /// All modes, shortest first.
     pub const ALL: [Mode; 3] = [Self::QUICK, Self::STANDARD, Self::THOROUGH];
+
+    /// Whether it is for screening only: it neither shows that two sides are the same nor finds small changes.
+    #[must_use]
+    pub fn is_screening(&self) -> bool {
+        self.decides_from > 0.0
+    }
 
     /// The mode of a name.
     #[must_use]
@@ -145,8 +179,8 @@ mod tests {
         }
         let shares = |looks| (0..looks).map(|looked| look_share(looks, looked)).collect::<Vec<_>>();
         assert_eq!(shares(1), [1.0]);
-        assert_eq!(shares(2), [0.1, 0.9]);
-        assert!(shares(3).iter().zip([0.1, 0.3, 0.6]).all(|(a, b)| (a - b).abs() < 1e-12));
+        assert_eq!(shares(2), [0.25, 0.75]);
+        assert_eq!(shares(3), [0.25, 0.25, 0.5]);
     }
 
     #[test]

@@ -63,15 +63,15 @@ pub struct Judgement {
     /// The best guess of the change where its bounds are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<f64>,
-    /// What the change was compared with: the largest of what was asked for and the floor.
+    /// The smallest change that matters, as a share.
     pub threshold: f64,
-    /// The change between two sides that are the same, at its worst: nothing smaller can be seen.
+    /// The largest difference between base and placebo that their interval allows. It decides nothing unless the two differ significantly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<f64>,
-    /// The smallest change that would have been seen.
+    /// The smallest detectable change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visible: Option<f64>,
-    /// Launches that would be needed besides, as far as that can be guessed.
+    /// Launches besides these with which a duel would probably resolve it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_launches: Option<u64>,
     /// The chance of such a change, or a greater one, where there is none; corrected for the number of metrics.

@@ -4,7 +4,7 @@ use record::Change;
 
 use super::exact::{Exact, exact};
 use super::rounds::Rounds;
-use crate::stats::{launches_for, locate};
+use crate::stats::{launches_to_resolve, locate};
 use crate::{Interval, median, rules};
 
 /// What is asked of one metric.
@@ -15,10 +15,8 @@ pub(super) struct Asked<'a> {
     pub(super) is_gate: bool,
     /// Whether more is worse.
     pub(super) rises_badly: bool,
-    /// The chance of a wrong interval.
+    /// The probability that the interval misses.
     pub(super) alpha: f64,
-    /// The same for the placebo. It is no test of which one could be lucky, so neither looks nor other metrics are held against it.
-    pub(super) placebo_alpha: f64,
 }
 
 impl Asked<'_> {
@@ -56,15 +54,10 @@ pub(super) struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// What two sides differ by at worst that are the same.
+    /// The largest difference between base and placebo that their interval allows.
     pub(super) fn floor(&self) -> Option<f64> {
         let placebo = self.asked.worsening(self.placebo?);
         Some(placebo.low.abs().max(placebo.high.abs()))
-    }
-
-    /// What a change is compared with.
-    pub(super) fn threshold(&self) -> f64 {
-        self.floor().unwrap_or(0.0).max(self.asked.threshold)
     }
 }
 
@@ -104,24 +97,20 @@ impl Measured<'_> {
     }
 
     fn take_noisy(&mut self, rounds: &Rounds) {
-        let Some(located) = locate(&rounds.changes, self.asked.alpha) else { return };
-        let placebo = locate(&rounds.placebos, self.asked.placebo_alpha);
+        let Some(located) = rounds.locate(self.asked.alpha) else { return };
+        let placebo = locate(&rounds.placebos, rules::PLACEBO_ALPHA);
         self.placebo = placebo.and_then(|placebo| shares(placebo.estimate, placebo.interval));
         self.estimate = Some(share(located.estimate));
         self.change = shares(located.estimate, located.interval);
         self.p = located.p;
         let Some(interval) = located.interval else { return };
+        let threshold = self.asked.threshold.ln_1p();
         let reach = (interval.high - located.estimate).max(located.estimate - interval.low);
-        self.visible = Some(share(reach + self.threshold().ln_1p()));
-        self.more_launches = self.more(&rounds.changes, located.estimate.abs(), reach);
-    }
-
-    /// Launches besides until the interval is as narrow as what matters; where it is that already, until it clears that.
-    fn more(&self, changes: &[Vec<f64>], estimate: f64, reach: f64) -> Option<u64> {
-        let matters = self.asked.threshold.ln_1p();
-        let wanted = if reach > matters { matters } else { (estimate - self.threshold().ln_1p()).abs() };
-        let needed = launches_for(changes, self.asked.alpha, wanted, rules::MOST_LAUNCHES_ADVISED)?;
-        needed.checked_sub(changes.len() as u64).filter(|more| *more > 0)
+        self.visible = Some(share(reach + threshold));
+        let wanted = (rules::ADVICE_POWER, rules::MOST_LAUNCHES_ADVISED);
+        let launches = rounds.launches();
+        self.more_launches = launches_to_resolve((&located, launches as usize), self.asked.alpha, threshold, wanted)
+            .map(|needed| needed - launches);
     }
 }
 

@@ -1,9 +1,9 @@
 //! From the samples of a duel to words.
 //!
-//! Per round the candidate is compared with the middle of the base and its placebo, as a logarithm; the placebo with the base as well. Where
-//! these differences lie is known from rounds and launches together (`stats::locate`). Two sides that are the same differ by the floor at
-//! worst, so a change has to be larger than that, and than what matters. Gates share the allowed chance of a false verdict; whatever else was
-//! measured is a hint and decides nothing.
+//! In each round the candidate is compared with the base and with its placebo, each as a logarithm of a ratio; the change is the mean of the
+//! two medians (`stats::locate_mean`), so base and placebo are one reference of twice the size. The placebo is compared with the base as
+//! well: where those two differ, only changes beyond that difference are believed. Gates share the allowed probability of a false verdict;
+//! all other metrics are hints and decide nothing.
 
 mod exact;
 mod measured;
@@ -124,15 +124,13 @@ impl<'a> Sides<'a> {
                 is_gate: threshold.is_some(),
                 rises_badly: metric.better == Better::Lower,
                 alpha: if threshold.is_some() { bonferroni(self.alpha, by_chance) } else { self.alpha },
-                placebo_alpha: self.duel.design.alpha,
             };
             all.push(measure(asked, self.rounds(name, candidate), metric.exact));
         }
         self.correct(&mut all);
         let terms = word::Terms {
             withheld,
-            decides: self.decides(),
-            has_placebo: self.placebo.is_some(),
+            decides_from: self.decides_from(),
             is_same_program: self.is_same_program(candidate),
         };
         all.iter().map(|measured| word::judgement(measured, &terms)).collect()
@@ -177,9 +175,13 @@ impl<'a> Sides<'a> {
         }
     }
 
-    fn decides(&self) -> bool {
-        // Without a placebo nobody knows what this machine shows where nothing changed.
-        self.placebo.is_some() && Mode::named(&self.duel.design.mode).is_none_or(|mode| mode.decides)
+    /// The smallest change that may be decided; `None` where a placebo is missing, so nobody knows what the machine adds.
+    fn decides_from(&self) -> Option<f64> {
+        match Mode::named(&self.duel.design.mode) {
+            Some(mode) if self.placebo.is_some() || !mode.placebo => Some(mode.decides_from),
+            None => self.placebo.map(|_| 0.0),
+            _ => None,
+        }
     }
 
     /// A base that always says the same, and a candidate that says something else though nothing that is asked of it changes numbers.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{Phase, Sample};
 
 use crate::median;
+use crate::stats::{Located, locate_mean};
 
 /// The arms of one comparison.
 pub(super) struct Names<'a> {
@@ -19,13 +20,23 @@ pub(super) struct Rounds {
     /// Of the base and its placebo, of all samples.
     pub(super) base: Vec<f64>,
     pub(super) candidate: Vec<f64>,
-    /// By launches: the logarithm of the candidate over the middle of base and placebo, for each round.
-    pub(super) changes: Vec<Vec<f64>>,
-    /// By launches: the logarithm of the placebo over the base; empty where there is no placebo.
+    /// By launch: ln(candidate / base) of each round.
+    against_base: Vec<Vec<f64>>,
+    /// By launch: ln(candidate / placebo) of each round; empty without a placebo.
+    against_placebo: Vec<Vec<f64>>,
+    /// By launch: ln(placebo / base) of each round; empty without a placebo.
     pub(super) placebos: Vec<Vec<f64>>,
     pub(super) dropped: u64,
     /// Launches in which base and candidate have a value, whatever it is.
     pub(super) launched: u64,
+}
+
+/// The pairs of one launch.
+#[derive(Default)]
+struct Pairs {
+    against_base: Vec<f64>,
+    against_placebo: Vec<f64>,
+    placebos: Vec<f64>,
 }
 
 /// One round: the values of base, placebo and candidate.
@@ -51,31 +62,43 @@ impl Rounds {
     }
 
     fn pair(&mut self, rounds: &BTreeMap<(u64, u64), Round>, has_placebo: bool) {
-        let mut launches: BTreeMap<u64, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+        let mut launches: BTreeMap<u64, Pairs> = BTreeMap::new();
         for ((launch, _), round) in rounds {
-            // A logarithm of what is not above 0 says nothing.
+            // Values that are not above 0 have no logarithm.
             let [base, placebo, candidate] = round.map(|value| value.filter(|value| *value > 0.0).map(f64::ln));
-            let (changes, placebos) = launches.entry(*launch).or_default();
+            let pairs = launches.entry(*launch).or_default();
             match (base, placebo, candidate) {
                 (Some(base), Some(placebo), Some(candidate)) => {
-                    changes.push(candidate - (base + placebo) / 2.0);
-                    placebos.push(placebo - base);
+                    pairs.against_base.push(candidate - base);
+                    pairs.against_placebo.push(candidate - placebo);
+                    pairs.placebos.push(placebo - base);
                 }
-                (Some(base), None, Some(candidate)) if !has_placebo => changes.push(candidate - base),
+                (Some(base), None, Some(candidate)) if !has_placebo => pairs.against_base.push(candidate - base),
                 _ => self.dropped += 1,
             }
         }
-        launches.retain(|_, (changes, _)| !changes.is_empty());
-        (self.changes, self.placebos) = launches.into_values().unzip();
-        self.placebos.retain(|launch| !launch.is_empty());
+        for pairs in launches.into_values().filter(|pairs| !pairs.against_base.is_empty()) {
+            self.against_base.push(pairs.against_base);
+            if has_placebo {
+                self.against_placebo.push(pairs.against_placebo);
+                self.placebos.push(pairs.placebos);
+            }
+        }
+    }
+
+    /// The change of the candidate, against base and placebo alike.
+    pub(super) fn locate(&self, alpha: f64) -> Option<Located> {
+        let comparisons = [self.against_base.as_slice(), &self.against_placebo];
+        let there = if self.against_placebo.is_empty() { 1 } else { 2 };
+        locate_mean(&comparisons[..there], alpha)
     }
 
     pub(super) fn launches(&self) -> u64 {
-        self.changes.len() as u64
+        self.against_base.len() as u64
     }
 
     pub(super) fn rounds(&self) -> u64 {
-        self.changes.iter().map(Vec::len).sum::<usize>() as u64
+        self.against_base.iter().map(Vec::len).sum::<usize>() as u64
     }
 }
 

@@ -10,15 +10,14 @@ pub(super) fn of_judgement(judgement: &Judgement, measured: &Measured, terms: &T
     let what = capital(noun(&judgement.metric));
     match judgement.verdict {
         Verdict::WrongOutput => format!("{what} is not judged: the outputs differ."),
-        Verdict::Incomparable => format!("{what} is not judged: the two cannot be compared."),
+        Verdict::Incomparable => format!("{what} is not judged: the sides cannot be compared."),
         Verdict::Unstable => unstable(&what, measured, terms),
         _ if measured.exact.is_some() => exact(&what, judgement, measured),
         Verdict::Regressed | Verdict::Improved => judgement.change.map_or_else(String::new, |change| {
-            format!("{what} {}, more than the {} that count.", moved(change), percent(judgement.threshold))
+            format!("{what} {}, above the {} threshold.", changed_by(change), percent(judgement.threshold))
         }),
         Verdict::Same => judgement.change.map_or_else(String::new, |change| {
-            let matters = percent(measured.asked.threshold);
-            format!("{what} is the same within {matters} ({}).", bounds(change))
+            format!("{what} is the same within {} ({}).", percent(measured.asked.threshold), bounds(change))
         }),
         Verdict::LeaningWorse | Verdict::LeaningBetter => leaning(&what, judgement, terms),
         _ => unresolved(&what, judgement, measured),
@@ -28,9 +27,7 @@ pub(super) fn of_judgement(judgement: &Judgement, measured: &Measured, terms: &T
 fn unstable(what: &str, measured: &Measured, terms: &Terms) -> String {
     let shown = if terms.is_same_program { measured.change } else { measured.placebo };
     let by = shown.map_or_else(String::new, |shown| format!(" by {} ({})", signed(shown.estimate), bounds(shown)));
-    format!(
-        "{what} differed{by} between two sides that are the same: the machine moved, so nothing is said of the change."
-    )
+    format!("{what} differed{by} between two runs of the same program: the machine was too unstable to judge a change.")
 }
 
 fn exact(what: &str, judgement: &Judgement, measured: &Measured) -> String {
@@ -43,7 +40,7 @@ fn exact(what: &str, judgement: &Judgement, measured: &Measured) -> String {
     let change = change.map_or_else(String::new, |change| format!(" ({})", signed(change)));
     match judgement.verdict {
         Verdict::Unresolved if measured.exact.is_some_and(|exact| exact.is_single) => {
-            format!("{what} is {values}{change}, of a single sample, from which nothing can be concluded.")
+            format!("{what} is {values}{change}; nothing can be concluded from a single sample.")
         }
         Verdict::Same if judgement.base == judgement.candidate => format!("{what} is exactly the same: {values}."),
         _ => format!("{what} is {values}{change}, the same in every round."),
@@ -54,24 +51,24 @@ fn leaning(what: &str, judgement: &Judgement, terms: &Terms) -> String {
     let Some(change) = judgement.change else { return String::new() };
     let least = change.low.abs().min(change.high.abs());
     let why_not = match judgement {
-        _ if !terms.has_placebo => "without a placebo no more can be said".to_owned(),
-        _ if !terms.decides => "this way of measuring is for screening only".to_owned(),
-        Judgement { gate: false, .. } => "it is a hint, because it was not declared beforehand".to_owned(),
-        _ => {
-            format!(
-                "whether by more than the {} that count is not certain{}",
+        _ if terms.decides_from.is_none() => "without a placebo this is no verdict".to_owned(),
+        Judgement { gate: false, .. } => "a hint only, because the duel was not declared to be judged by it".to_owned(),
+        _ => match terms.decides_from.filter(|least| *least > 0.0) {
+            Some(least) => format!("quick mode decides changes from {} on; rerun without --quick", percent(least)),
+            None => format!(
+                "whether by more than the {} threshold is not certain{}",
                 percent(judgement.threshold),
                 more(judgement)
-            )
-        }
+            ),
+        },
     };
-    format!("{what} {}, by {} at least; {why_not}.", moved(change), percent(least))
+    format!("{what} {}, by {} at least; {why_not}.", changed_by(change), percent(least))
 }
 
 fn unresolved(what: &str, judgement: &Judgement, measured: &Measured) -> String {
     let Some(change) = judgement.change else { return too_little(what, judgement, measured) };
     let visible = judgement.visible.map_or_else(String::new, |visible| {
-        format!(" Only changes from {} on would have been seen{}.", percent(visible), more(judgement))
+        format!(" Smallest detectable change: {}{}.", percent(visible), more(judgement))
     });
     format!("{what}: cannot tell ({}).{visible}", bounds(change))
 }
@@ -80,12 +77,12 @@ fn too_little(what: &str, judgement: &Judgement, measured: &Measured) -> String 
     let guess = measured.estimate.map_or_else(String::new, |estimate| format!(" ({})", signed(estimate)));
     match (judgement.launches, judgement.rounds) {
         (_, 0) => no_ratio(what, measured),
-        (_, 1) => format!("{what}{guess}: a single sample of each side, from which nothing can be concluded."),
+        (_, 1) => format!("{what}{guess}: nothing can be concluded from a single sample of each side."),
         (1, _) => {
-            format!("{what}{guess}: one launch, and launches of the same program differ; nothing can be concluded.")
+            format!("{what}{guess}: nothing can be concluded from one launch, because launches of one program differ.")
         }
         (launches, rounds) => {
-            format!("{what}{guess}: {rounds} rounds in {launches} launches are too few to say where the change lies.")
+            format!("{what}{guess}: {rounds} rounds in {launches} launches are too few for a confidence interval.")
         }
     }
 }
@@ -98,12 +95,10 @@ fn no_ratio(what: &str, measured: &Measured) -> String {
     match measured.all_zero {
         [true, true] => format!("{what} is 0 on both sides, in too few launches to conclude anything."),
         [true, false] => {
-            format!(
-                "{what} was always 0 before and is {candidate} after in the middle; there is no ratio of that to judge."
-            )
+            format!("{what} was always 0 before and has a median of {candidate} after; there is no ratio to judge.")
         }
         [false, true] => {
-            format!("{what} was {base} before in the middle and is always 0 after; there is no ratio of that to judge.")
+            format!("{what} had a median of {base} before and is always 0 after; there is no ratio to judge.")
         }
         [false, false] => format!("{what} has no round in which all sides are above 0, so there is no ratio to judge."),
     }
@@ -111,27 +106,24 @@ fn no_ratio(what: &str, measured: &Measured) -> String {
 
 fn more(judgement: &Judgement) -> String {
     match judgement.more_launches {
-        Some(1) => "; about 1 more launch would do".to_owned(),
-        Some(more) => format!("; about {more} more launches would do"),
+        Some(more) => format!("; {} launches would probably resolve it", judgement.launches + more),
         None => String::new(),
     }
 }
 
 /// The sentence of a candidate that does not tell what it put out.
-pub(super) const SILENT: &str = "The base tells what it put out and this side does not: nobody knows that it is the same computation, so \
-                                 its speed is not judged.";
+pub(super) const SILENT: &str = "The base reports its output and this side does not, so it may be another computation: its speed is not \
+                                 judged.";
 
 /// The sentence of a candidate: that of the gate which decides, or of what stands in the way. What it is judged by was `declared`.
 pub(crate) fn of_finding(finding: &Finding, declared: &[GateMetric]) -> String {
     let gates = || finding.judgements.iter().filter(|judgement| judgement.gate);
     let deciding = gates().find(|gate| gate.verdict == finding.verdict);
     match finding.verdict {
-        Verdict::WrongOutput => {
-            "The outputs differ: it is not the same computation, so its speed is not judged.".to_owned()
-        }
+        Verdict::WrongOutput => "The outputs differ: it is another computation, so its speed is not judged.".to_owned(),
         Verdict::Incomparable => {
             let fields: Vec<&str> = finding.differences.iter().map(|difference| difference.field.as_str()).collect();
-            format!("The two do not answer the same question: they differ in {}.", fields.join(", "))
+            format!("The sides cannot be compared: they differ in {}.", fields.join(", "))
         }
         Verdict::Mixed => {
             let named = |word| {
@@ -141,28 +133,27 @@ pub(crate) fn of_finding(finding: &Finding, declared: &[GateMetric]) -> String {
             };
             format!("Better in {}, worse in {}.", named(Verdict::Improved), named(Verdict::Regressed))
         }
-        _ if gates().next().is_none() => "No metric was declared that it is judged by.".to_owned(),
+        _ if gates().next().is_none() => "No metric was declared to judge by.".to_owned(),
         Verdict::Same => {
             let nouns: Vec<&str> = gates().map(|gate| noun(&gate.metric)).collect();
-            // Not the floor, which may lie far above it.
             let within = declared.iter().map(|gate| gate.threshold).fold(0.0, f64::max);
             match deciding.filter(|_| nouns.len() == 1) {
                 Some(gate) => gate.sentence.clone(),
-                None => format!("Shown to be the same, within {} at most: {}.", percent(within), nouns.join(", ")),
+                None => format!("Shown to be the same within {}: {}.", percent(within), nouns.join(", ")),
             }
         }
         _ => deciding.map_or_else(String::new, |gate| gate.sentence.clone()),
     }
 }
 
-/// "grew by 5.1 % (+3.9 to +6.3 %)".
-fn moved(change: Change) -> String {
-    let way = if change.estimate < 0.0 { "fell" } else { "grew" };
+/// "increased by 5.1 % (95 % CI +3.9 % to +6.3 %)".
+fn changed_by(change: Change) -> String {
+    let way = if change.estimate < 0.0 { "decreased" } else { "increased" };
     format!("{way} by {} ({})", percent(change.estimate.abs()), bounds(change))
 }
 
 fn bounds(change: Change) -> String {
-    format!("{} to {}", signed(change.low), signed(change.high))
+    format!("95 % CI {} to {}", signed(change.low), signed(change.high))
 }
 
 /// A share in percent, with as many digits as matter.

@@ -11,9 +11,8 @@ use crate::rules;
 pub(super) struct Terms {
     /// Why nothing is said of any speed.
     pub(super) withheld: Option<Verdict>,
-    /// Whether so much was measured that more may be said than which way it leans.
-    pub(super) decides: bool,
-    pub(super) has_placebo: bool,
+    /// The smallest change that may be called regressed or improved; `None` where nothing may be, for want of a placebo.
+    pub(super) decides_from: Option<f64>,
     /// The same program on both sides.
     pub(super) is_same_program: bool,
 }
@@ -28,7 +27,7 @@ pub(super) fn judgement(measured: &Measured, terms: &Terms) -> Judgement {
         candidate: measured.candidate,
         change: measured.change,
         estimate: if measured.change.is_none() { measured.estimate } else { None },
-        threshold: measured.threshold(),
+        threshold: measured.asked.threshold,
         floor: measured.floor(),
         visible: measured.visible,
         p: measured.p,
@@ -44,30 +43,42 @@ pub(super) fn judgement(measured: &Measured, terms: &Terms) -> Judgement {
     judgement
 }
 
-/// What the numbers say, and no more than this way of measuring may say.
+/// What the numbers say, as far as this way of measuring may say it.
 fn limited(measured: &Measured, terms: &Terms) -> Verdict {
     use Verdict::{Improved, LeaningBetter, LeaningWorse, Regressed, Same, Unresolved, Unstable};
     let word = match measured.exact {
         Some(exact) => exact_word(exact, measured),
         None => noisy_word(measured),
     };
+    let is_screening = terms.decides_from != Some(0.0);
     match word {
-        // Screening cannot tell a machine that moved from too little that was measured.
-        Unstable if !terms.decides => Unresolved,
-        // The program is the same: what moved is the machine.
+        // The program is the same, so the machine is what changed.
         Regressed | Improved if terms.is_same_program => {
-            if terms.decides {
-                Unstable
-            } else {
+            if is_screening {
                 Unresolved
+            } else {
+                Unstable
             }
         }
         LeaningWorse | LeaningBetter if terms.is_same_program => Unresolved,
-        Regressed if !terms.decides => LeaningWorse,
-        Improved if !terms.decides => LeaningBetter,
-        Same if !terms.decides => Unresolved,
+        Regressed if !is_large(measured, terms) => LeaningWorse,
+        Improved if !is_large(measured, terms) => LeaningBetter,
+        Same | Unstable if is_screening => Unresolved,
         word => word,
     }
+}
+
+/// Whether the whole interval is beyond what this way of measuring may decide.
+fn is_large(measured: &Measured, terms: &Terms) -> bool {
+    let Some(least) = terms.decides_from else { return false };
+    if measured.exact.is_some() {
+        return true;
+    }
+    let factors = measured
+        .change
+        .map(|change| measured.asked.worsening(change))
+        .map(|change| (1.0 + change.low, 1.0 + change.high));
+    factors.is_some_and(|(low, high)| low > 1.0 + least || high < 1.0 / (1.0 + least))
 }
 
 fn exact_word(exact: Exact, measured: &Measured) -> Verdict {
@@ -82,28 +93,28 @@ fn exact_word(exact: Exact, measured: &Measured) -> Verdict {
 
 fn noisy_word(measured: &Measured) -> Verdict {
     let Some(change) = measured.change else { return Verdict::Unresolved };
-    let matters = measured.asked.threshold;
-    if measured.placebo.is_some_and(|placebo| has_moved(measured.asked.worsening(placebo), matters)) {
-        return Verdict::Unstable;
-    }
+    let threshold = measured.asked.threshold;
+    let moved = measured.placebo.is_some_and(|placebo| has_moved(measured.asked.worsening(placebo), threshold));
+    // What moved the placebo may have moved the candidate as far; a change beyond both is real.
+    let decides = threshold + if moved { measured.floor().unwrap_or(0.0) } else { 0.0 };
     let Change { low, high, .. } = measured.asked.worsening(change);
-    // A hint that would be one of many by chance is none.
-    let is_hint = measured.asked.is_gate || measured.p.is_some_and(|p| p <= rules::EXPLORATORY_Q);
-    let threshold = if measured.asked.is_gate { measured.threshold() } else { f64::INFINITY };
+    let is_gate = measured.asked.is_gate;
+    // Of many metrics some differ by chance: a hint has to be better than that.
+    let is_hint = is_gate || measured.p.is_some_and(|p| p <= rules::EXPLORATORY_Q);
     match () {
-        // Within what was asked for, not within a floor that may lie far above it.
-        () if -matters < low && high < matters => Verdict::Same,
-        () if low > threshold => Verdict::Regressed,
-        () if high < -threshold => Verdict::Improved,
+        () if is_gate && low > decides => Verdict::Regressed,
+        () if is_gate && high < -decides => Verdict::Improved,
+        () if moved => Verdict::Unstable,
+        () if -threshold < low && high < threshold => Verdict::Same,
         () if low > 0.0 && is_hint => Verdict::LeaningWorse,
         () if high < 0.0 && is_hint => Verdict::LeaningBetter,
         () => Verdict::Unresolved,
     }
 }
 
-/// Whether two sides that are the same certainly differ, by enough to be taken for a change.
-fn has_moved(placebo: Change, matters: f64) -> bool {
-    (placebo.low > 0.0 || placebo.high < 0.0) && placebo.estimate.abs() > matters * rules::PLACEBO_SHARE
+/// Whether base and placebo differ significantly, by enough to be taken for a change.
+fn has_moved(placebo: Change, threshold: f64) -> bool {
+    (placebo.low > 0.0 || placebo.high < 0.0) && placebo.estimate.abs() > threshold * rules::PLACEBO_SHARE
 }
 
 /// The worst of several words, and `mixed` where some improved and some regressed: they are never netted into one.

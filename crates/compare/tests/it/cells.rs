@@ -23,9 +23,15 @@ fn what_does_not_come_again_is_not_known() {
     assert_eq!((kept.verdict, kept.confirmed), (Verdict::Regressed, Some(true)));
     let gone = confirm(&first, &finding(0.0, 0.01, Verdict::Same));
     assert_eq!((gone.verdict, gone.confirmed), (Verdict::Unresolved, Some(false)));
-    assert!(gone.sentence.contains("did not come again"), "{}", gone.sentence);
+    assert!(gone.sentence.contains("did not confirm it"), "{}", gone.sentence);
+    let better = finding(-0.1, 0.01, Verdict::Improved);
+    assert_eq!(confirm(&better, &better).confirmed, Some(true));
+    for other in [Verdict::Same, Verdict::LeaningBetter, Verdict::Regressed] {
+        let gone = confirm(&better, &finding(0.0, 0.01, other));
+        assert_eq!((gone.verdict, gone.confirmed), (Verdict::Unresolved, Some(false)), "{other:?}");
+    }
     let same = finding(0.0, 0.01, Verdict::Same);
-    assert_eq!(confirm(&same, &first), same, "only what regressed is measured again");
+    assert_eq!(confirm(&same, &first), same, "only changes are measured again");
 }
 
 #[test]
@@ -35,11 +41,11 @@ fn what_the_second_measurement_forbids_is_forbidden() {
         let second = Finding { sentence: "It is so.".to_owned(), ..finding(0.1, 0.01, verdict) };
         let found = confirm(&first, &second);
         assert_eq!((found.verdict, found.judgements[0].verdict), (verdict, verdict));
-        assert_eq!(found.sentence, "Measured a second time: It is so.");
+        assert_eq!(found.sentence, "Second measurement: It is so.");
     }
     let moved = confirm(&first, &finding(0.1, 0.01, Verdict::Unstable));
     assert_eq!((moved.verdict, moved.confirmed), (Verdict::Unstable, Some(false)));
-    assert!(moved.sentence.contains("the machine moved"), "{}", moved.sentence);
+    assert!(moved.sentence.contains("the machine was unstable"), "{}", moved.sentence);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use compare::rules::Mode;
 use compare::stats::{binomial_interval, locate, sign_interval};
-use compare::{judge, quantile_interval, sorted};
-use record::{Duel, Verdict};
+use compare::{confirm, has_changed, judge, quantile_interval, sorted};
+use record::{Duel, Finding, Verdict};
 
 use crate::sitting::{self, Chance};
 
@@ -33,32 +33,45 @@ fn sit(machine: Machine, mode: Mode, factor: f64, chance: &mut Chance) -> Duel {
     })
 }
 
-/// The word of a duel that ends at the first look that decides.
-fn fight(duel: &Duel) -> Verdict {
+/// The finding of a duel that ends at the first look that decides.
+fn fight(duel: &Duel) -> Finding {
     for (looked, launches) in duel.design.looks.iter().enumerate() {
         let mut so_far = duel.clone();
         so_far.samples.retain(|sample| sample.launch < *launches);
         let outcome = judge(&so_far, looked);
         if outcome.is_decided() || looked + 1 == duel.design.looks.len() {
-            return outcome.verdict;
+            return outcome.findings.into_iter().next().unwrap();
         }
     }
-    Verdict::Unresolved
+    unreachable!("the last look ends it")
+}
+
+/// The verdict after a second measurement of what changed.
+fn confirmed(machine: Machine, mode: Mode, factor: f64, chance: &mut Chance) -> Verdict {
+    let first = fight(&sit(machine, mode, factor, chance));
+    if !mode.confirms || !has_changed(&first) {
+        return first.verdict;
+    }
+    confirm(&first, &fight(&sit(machine, mode, factor, chance))).verdict
 }
 
 /// How many of so many duels end with each of the words.
 fn count(machine: Machine, mode: Mode, factor: f64, duels: u64, words: &[Verdict]) -> u64 {
     let mut chance = Chance::of(duels ^ 0x5eed);
-    (0..duels).filter(|_| words.contains(&fight(&sit(machine, mode, factor, &mut chance)))).count() as u64
+    (0..duels).filter(|_| words.contains(&confirmed(machine, mode, factor, &mut chance))).count() as u64
 }
 
 const DECIDED: &[Verdict] = &[Verdict::Regressed, Verdict::Improved];
 
 #[test]
 fn nothing_changed_and_nothing_is_found() {
-    for (machine, mode) in
-        [(QUIET, Mode::STANDARD), (USUAL, Mode::STANDARD), (LOADED, Mode::STANDARD), (USUAL, Mode::THOROUGH)]
-    {
+    for (machine, mode) in [
+        (QUIET, Mode::STANDARD),
+        (USUAL, Mode::STANDARD),
+        (LOADED, Mode::STANDARD),
+        (USUAL, Mode::THOROUGH),
+        (LOADED, Mode::QUICK),
+    ] {
         let duels = 600;
         let found = count(machine, mode, 1.0, duels, DECIDED);
         assert!(found <= 3, "{found} false of {duels}, {:?}", binomial_interval(found, duels, 0.05));
@@ -133,4 +146,50 @@ fn percentiles_cover_what_they_promise() {
         })
         .count();
     assert!(covered as f64 >= 0.945 * f64::from(tries), "{covered} of {tries}");
+}
+
+/// Rounds in which one of the three sides, whichever, is held up: what is compared with a mean of two would be too low on average.
+#[test]
+fn bursts_on_one_of_three_sides_favour_nobody() {
+    let mut chance = Chance::of(79);
+    let (mut above, mut below) = (0_u32, 0_u32);
+    for _ in 0..300 {
+        let mut held_up = 0;
+        let duel = sitting::duel(Mode::STANDARD, &mut |arm, _, _| {
+            if arm == "A" {
+                held_up = (chance.share() * 3.0) as usize;
+            }
+            let burst = if ["A", "A'", "B"][held_up] == arm { 1.3 } else { 1.0 };
+            burst * (0.01 * chance.normal()).exp()
+        });
+        let finding = fight(&duel);
+        assert!(!has_changed(&finding), "{}", finding.sentence);
+        match finding.judgements[0].change.unwrap().estimate {
+            estimate if estimate > 0.0 => above += 1,
+            _ => below += 1,
+        }
+    }
+    // A fair coin lands further from the middle in one of 2,000 cases.
+    assert!(above.abs_diff(below) < 60, "{above} above, {below} below");
+}
+
+/// Where advice on the number of launches is given, a duel of that length resolves.
+#[test]
+fn advice_on_launches_mostly_resolves() {
+    let mut chance = Chance::of(80);
+    let (mut advised, mut resolved) = (0, 0);
+    for factor in [1.0, 1.03, 1.05, 1.1] {
+        for _ in 0..120 {
+            let finding = fight(&sit(USUAL, Mode::STANDARD, factor, &mut chance));
+            let Some(more) = finding.judgements[0].more_launches else { continue };
+            let longer = Mode { launches: Mode::STANDARD.launches + more, looks: &[], ..Mode::STANDARD };
+            let mut duel = sit(USUAL, longer, factor, &mut chance);
+            duel.design.looks = vec![longer.launches];
+            advised += 1;
+            resolved +=
+                u64::from(matches!(fight(&duel).verdict, Verdict::Regressed | Verdict::Improved | Verdict::Same));
+        }
+    }
+    assert!(advised >= 50, "advice is given: {advised}");
+    assert!(resolved as f64 >= 0.7 * advised as f64, "{resolved} of {advised}");
 }

@@ -1,9 +1,12 @@
-//! How often verdicts are false and how often a real change is found, beside the rules of others on the same samples.
+//! How often verdicts are false and how often a real change is found: on simulated noise, and on real duels beside the rules of other
+//! tools on the same samples.
 //!
-//! `cargo bench -p lab --bench verdicts` prints a table; `-- --quick` fights fewer duels, `--same N` and `--slowed N` so many. This program is its
-//! own worker: it starts itself to do simulated work, and once more to keep one core busy meanwhile (`--idle` leaves that out).
+//! `cargo bench -p lab --bench verdicts` prints both tables; `-- --quick` measures fewer duels, `--simulated N`, `--same N` and `--slowed N`
+//! set how many (0: none). This program is its own worker: it starts itself to do simulated work, and once more to keep one core busy
+//! meanwhile (`--idle` leaves that out). It exits with 1 if the simulated rules break what they promise.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
 
+mod calibration;
 mod load;
 mod rivals;
 mod table;
@@ -16,6 +19,7 @@ use lab::duel::{self, Contestant};
 use lab::selftest::Simulated;
 use record::{Duel, GateMetric, Metric, Tool};
 
+use calibration::Calibration;
 use table::Table;
 
 /// What the slowed side does more.
@@ -36,13 +40,28 @@ fn main() {
     }
     // Without `--bench` this was built as a test, which asks only whether it works.
     let quick = has("--quick") || !has("--bench") || std::env::var_os("HOTLOOP_BENCH_QUICK").is_some();
-    let (same, slowed) = if quick { (4, 2) } else { (120, 120) };
+    let (simulated, same, slowed) = if quick { (40, 4, 2) } else { (2_000, 120, 120) };
+    let seed = number("--seed").map_or(1, |seed| seed as u64);
+    let simulated = number("--simulated").map_or(simulated, |duels| duels as u64);
+    if simulated > 0 {
+        let table = Calibration::simulate(simulated, seed);
+        println!("{table}");
+        for broken in table.broken() {
+            eprintln!("error: {broken}");
+        }
+        if !table.broken().is_empty() {
+            std::process::exit(1);
+        }
+    }
     let plan = Plan {
         same: number("--same").map_or(same, |same| same as u64),
         slowed: number("--slowed").map_or(slowed, |slowed| slowed as u64),
         round: Duration::from_secs_f64(number("--round-ms").unwrap_or(8.0) / 1e3),
-        seed: number("--seed").map_or(1, |seed| seed as u64),
+        seed,
     };
+    if plan.same + plan.slowed == 0 {
+        return;
+    }
     let load = (!has("--idle")).then(load::Load::start);
     let began = Instant::now();
     let table = fight(&plan);

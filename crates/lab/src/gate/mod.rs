@@ -117,7 +117,7 @@ impl Config {
     #[must_use]
     pub fn cannot_pass(&self) -> Option<&Cell> {
         let counts = |cell: &Cell| !cell.advisory && cell.gates.iter().any(|gate| !gate.advisory);
-        let is_hopeless = |cell: &&Cell| !cell.effort.mode.decides && counts(cell);
+        let is_hopeless = |cell: &&Cell| cell.effort.mode.is_screening() && counts(cell);
         self.cells.iter().find(is_hopeless).filter(|_| self.fail_on_unresolved)
     }
 }
