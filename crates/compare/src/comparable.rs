@@ -5,8 +5,9 @@
 
 mod fields;
 
-use record::{Arm, Build, Difference, Environment, Model, Run, Subject, Workload};
+use record::{Arm, Build, Difference, Environment, Model, Run, Subject, Workload, WorkloadKind};
 
+use crate::workload_kind;
 use fields::Fields;
 
 /// One side of a comparison, as far as it has to be like the other.
@@ -134,7 +135,9 @@ fn workload(fields: &mut Fields, base: &Workload, candidate: &Workload) {
         fields.optional(&format!("setting {name}"), value(base), value(candidate));
     }
     // Any program may use as many as it likes; a workload of ours, or of another tool, is told.
-    let has_threads = |workload: &Workload| workload.name == "command" || workload.parameters.contains_key("threads");
+    let has_threads = |workload: &Workload| {
+        workload_kind(workload) == WorkloadKind::Command || workload.parameters.contains_key("threads")
+    };
     if !has_threads(base) && !has_threads(candidate) {
         fields.required("setting threads", None, None);
     }

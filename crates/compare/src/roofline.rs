@@ -1,6 +1,6 @@
 //! Work beside what the machine can do: the roofline.
 
-use record::{Cache, CacheKind, Compute, Level, Limits, Machine, Model, Rate, Row, Run};
+use record::{Arithmetic, Cache, CacheKind, Compute, Level, Limits, Machine, Model, Rate, Row, Run};
 
 /// What a machine can do.
 #[derive(Debug, Clone, Copy)]
@@ -24,16 +24,6 @@ pub struct Work {
     pub threads: Option<u64>,
 }
 
-/// What the products are made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Arithmetic {
-    /// Numbers of 32 bits.
-    #[default]
-    F32,
-    /// Bytes.
-    Int8,
-}
-
 /// The least time that one call can take, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Roof {
@@ -47,24 +37,6 @@ pub struct Roof {
     pub is_arithmetic: bool,
     /// The threads that it is the limit of, where those are not all.
     pub threads: Option<u64>,
-}
-
-impl Arithmetic {
-    /// What the matrices of a model are multiplied by: the block formats have names such as `q8_0` and `iq4_nl`.
-    #[must_use]
-    pub fn of(model: Option<&Model>) -> Self {
-        let format = model.map(|model| model.format.to_lowercase()).unwrap_or_default();
-        if format.starts_with('q') || format.starts_with("iq") { Arithmetic::Int8 } else { Arithmetic::F32 }
-    }
-
-    /// As limits are named.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Arithmetic::F32 => "f32",
-            Arithmetic::Int8 => "int8",
-        }
-    }
 }
 
 impl<'a> Bounds<'a> {
@@ -146,7 +118,7 @@ pub fn row_work(row: &Row, model: Option<&Model>, threads: Option<u64>) -> Optio
     let arithmetic = match row.limited_by.as_deref()? {
         "f32" => Arithmetic::F32,
         "int8" => Arithmetic::Int8,
-        _ => Arithmetic::of(model),
+        _ => crate::arithmetic(model),
     };
     // A call reads each of its bytes once; repeats read them again.
     let working_set = row.bytes.unwrap_or(0.0);
@@ -223,7 +195,5 @@ mod tests {
     fn what_was_not_measured_is_no_limit() {
         let work = Work { flops: Some(1e9), arithmetic: Arithmetic::Int8, ..Work::default() };
         check(work, None);
-        assert_eq!(Arithmetic::of(Some(&Model { format: "Q4_K".into(), ..Model::default() })), Arithmetic::Int8);
-        assert_eq!(Arithmetic::of(None), Arithmetic::F32);
     }
 }

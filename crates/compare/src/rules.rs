@@ -1,6 +1,6 @@
 //! Every number that a verdict depends on, with its reason.
 
-use record::Metric;
+use record::{Metric, Per};
 
 /// The chance of a false verdict that is allowed, for all gates and candidates of a duel together.
 pub const ALPHA: f64 = 0.05;
@@ -133,20 +133,10 @@ pub fn threshold(name: &str, metric: &Metric) -> f64 {
     }
 }
 
-/// Words in the definition of what is of one call already, whatever its name.
-const MEAN_OF_CALLS: &str = "the mean of the calls";
-
-/// Whether the values of a round are the sum of its calls; others are of one call, or the most of any.
+/// Whether the values of a sample are the sum of its calls.
 #[must_use]
 pub fn is_summed(name: &str, metric: &Metric) -> bool {
-    match name {
-        _ if metric.definition.contains(MEAN_OF_CALLS) => false,
-        "wall_s" | "cpu_s" | "user_s" | "system_s" | "minor_faults" | "major_faults" | "voluntary_switches"
-        | "allocs" | "alloc_bytes" => true,
-        // Valgrind counts one call, the CPU all of them.
-        "instructions" => metric.definition.contains("all calls"),
-        _ => false,
-    }
+    crate::per(name, metric) == Per::Sample
 }
 
 /// What people call a metric.
@@ -190,16 +180,6 @@ mod tests {
             assert_eq!(Mode::named(mode.name), Some(mode));
         }
         assert_eq!(Mode::named("stored"), None);
-    }
-
-    #[test]
-    fn what_is_of_one_call_follows_from_its_definition() {
-        let defined = |definition: &str| Metric { definition: definition.to_owned(), ..Metric::default() };
-        let printed = defined("as the program printed it; the mean of the calls of a round");
-        for name in ["allocs", "alloc_bytes", "wall_s"] {
-            assert!(is_summed(name, &Metric::default()) && !is_summed(name, &printed), "{name}");
-        }
-        assert!(is_summed("instructions", &defined("of all calls of a round")) && !is_summed("ttft_s", &printed));
     }
 
     #[test]

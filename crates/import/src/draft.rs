@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Better, Metric, Phase, Profile, RUN_SCHEMA, RUN_VERSION, Row, Run, Sample, Unread};
+use record::{Better, Metric, Phase, Profile, RUN_SCHEMA, RUN_VERSION, Row, Run, Sample, Unread, WorkloadKind};
 
 use crate::Source;
 use crate::numbers::rfc3339;
@@ -35,6 +35,7 @@ impl Draft {
         let mut draft = Draft::default();
         draft.run.subject.name = subject.to_owned();
         draft.run.workload.name = workload.to_owned();
+        draft.run.workload.kind = Some(WorkloadKind::Import);
         draft
     }
 
@@ -52,6 +53,7 @@ impl Draft {
             definition: definition.to_owned(),
             unit: unit.to_owned(),
             better,
+            per: None,
             exact: false,
         });
     }

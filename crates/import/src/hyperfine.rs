@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Row, Unread};
+use record::{Row, Unread, WorkloadKind};
 use serde_json::Value;
 
 use crate::draft::{Draft, value};
@@ -37,6 +37,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
             continue;
         };
         let mut draft = Draft::new("", "command");
+        draft.run.workload.kind = Some(WorkloadKind::Command);
         draft.part = several.then(|| (at + 1).to_string());
         draft.run.created = start.clone().unwrap_or_default();
         draft.run.environment.machine.os = os.clone().unwrap_or_default();

@@ -2,20 +2,29 @@
 
 use std::time::Instant;
 
-use record::{Better, Metric, ProcessUse};
+use record::{Better, Metric, Per, ProcessUse};
 
 use crate::course::{Taken, WALL, bookkeeping};
 use crate::machine::{Files, System};
 
-/// Metrics of samples: name, definition, unit, whether it is exact.
-const METRICS: &[(&str, &str, &str, bool)] = &[
-    (WALL, "from the beginning of the sample to its end, by the clock", "s", false),
-    ("cpu_s", "CPU time of all threads of the process during the sample", "s", false),
-    ("ttft_s", "time to first token: from the prompt to the first token that was chosen", "s", false),
-    ("token_s", "time of each token after the first, from one to the next", "s", false),
-    ("allocs", "allocations in the sample's calls, in a repeat of its own", "count", true),
-    ("alloc_bytes", "bytes allocated in the sample's calls, in a repeat of its own", "bytes", true),
-    ("peak_live_bytes", "the most bytes live above the level before, in a repeat of its own", "bytes", true),
+/// Name, definition, unit, what a value covers, whether it is exact.
+pub(crate) type Described = (&'static str, &'static str, &'static str, Per, bool);
+
+/// Metrics of samples.
+const METRICS: &[Described] = &[
+    (WALL, "from the beginning of the sample to its end, by the clock", "s", Per::Sample, false),
+    ("cpu_s", "CPU time of all threads of the process during the sample", "s", Per::Sample, false),
+    ("ttft_s", "time to first token: from the prompt to the first token that was chosen", "s", Per::Call, false),
+    ("token_s", "time of each token after the first, from one to the next", "s", Per::Call, false),
+    ("allocs", "allocations in the sample's calls, in a repeat of its own", "count", Per::Sample, true),
+    ("alloc_bytes", "bytes allocated in the sample's calls, in a repeat of its own", "bytes", Per::Sample, true),
+    (
+        "peak_live_bytes",
+        "the most bytes live above the level before, in a repeat of its own",
+        "bytes",
+        Per::MaximumOfCalls,
+        true,
+    ),
 ];
 
 /// What the metrics of samples mean.
@@ -23,15 +32,14 @@ pub(crate) fn metrics() -> impl Iterator<Item = (String, Metric)> {
     described(METRICS)
 }
 
-/// Metrics of which less is better: name, definition, unit, whether it is exact.
-pub(crate) fn described(
-    all: &'static [(&'static str, &'static str, &'static str, bool)],
-) -> impl Iterator<Item = (String, Metric)> {
-    all.iter().map(|(name, definition, unit, exact)| {
+/// Metrics of which less is better.
+pub(crate) fn described(all: &'static [Described]) -> impl Iterator<Item = (String, Metric)> {
+    all.iter().map(|(name, definition, unit, per, exact)| {
         let metric = Metric {
             definition: (*definition).to_owned(),
             unit: (*unit).to_owned(),
             better: Better::Lower,
+            per: Some(*per),
             exact: *exact,
         };
         ((*name).to_owned(), metric)

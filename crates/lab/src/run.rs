@@ -142,6 +142,7 @@ fn describe(
     }
     record::Workload {
         name: task.workload.name().to_owned(),
+        kind: Some(task.workload.kind()),
         parameters,
         repeat: effort.repeat,
         warmup: Some(effort.warmup),

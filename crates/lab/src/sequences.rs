@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
-use record::{Better, Metric};
+use record::{Better, Metric, Per};
 
 use crate::course::{WALL, bookkeeping};
 use crate::duel::Reading;
@@ -268,12 +268,19 @@ fn output_of(calls: &[blake3::Hash]) -> Option<String> {
 /// What the values of rounds mean.
 #[must_use]
 pub fn metrics() -> BTreeMap<String, Metric> {
-    let known = meter::metrics().filter(|(name, _)| METRICS.contains(&name.as_str()));
+    let known = meter::metrics().filter(|(name, _)| METRICS.contains(&name.as_str())).map(|(name, mut metric)| {
+        // A round may have many calls; of the times of tokens it has the median, beside all of them as a series.
+        if metric.per == Some(Per::Call) {
+            metric.per = Some(Per::MedianOfCalls);
+        }
+        (name, metric)
+    });
     let rates = RATES.iter().map(|(name, definition)| {
         let metric = Metric {
             definition: (*definition).to_owned(),
             unit: "tokens/s".to_owned(),
             better: Better::Higher,
+            per: Some(Per::MeanOfCalls),
             exact: false,
         };
         ((*name).to_owned(), metric)
@@ -282,6 +289,7 @@ pub fn metrics() -> BTreeMap<String, Metric> {
         definition: "the most memory that the process had while it generated".to_owned(),
         unit: "bytes".to_owned(),
         better: Better::Lower,
+        per: Some(Per::MaximumOfCalls),
         exact: false,
     };
     known.chain(rates).chain([(PEAK_RSS.to_owned(), peak)]).collect()

@@ -5,25 +5,25 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Metric, Phase, Row, Sample, TrainingEpoch, TrainingEvent, TrainingStart, TrainingStep, TrainingValidation,
+    Metric, Per, Phase, Row, Sample, TrainingEpoch, TrainingEvent, TrainingStart, TrainingStep, TrainingValidation,
 };
 
 use crate::course::{MOST, WALL};
-use crate::meter::described;
+use crate::meter::{Described, described};
 
 /// The name of the workload.
 pub const TRAINING: &str = "training";
 /// Steps at the beginning of a process that do not count: memory is touched for the first time, caches are cold.
 pub const WARM_UP_STEPS: u64 = 2;
 
-/// Metrics of samples: name, definition, unit, whether it is exact.
-const METRICS: &[(&str, &str, &str, bool)] = &[
-    (WALL, "from the beginning to the end, by the clock; of a step with waiting for its data", "s", false),
-    ("cpu_s", "CPU time of all threads of the process", "s", false),
-    ("loss", "the mean loss of the tokens, in nats", "", false),
-    ("perplexity", "e to the loss of the text that was kept back", "", false),
-    ("allocs", "allocations in a step, the mean of all behind the first two", "count", false),
-    ("alloc_bytes", "bytes allocated in a step, the mean of all behind the first two", "bytes", false),
+/// Metrics of samples.
+const METRICS: &[Described] = &[
+    (WALL, "from the beginning to the end, by the clock; of a step with waiting for its data", "s", Per::Sample, false),
+    ("cpu_s", "CPU time of all threads of the process", "s", Per::Sample, false),
+    ("loss", "the mean loss of the tokens, in nats", "", Per::Call, false),
+    ("perplexity", "e to the loss of the text that was kept back", "", Per::Call, false),
+    ("allocs", "allocations in a step, the mean of all behind the first two", "count", Per::Call, false),
+    ("alloc_bytes", "bytes allocated in a step, the mean of all behind the first two", "bytes", Per::Call, false),
 ];
 
 /// What the phases are.

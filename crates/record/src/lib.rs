@@ -53,10 +53,10 @@ pub use models::{
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 pub use run::{
-    Allocations, Better, Build, Correctness, Decoded, DurationCounts, Environment, EnvironmentHead, Git, Imported,
-    Interruptions, Losses, MachineHead, Memory, MemoryPart, Metric, Model, OwnCost, Phase, ProcessUse, Profile,
-    ProfileClock, Quality, RUN_SCHEMA, RUN_VERSION, Row, Run, RunHead, Sample, Scope, Subject, Thread, Timeline,
-    Unknown, Unread, Workload,
+    Allocations, Arithmetic, Better, Build, Correctness, Decoded, DurationCounts, Environment, EnvironmentHead, Git,
+    Imported, Interruptions, Losses, MachineHead, Memory, MemoryPart, Metric, Model, OwnCost, Per, Phase, ProcessUse,
+    Profile, ProfileClock, Quality, RUN_SCHEMA, RUN_VERSION, Row, Run, RunHead, Sample, Scope, Subject, Thread,
+    Timeline, Unknown, Unread, Workload, WorkloadKind,
 };
 pub use selftest::{SELF_TEST_SCHEMA, SELF_TEST_VERSION, SelfTest, Trial, WordCount};
 pub use training::{

@@ -1,6 +1,6 @@
 //! The runs of a store, as a table and as lines for people.
 
-use record::{History, StoredRun};
+use record::{History, StoredRun, WorkloadKind};
 
 use crate::layout::labelled;
 use crate::units::{plural, tokens_per_s};
@@ -11,8 +11,6 @@ const WIDEST_CELL: usize = 28;
 /// Digits of ids and commits.
 const ID_DIGITS: usize = 12;
 const LABELS: usize = 8;
-/// The workload of programs that are run as they are.
-const COMMAND: &str = "command";
 /// Faults that are shown one by one.
 const MOST_FAULTS: usize = 10;
 
@@ -108,7 +106,7 @@ fn base(path: &str) -> &str {
 /// Its models; of a program that was run as it is, the program.
 fn models(run: &StoredRun) -> String {
     let mut names: Vec<&str> = run.models.iter().map(|name| base(name)).collect();
-    if names.is_empty() && run.workload == COMMAND {
+    if names.is_empty() && compare::kind_of_name(&run.workload) == WorkloadKind::Command {
         names.push(base(&run.subject));
     }
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }

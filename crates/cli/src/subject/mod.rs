@@ -14,6 +14,7 @@ use engine::{
 };
 
 use kernels::quant::Format;
+use record::Arithmetic;
 
 use crate::args::Named;
 use crate::commands::Refusal;
@@ -113,6 +114,8 @@ pub struct Subject {
     pub load_s: f64,
     name: String,
     format: String,
+    /// What its matrices are multiplied in.
+    arithmetic: Arithmetic,
     parameters: u64,
     in_place: bool,
     /// Whether its weights were drawn by lot.
@@ -134,9 +137,10 @@ impl Subject {
         let (written, parameters) = numbers(&*source)?;
         let is_float = ["f32", "f16", "bf16"].contains(&written.as_str());
         let format = if exact && !is_float { format!("f32, from {written}") } else { written };
+        let arithmetic = if is_float || exact { Arithmetic::F32 } else { Arithmetic::Int8 };
         let copied = if is_random { model.weights.embedding_bytes() } else { 0 };
         let (name, load_s) = (named.name(), start.elapsed().as_secs_f64());
-        Ok(Self { model, tokenizer, load_s, name, format, parameters, in_place, is_random, copied })
+        Ok(Self { model, tokenizer, load_s, name, format, arithmetic, parameters, in_place, is_random, copied })
     }
 
     /// For the record.
@@ -148,6 +152,7 @@ impl Subject {
             parameters: self.parameters,
             active_parameters: self.model.weights.active_parameters() as u64,
             format: self.format.clone(),
+            arithmetic: Some(self.arithmetic),
             weight_bytes: self.model.weights.bytes_per_token() as u64,
             weights_blake3: None,
             layers: config.layers as u64,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::{Model, Phase, Row, Run, Sample};
 
 use super::Observed;
-use crate::{Arithmetic, Bounds, Work, sorted};
+use crate::{Bounds, Work, sorted};
 
 /// One model of a run.
 pub(super) struct Entry<'a> {
@@ -155,7 +155,7 @@ impl<'a> Cell<'a> {
 
     fn work(&self, model: &Model, flops: Option<f64>, bytes: Option<f64>) -> Work {
         let (working_set, threads) = (model.weight_bytes as f64, self.threads);
-        let arithmetic = Arithmetic::of(Some(model));
+        let arithmetic = crate::arithmetic(Some(model));
         Work { flops, bytes, working_set, arithmetic, threads }
     }
 }

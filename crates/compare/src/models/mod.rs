@@ -10,9 +10,9 @@ mod scaling;
 mod threads;
 mod trades;
 
-use record::{Difference, MODELS_SCHEMA, MODELS_VERSION, MeasuredModel, Models, Run};
+use record::{Difference, MODELS_SCHEMA, MODELS_VERSION, MeasuredModel, Models, Run, WorkloadKind};
 
-use crate::{Side, comparable};
+use crate::{Side, comparable, workload_kind};
 use cells::Entry;
 
 /// How sure intervals are.
@@ -57,7 +57,7 @@ pub fn models(runs: &[Observed<'_>]) -> Models {
 
 /// Whether two runs were measured in turns: then they share the beginning, the machine's limits and its noise to the last digit.
 fn is_one_sitting(a: &Run, b: &Run) -> bool {
-    let is_such = |run: &Run| run.workload.name == "models";
+    let is_such = |run: &Run| workload_kind(&run.workload) == WorkloadKind::Models;
     is_such(a) && is_such(b) && a.created == b.created && a.environment == b.environment && a.subject == b.subject
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::{Judgement, Metric, Model, Phase, Presence, Row, RowChange, Run, Sample, Verdict, WorkRate};
 
 use super::judge::{Question, judged};
+use crate::rules::is_summed;
 use crate::{Bounds, median, row_work};
 
 /// A run, prepared for being asked about rows.
@@ -48,8 +49,8 @@ impl<'a> View<'a> {
 
     /// A metric for one call, of every sample that has it; of values that come several to a sample their median.
     pub(super) fn per_call(&self, row: &Row, metric: &str) -> Vec<f64> {
-        // What is live at a time does not grow with the calls.
-        let calls = if metric.starts_with("peak") { 1.0 } else { row.calls.max(1) as f64 };
+        let meaning = self.run.metrics.get(metric).cloned().unwrap_or_default();
+        let calls = if is_summed(metric, &meaning) { row.calls.max(1) as f64 } else { 1.0 };
         let value = |sample: &&Sample| {
             let series = || median(sample.series.get(metric)?);
             sample.values.get(metric).map(|value| value / calls).or_else(series).filter(|value| value.is_finite())

@@ -18,6 +18,7 @@ fn measured(times: &[f64], allocs: f64) -> Run {
         unit: unit.to_owned(),
         better: Better::Lower,
         exact,
+        ..Metric::default()
     };
     run.metrics.insert("wall_s".to_owned(), metric("s", false));
     run.metrics.insert("allocs".to_owned(), metric("count", true));

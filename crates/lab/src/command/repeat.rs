@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use record::{Better, Metric, Phase, ProcessUse, Profile, Row, Sample};
+use record::{Better, Metric, Per, Phase, ProcessUse, Profile, Row, Sample};
 
 use super::{Asked, CannotRun, Command, Ended, Scratch, Watch, Why};
 
@@ -140,7 +140,7 @@ fn values(usage: &ProcessUse) -> BTreeMap<String, f64> {
 fn metrics() -> BTreeMap<String, Metric> {
     let metric = |(name, unit, definition): (&str, &str, &str)| {
         let (definition, unit) = (definition.to_owned(), unit.to_owned());
-        (name.to_owned(), Metric { definition, unit, better: Better::Lower, exact: false })
+        (name.to_owned(), Metric { definition, unit, better: Better::Lower, per: Some(Per::Call), exact: false })
     };
     let all = [
         ("wall_s", "s", "from before the process is made until it has ended and was waited for"),

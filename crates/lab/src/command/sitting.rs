@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use record::{Build, Environment, Limits, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool, Workload};
+use record::{Build, Environment, Limits, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool, Workload, WorkloadKind};
 
 use super::{Asked, CannotRun, Command, Repeats};
 use crate::blake3_of;
@@ -133,6 +133,7 @@ fn describe(settings: &Settings) -> Workload {
     }
     Workload {
         name: "command".to_owned(),
+        kind: Some(WorkloadKind::Command),
         parameters,
         repeat: Some(settings.repeats.timed),
         warmup: Some(settings.repeats.warmup),

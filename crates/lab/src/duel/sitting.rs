@@ -471,6 +471,6 @@ fn surroundings() -> impl Iterator<Item = (String, Metric)> {
     ];
     all.into_iter().map(|(name, unit, definition)| {
         let (definition, unit) = (definition.to_owned(), unit.to_owned());
-        (name.to_owned(), Metric { definition, unit, better: Better::Lower, exact: false })
+        (name.to_owned(), Metric { definition, unit, better: Better::Lower, per: None, exact: false })
     })
 }

@@ -14,7 +14,7 @@ mod side_by_side;
 mod standard;
 mod tokens;
 
-use record::{Correctness, Memory, Model, Profile};
+use record::{Correctness, Memory, Model, Profile, WorkloadKind};
 
 use crate::course::Course;
 use crate::{Models, Which};
@@ -49,6 +49,17 @@ impl Workload {
             Workload::Deep => "deep",
             Workload::Enhanced => "enhanced",
             Workload::Memory => "memory",
+        }
+    }
+
+    /// As records say it.
+    #[must_use]
+    pub fn kind(self) -> WorkloadKind {
+        match self {
+            Workload::Standard => WorkloadKind::Standard,
+            Workload::Deep => WorkloadKind::Deep,
+            Workload::Enhanced => WorkloadKind::Enhanced,
+            Workload::Memory => WorkloadKind::Memory,
         }
     }
 }

@@ -21,10 +21,10 @@ pub use profile::{
     Allocations, DurationCounts, Interruptions, Losses, OwnCost, Profile, ProfileClock, Scope, Thread, Timeline,
 };
 pub use quality::Quality;
-pub use sample::{Better, Metric, Phase, Row, Sample};
-pub use subject::{Build, Git, Model, Subject};
+pub use sample::{Better, Metric, Per, Phase, Row, Sample};
+pub use subject::{Arithmetic, Build, Git, Model, Subject};
 pub use unknown::Unknown;
-pub use workload::{Correctness, Environment, Workload};
+pub use workload::{Correctness, Environment, Workload, WorkloadKind};
 
 use crate::Tool;
 

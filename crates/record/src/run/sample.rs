@@ -14,6 +14,9 @@ pub struct Metric {
     pub unit: String,
     /// Which way is better.
     pub better: Better,
+    /// What one value covers, where a sample has several calls; absent in records of earlier programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<Per>,
     /// Whether the same work gives the same value, so that any difference means something.
     #[serde(default)]
     pub exact: bool,
@@ -29,6 +32,23 @@ pub enum Better {
     Lower,
     /// More.
     Higher,
+}
+
+/// What one value of a metric covers, where a sample has several calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    /// One call.
+    Call,
+    /// The sum of all calls of the sample.
+    Sample,
+    /// The mean of the calls of the sample.
+    MeanOfCalls,
+    /// The median of the calls of the sample.
+    MedianOfCalls,
+    /// The largest value of any call of the sample.
+    MaximumOfCalls,
 }
 
 /// Something that was repeated.

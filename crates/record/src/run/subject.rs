@@ -88,6 +88,9 @@ pub struct Model {
     pub active_parameters: u64,
     /// How its largest matrices are written.
     pub format: String,
+    /// What its matrices are multiplied in; absent in records of earlier programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arithmetic: Option<Arithmetic>,
     /// Bytes of its weights as they are multiplied.
     pub weight_bytes: u64,
     /// BLAKE3 of its file, or of the recipe that its weights come from.
@@ -107,4 +110,27 @@ pub struct Model {
     pub vocab: u64,
     /// Positions that it was made for.
     pub context: u64,
+}
+
+/// The number type that matrix products are computed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Arithmetic {
+    /// Floating-point numbers of 32 bits.
+    #[default]
+    F32,
+    /// Integers of 8 bits.
+    Int8,
+}
+
+impl Arithmetic {
+    /// As limits are named.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Arithmetic::F32 => "f32",
+            Arithmetic::Int8 => "int8",
+        }
+    }
 }

@@ -12,6 +12,9 @@ use crate::{Limits, Machine, Noise};
 pub struct Workload {
     /// `standard`, `deep`, `enhanced`, `memory`; `command` for any program.
     pub name: String,
+    /// What kind of work it is; absent in records of earlier programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<WorkloadKind>,
     /// What decides the work: tokens, threads, seed, cache and the like, by name.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
@@ -27,6 +30,34 @@ pub struct Workload {
     /// BLAKE3 of the ids of the prompt's tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_blake3: Option<String>,
+}
+
+/// What kind of work a workload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WorkloadKind {
+    /// Any program, run as it is.
+    Command,
+    /// Text generation by the bundled engine, as a side of a duel.
+    Generate,
+    /// Repeated text generation.
+    Standard,
+    /// Matrix products, and text generation from a longer prompt.
+    Deep,
+    /// Kernels, operations on tensors and models of several sizes.
+    Enhanced,
+    /// The same work with and without the means that save memory.
+    Memory,
+    /// Several models measured in turns.
+    Models,
+    /// Training of a model.
+    Training,
+    /// Work of another tool, which only its name describes.
+    Import,
+    /// Anything else, such as a kind that a later program added.
+    #[serde(other)]
+    Other,
 }
 
 /// Where a run happened.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::{Model, Row};
+use record::{Model, Row, WorkloadKind};
 
 use super::document::{Block, Section, Table, not_measured};
 use super::limits::{Arithmetic, InWords as _, Roof, Work};
@@ -85,7 +85,8 @@ pub(super) fn groups<'a>(view: &View<'a>) -> Vec<Group<'a>> {
         }
         groups[place].slot(role).get_or_insert(row);
     }
-    let is_of_models = ["standard", "deep", "enhanced"].contains(&view.run.workload.name.as_str());
+    use WorkloadKind::{Deep, Enhanced, Standard};
+    let is_of_models = matches!(compare::workload_kind(&view.run.workload), Standard | Deep | Enhanced);
     if groups.is_empty() && is_of_models {
         groups.push(Group::default());
     }
@@ -139,7 +140,7 @@ impl<'a> Group<'a> {
         let arithmetic = match row.and_then(|row| row.limited_by.as_deref()) {
             Some("f32") => Arithmetic::F32,
             Some("int8") => Arithmetic::Int8,
-            _ => Arithmetic::of(self.model),
+            _ => compare::arithmetic(self.model),
         };
         let multiplied = self.model.map(|model| 2.0 * model.active_parameters as f64 * tokens);
         let (flops, bytes) = declared.map_or((multiplied, weights), |row| (row.flops, row.bytes));

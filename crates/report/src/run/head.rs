@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use record::{Imported, Model, Run, Workload};
+use record::{Imported, Model, Run, Workload, WorkloadKind};
 
 use super::document::{Block, Section, quoted};
 use super::shell;
+use super::view::is_command;
 use crate::units::{bytes, count, plural, seconds};
 
 /// Failures that are named one by one.
 const FAILURES_SHOWN: usize = 8;
 
 pub(super) fn title(run: &Run) -> String {
-    if run.workload.name == "command" && !run.subject.command.is_empty() {
+    if is_command(run) && !run.subject.command.is_empty() {
         return shell::line(&run.subject.command);
     }
     let name = if run.workload.name.is_empty() { "a run" } else { &run.workload.name };
@@ -107,23 +108,24 @@ fn when(run: &Run) -> String {
 }
 
 fn workload(workload: &Workload) -> String {
-    let what = match workload.name.as_str() {
-        "standard" => "a model generates text, again and again",
-        "deep" => "matrix products, and a model that generates text from a longer prompt",
-        "enhanced" => "kernels, operations on tensors and models of several sizes, one after the other",
-        "memory" => "the same work with and without the means that save memory",
-        "training" => "a model learns from a text, step by step",
-        "command" => "a program, run as it is",
-        "" => return "not named".to_owned(),
-        other => return other.to_owned(),
+    let what = match compare::workload_kind(workload) {
+        WorkloadKind::Standard => "a model generates text, again and again",
+        WorkloadKind::Deep => "matrix products, and a model that generates text from a longer prompt",
+        WorkloadKind::Enhanced => "kernels, operations on tensors and models of several sizes, one after the other",
+        WorkloadKind::Memory => "the same work with and without the means that save memory",
+        WorkloadKind::Training => "a model learns from a text, step by step",
+        WorkloadKind::Command => "a program, run as it is",
+        _ if workload.name.is_empty() => return "not named".to_owned(),
+        _ => return workload.name.clone(),
     };
     format!("{}: {what}", workload.name)
 }
 
 /// What decides the work, and how often it was to be repeated.
 fn settings(workload: &Workload) -> Option<String> {
+    let is_command = compare::workload_kind(workload) == WorkloadKind::Command;
     // The arguments of a program stand in its command line.
-    let decisive = workload.parameters.iter().filter(|(name, _)| workload.name != "command" || *name != "arguments");
+    let decisive = workload.parameters.iter().filter(|(name, _)| !is_command || *name != "arguments");
     let mut parts: Vec<String> = decisive.map(|(name, value)| parameter(name, value)).collect();
     if let Some(repeat) = workload.repeat {
         let warmup = workload.warmup.filter(|warmup| *warmup > 0);

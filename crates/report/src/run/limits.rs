@@ -5,7 +5,8 @@ use record::{Compute, Limits};
 use super::view::View;
 use crate::units::{digits, plural, rate, whole_percent};
 
-pub(super) use compare::{Arithmetic, Bounds, Roof, Work};
+pub(super) use compare::{Bounds, Roof, Work};
+pub(super) use record::Arithmetic;
 
 /// A limit, as it is written.
 pub(super) trait InWords {

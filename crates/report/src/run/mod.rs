@@ -66,7 +66,7 @@ fn document(run: &Run, options: &RunOptions) -> Document {
     let view = View::new(run, options.top.max(1));
     let process = process::section(&view);
     // A program that was run as it is has little else to show.
-    let (first, last) = if run.workload.name == "command" { (process, None) } else { (None, process) };
+    let (first, last) = if view::is_command(run) { (process, None) } else { (None, process) };
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(first);
     sections.push(head::section(run, options.id.as_deref()));

@@ -3,14 +3,14 @@
 use record::{Phase, ProcessUse};
 
 use super::document::{Section, not_measured};
-use super::view::View;
+use super::view::{View, is_command};
 use crate::units::{bytes, count, digits, in_unit, mean_count, plural, seconds};
 
 /// How notes about a peak that is not known begin.
 const PEAK_NOTE: &str = "peak memory: ";
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
-    let is_command = view.run.workload.name == "command";
+    let is_command = is_command(view.run);
     let Some(process) = &view.run.process else {
         let section = Section::new("PROCESS", "resource use of the whole process");
         return is_command.then(|| section.with_facts([("wall time", Some(not_measured()))]));

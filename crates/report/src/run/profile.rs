@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::call_tree;
 use super::document::{Block, Section, Table, not_measured};
 use super::estimates::{Time, longest_text, marks, percentile_text, rests_on_few, tilde};
-use super::limits::{Arithmetic, InWords as _, Roof, Work, operations};
+use super::limits::{InWords as _, Roof, Work, operations};
 use super::tree::{Sum, Tree};
 use super::view::View;
 use crate::units::{
@@ -153,7 +153,7 @@ impl View<'_> {
         let working_set = model.map_or(0.0, |model| model.weight_bytes as f64);
         // Scopes on several threads are timed by the sum of those; else the caller's time is that of all who help it.
         let threads = if sum.threads > 1 { Some(1) } else { self.threads(row) };
-        let (flops, bytes, arithmetic) = (per_call(sum.flops), per_call(sum.bytes), Arithmetic::of(model));
+        let (flops, bytes, arithmetic) = (per_call(sum.flops), per_call(sum.bytes), compare::arithmetic(model));
         self.roof(&Work { flops, bytes, working_set, arithmetic, threads })
     }
 
@@ -188,7 +188,7 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
         let intensity = (sum.flops > 0 && sum.bytes > 0).then(|| digits(sum.flops as f64 / sum.bytes as f64));
         let limit = view.scope_share(sum);
         shares.extend(limit.as_ref().map(|(share, _)| *share));
-        let unit = operations(Arithmetic::of(view.scope_model(view.row_of(sum))).name());
+        let unit = operations(compare::arithmetic(view.scope_model(view.row_of(sum))).name());
         has_whole_numbers |= unit == "OP/s" && sum.flops > 0;
         table.row([
             sum.name.to_owned(),

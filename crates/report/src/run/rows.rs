@@ -6,7 +6,7 @@ use record::Row;
 
 use super::document::{Block, Section, Table};
 use super::limits::{InWords as _, Roof, operations};
-use super::view::{Timing, View};
+use super::view::{Timing, View, is_command};
 use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
 /// One row and what was found about it.
@@ -57,7 +57,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
 impl Section {
     /// What the rows are. Variants are explained side by side, and a program that is run as it is by the heading.
     fn with_what(self, view: &View<'_>) -> Self {
-        let is_command = view.run.workload.name == "command";
+        let is_command = is_command(view.run);
         let is_told = |row: &&Row| !is_command && !row.what.is_empty() && !row.name.contains('/');
         let described = view.run.rows.iter().filter(is_told);
         let facts: Vec<(String, String)> = described.map(|row| (row.name.clone(), row.what.clone())).collect();

@@ -8,7 +8,7 @@ use super::figures::{Group, groups};
 use super::insights;
 use super::limits::InWords as _;
 use super::process::Repeats;
-use super::view::{Timing, View};
+use super::view::{Timing, View, is_command};
 use crate::units::{bytes, count, seconds, tokens_per_s, whole_percent};
 
 /// Models whose speed is named, scopes, and insights.
@@ -62,7 +62,7 @@ fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
 
 /// How long a program took that was run as it is.
 fn command(view: &View<'_>) -> Option<String> {
-    let row = view.run.rows.first().filter(|_| view.run.workload.name == "command")?;
+    let row = view.run.rows.first().filter(|_| is_command(view.run))?;
     if let Some(repeats) = Repeats::of(view) {
         return repeats.in_short();
     }

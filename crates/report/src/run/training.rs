@@ -1,6 +1,6 @@
 //! What a training came to: its figures, and where its epochs' time went.
 
-use record::{Row, Sample, TrainingPhases};
+use record::{Row, Run, Sample, TrainingPhases, WorkloadKind};
 
 use super::document::{Block, Section, Table, not_measured};
 use super::limits::InWords as _;
@@ -9,8 +9,9 @@ use super::view::View;
 use crate::training::{shares, tenths};
 use crate::units::{count, digits, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
-/// The name of the workload.
-const TRAINING: &str = "training";
+fn is_training(run: &Run) -> bool {
+    compare::workload_kind(&run.workload) == WorkloadKind::Training
+}
 
 /// The rows of a training.
 struct Trained<'a> {
@@ -21,8 +22,7 @@ struct Trained<'a> {
 
 impl<'a> Trained<'a> {
     fn of(view: &'a View<'a>) -> Option<Self> {
-        let is_training = view.run.workload.name == TRAINING;
-        let step = view.run.rows.iter().find(|row| is_training && row.name == "step")?;
+        let step = view.run.rows.iter().find(|row| is_training(view.run) && row.name == "step")?;
         Some(Trained { view, step, measured: view.measured(step)? })
     }
 
@@ -138,9 +138,8 @@ fn figures(trained: &Trained<'_>) -> Section {
 
 /// The parts of the epochs, which sum to them.
 fn phases(view: &View<'_>) -> Option<Section> {
-    let is_training = view.run.workload.name == TRAINING;
     let whole: f64 = view.values("epoch", "wall_s").iter().sum();
-    if !is_training || whole <= 0.0 {
+    if !is_training(view.run) || whole <= 0.0 {
         return None;
     }
     let of = |name: &str| -> f64 { view.values(name, "wall_s").iter().sum() };

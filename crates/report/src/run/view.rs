@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::{Model, Phase, Row, Run, Sample};
+use record::{Model, Phase, Row, Run, Sample, WorkloadKind};
 
 use super::limits::Bounds;
 use super::tree::{Sum, Tree};
@@ -100,9 +100,14 @@ impl<'a> View<'a> {
     }
 }
 
+/// Whether a run is of any program, run as it is.
+pub(super) fn is_command(run: &Run) -> bool {
+    compare::workload_kind(&run.workload) == WorkloadKind::Command
+}
+
 /// Whether a run is of a program without scopes, measured from outside.
 pub(super) fn is_foreign(run: &Run) -> bool {
-    run.workload.name == "command" && run.process.is_some() && run.profile.is_none()
+    is_command(run) && run.process.is_some() && run.profile.is_none()
 }
 
 /// Rows that have a scope of their name say with how many threads it and all below it work.

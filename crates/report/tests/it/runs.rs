@@ -143,7 +143,7 @@ pub fn model(name: &str, layers: u64, width: u64, parameters: u64) -> Model {
 }
 
 pub fn metric(definition: &str, unit: &str, exact: bool) -> Metric {
-    Metric { definition: definition.into(), unit: unit.into(), better: Better::Lower, exact }
+    Metric { definition: definition.into(), unit: unit.into(), better: Better::Lower, per: None, exact }
 }
 
 pub fn row(name: &str, calls: u64) -> Row {

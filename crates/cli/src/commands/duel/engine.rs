@@ -14,7 +14,7 @@ use lab::Folder;
 use lab::duel::worker::Worker;
 use lab::duel::{Contestant, Launched};
 use lab::sequences::{Rounds, agreement, blake3_of};
-use record::{Arm, Metric, Model, Quality, Workload};
+use record::{Arm, Metric, Model, Quality, Workload, WorkloadKind};
 
 use super::super::{Refusal, interrupt};
 use crate::args::{self, Named};
@@ -270,6 +270,7 @@ impl Base {
             models: vec![side.model],
             workload: Workload {
                 name: "generate".to_owned(),
+                kind: Some(WorkloadKind::Generate),
                 parameters: side.parameters,
                 prompt_blake3: Some(side.prompt),
                 ..Workload::default()

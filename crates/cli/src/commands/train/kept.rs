@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use engine::Compute;
-use record::{Memory, MemoryPart, Model, Profile, Run, Training, TrainingEvent, TrainingStart, Workload};
+use record::{
+    Arithmetic, Memory, MemoryPart, Model, Profile, Run, Training, TrainingEvent, TrainingStart, Workload, WorkloadKind,
+};
 use training::config::{ModelFamily, Settings};
 
 use crate::commands::tool;
@@ -83,6 +85,7 @@ impl Parts<'_> {
             parameters: start.parameters,
             active_parameters: start.parameters.saturating_sub(looked_up),
             format: "f32".to_owned(),
+            arithmetic: Some(Arithmetic::F32),
             weight_bytes: 4 * start.parameters,
             layers: asked.num_layers as u64,
             width,
@@ -118,7 +121,12 @@ impl Parts<'_> {
         let corpus = start.corpus_blake3.iter().map(|hash| ("corpus_blake3", hash.clone()));
         let parameters: BTreeMap<String, String> =
             parameters.into_iter().chain(corpus).map(|(name, value)| (name.to_owned(), value)).collect();
-        Workload { name: lab::training::TRAINING.to_owned(), parameters, ..Workload::default() }
+        Workload {
+            name: lab::training::TRAINING.to_owned(),
+            kind: Some(WorkloadKind::Training),
+            parameters,
+            ..Workload::default()
+        }
     }
 
     fn memory(&self, start: &TrainingStart) -> Memory {

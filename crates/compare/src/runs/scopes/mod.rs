@@ -5,8 +5,9 @@ mod merged;
 mod renamed;
 mod why;
 
-use record::{Run, ScopeChange};
+use record::{Run, ScopeChange, WorkloadKind};
 
+use crate::workload_kind;
 pub use merged::without_indices;
 pub(super) use why::why;
 
@@ -24,7 +25,7 @@ struct Repeats(Vec<(u64, u64)>);
 impl Repeats {
     fn of(base: &Run, candidate: &Run) -> Self {
         // The profile of a command is that of one launch, however many there were.
-        if [base, candidate].iter().any(|run| run.workload.name == "command") {
+        if [base, candidate].iter().any(|run| workload_kind(&run.workload) == WorkloadKind::Command) {
             return Self::default();
         }
         let counts = [base, candidate].map(super::rows::sample_counts);

@@ -12,7 +12,7 @@ use std::io::BufReader;
 use std::rc::Rc;
 
 use kernels::limits::counters::{Event, count_with_children};
-use record::{Arm, Better, Build, Git, Metric, ProcessUse, Subject, Workload};
+use record::{Arm, Better, Build, Git, Metric, Per, ProcessUse, Subject, Workload, WorkloadKind};
 
 use super::{Contestant, INVOLUNTARY_SWITCHES, Launched, Reading, WALL};
 use crate::blake3_of;
@@ -22,20 +22,41 @@ use printed::Printed;
 const PEAK: &str = "peak_rss_bytes";
 const INSTRUCTIONS: &str = "instructions";
 
-/// What is measured of every program: name, unit, definition.
-const METRICS: &[(&str, &str, &str)] = &[
-    (WALL, "s", "from before each process is made until it has ended and was waited for, all calls of a round"),
-    ("cpu_s", "s", "CPU time in the program and in the system, of the processes and of those that they waited for"),
-    ("user_s", "s", "the part of it in the program"),
-    ("system_s", "s", "the part of it in the system"),
-    (PEAK, "bytes", "the most resident memory of a process, or of one that it waited for if that is more"),
+/// What is measured of every program: name, unit, definition, what a value covers.
+const METRICS: &[(&str, &str, &str, Per)] = &[
+    (
+        WALL,
+        "s",
+        "from before each process is made until it has ended and was waited for, all calls of a round",
+        Per::Sample,
+    ),
+    (
+        "cpu_s",
+        "s",
+        "CPU time in the program and in the system, of the processes and of those that they waited for",
+        Per::Sample,
+    ),
+    ("user_s", "s", "the part of it in the program", Per::Sample),
+    ("system_s", "s", "the part of it in the system", Per::Sample),
+    (
+        PEAK,
+        "bytes",
+        "the most resident memory of a process, or of one that it waited for if that is more",
+        Per::MaximumOfCalls,
+    ),
     (
         "minor_faults",
         "count",
         "pages given to the processes, and to those that they waited for, without reading a disk",
+        Per::Sample,
     ),
-    ("major_faults", "count", "pages that a disk was read for"),
-    ("voluntary_switches", "count", "times that the processes, and those that they waited for, gave a CPU up to wait"),
+    ("major_faults", "count", "pages that a disk was read for", Per::Sample),
+    (
+        "voluntary_switches",
+        "count",
+        "times that the processes, and those that they waited for, gave a CPU up to wait",
+        Per::Sample,
+    ),
 ];
 
 /// Whether a metric has the name of something that is measured here.
@@ -105,7 +126,8 @@ impl Program {
             git: settings.git.clone(),
             build: Some(build),
         };
-        let workload = Workload { name: "command".to_owned(), ..Workload::default() };
+        let workload =
+            Workload { name: "command".to_owned(), kind: Some(WorkloadKind::Command), ..Workload::default() };
         let arm = Arm { label: settings.label.clone(), subject, workload, ..Arm::default() };
         let counting = match settings.exact {
             true => Counting::Callgrind,
@@ -122,16 +144,20 @@ impl Contestant for Program {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        let metric = |(name, unit, definition): &(&str, &str, &str)| {
+        let metric = |(name, unit, definition, per): &(&str, &str, &str, Per)| {
             let (definition, unit) = ((*definition).to_owned(), (*unit).to_owned());
-            ((*name).to_owned(), Metric { definition, unit, better: Better::Lower, exact: false })
+            ((*name).to_owned(), Metric { definition, unit, better: Better::Lower, per: Some(*per), exact: false })
         };
         let instructions = match self.counting {
-            Counting::Callgrind => Some("instructions of one call, counted by Valgrind once for each launch"),
-            Counting::Cpu => Some("instructions outside the kernel, counted by the CPU, of all calls of a round"),
+            Counting::Callgrind => {
+                Some(("instructions of one call, counted by Valgrind once for each launch", Per::Call))
+            }
+            Counting::Cpu => {
+                Some(("instructions outside the kernel, counted by the CPU, of all calls of a round", Per::Sample))
+            }
             Counting::Not => None,
         };
-        let instructions = instructions.map(|definition| metric(&(INSTRUCTIONS, "count", definition)));
+        let instructions = instructions.map(|(definition, per)| metric(&(INSTRUCTIONS, "count", definition, per)));
         let custom = self.learned.borrow().metrics.clone();
         METRICS.iter().map(metric).chain(instructions).chain(custom).collect()
     }

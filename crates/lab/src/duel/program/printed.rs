@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 
-use record::{Better, ENVIRONMENT_METRICS, Metric};
+use record::{Better, ENVIRONMENT_METRICS, Metric, Per};
 
 /// What a line that is meant for us begins with.
 const MARK: &str = "HOTLOOP ";
@@ -67,7 +67,7 @@ impl Printed {
         if !value.is_finite() {
             return Err(wrong("whose value is no number to compare"));
         }
-        let mut metric = Metric { definition: DEFINITION.to_owned(), unit: String::new(), ..Metric::default() };
+        let mut metric = Metric { definition: DEFINITION.to_owned(), per: Some(Per::MeanOfCalls), ..Metric::default() };
         for word in words {
             describe(&mut metric, word).ok_or_else(|| {
                 wrong("where behind the value `unit=U`, `better=lower`, `better=higher`, `exact=yes` and `exact=no` may stand")

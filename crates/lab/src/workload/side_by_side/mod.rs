@@ -189,6 +189,7 @@ fn workload(settings: &SideBySide, first: &Cell<'_>) -> record::Workload {
     }
     record::Workload {
         name: "models".to_owned(),
+        kind: Some(record::WorkloadKind::Models),
         parameters,
         repeat: settings.effort.repeat,
         warmup: Some(settings.effort.warmup),

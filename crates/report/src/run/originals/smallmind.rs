@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-use record::Run;
+use record::{Run, WorkloadKind};
 
 use super::methods::{Method, Methods};
 use crate::units::count;
@@ -17,8 +17,8 @@ const KIB: f64 = 1024.0;
 /// Total runtime and total allocations are those of the whole run: nothing is counted twice.
 #[must_use]
 pub fn text(run: &Run) -> String {
-    match run.workload.name.as_str() {
-        "enhanced" => enhanced(run),
+    match compare::workload_kind(&run.workload) {
+        WorkloadKind::Enhanced => enhanced(run),
         _ => standard(run),
     }
 }
