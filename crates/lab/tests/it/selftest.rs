@@ -62,7 +62,7 @@ fn what_was_said_is_counted_by_metric_and_by_truth() {
     assert_eq!(tried.trials[0].words[0].verdict, Verdict::Same);
     assert!((tried.trials[1].estimate.expect("a change") - 0.08).abs() < 1e-9);
     assert!(tried.trials[0].low == 0.0 && (tried.trials[0].high - 0.8419).abs() < 1e-3, "{:?}", tried.trials[0]);
-    assert!(!tried.interrupted && tried.design.launches == 6 && tried.design.alpha == 0.05);
+    assert!(!tried.interrupted && tried.design.launches == 8 && tried.design.alpha == 0.05);
     assert_eq!(SelfTest::from_json(&tried.to_json()), Ok(tried));
 }
 
@@ -80,8 +80,8 @@ fn what_is_broken_off_has_what_there_was() {
 #[test]
 fn a_duel_is_judged_as_if_looked_at_on_the_way() {
     let sample = |arm: &str, launch: u64, round: u64| {
-        // B is slow in the first three launches alone.
-        let value = 1.0 + launch as f64 * 1e-4 + if arm == "B" && launch < 3 { 0.5 } else { 0.0 };
+        // B is slow in the first four launches alone.
+        let value = 1.0 + launch as f64 * 1e-4 + if arm == "B" && launch < 4 { 0.5 } else { 0.0 };
         record::Sample {
             arm: Some(arm.to_owned()),
             launch,
@@ -93,16 +93,16 @@ fn a_duel_is_judged_as_if_looked_at_on_the_way() {
     let arms = ["A", "A'", "B"];
     let duel = record::Duel {
         arms: arms.iter().map(|name| record::Arm { name: (*name).to_owned(), ..record::Arm::default() }).collect(),
-        samples: (0..10)
-            .flat_map(|launch| (0..12).flat_map(move |round| arms.map(|arm| sample(arm, launch, round))))
+        samples: (0..14)
+            .flat_map(|launch| (0..9).flat_map(move |round| arms.map(|arm| sample(arm, launch, round))))
             .collect(),
         ..record::Duel::default()
     };
     let gates = [GateMetric { metric: "cpu_s".to_owned(), threshold: 0.02 }];
     let outcome = replay(&duel, Mode::STANDARD, &gates);
     assert_eq!((outcome.verdict, outcome.findings[0].judgements[0].rounds), (Verdict::Regressed, 24), "the first look");
-    let late = Mode { looks: &[10], ..Mode::THOROUGH };
+    let late = Mode { looks: &[14], ..Mode::THOROUGH };
     let outcome = replay(&duel, late, &gates);
-    assert_ne!((outcome.verdict, outcome.findings[0].judgements[0].rounds), (Verdict::Regressed, 120));
-    assert_eq!(outcome.findings[0].judgements[0].rounds, 120);
+    assert_ne!((outcome.verdict, outcome.findings[0].judgements[0].rounds), (Verdict::Regressed, 126));
+    assert_eq!(outcome.findings[0].judgements[0].rounds, 126);
 }
