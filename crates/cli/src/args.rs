@@ -35,7 +35,7 @@ pub use history::{Action as HistoryAction, History, List as HistoryList};
 pub use import::Import;
 pub use model::Named;
 pub use models::{Layout as ModelsLayout, Models, Work as ModelsWork};
-pub use profile::{Format, Layout, Profile, Shown, What};
+pub use profile::{Color, Format, Layout, Profile, Shown, What};
 pub use quantize::Quantize;
 pub use report::Report;
 pub use run::Run;

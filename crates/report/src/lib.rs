@@ -35,7 +35,8 @@ pub use importing::text as importing_text;
 pub use models::{markdown as models_markdown, smallmind as models_smallmind, text as models_text};
 pub use quantisation::text as quantisation_text;
 pub use run::{
-    RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, text as run_text,
+    RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, summary as run_summary,
+    text as run_text,
 };
 pub use selftest::text as selftest_text;
 pub use training::{

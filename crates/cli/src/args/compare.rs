@@ -9,7 +9,7 @@ use super::{Shown, StoreOptions};
 #[command(
     about = "Lay one run beside another: whether they can be compared, and what differs",
     after_help = "Examples:\n  \
-        hotloop compare @previous @latest\n  \
+        hotloop compare                                         the latest run with the one before\n  \
         hotloop compare baseline 3f9a12 --threshold 5% --format markdown > comparison.md\n  \
         hotloop compare before.md after.md --layout smallmind   reports of SmallMind's profiler\n\n\
         A run is an id or a unique beginning of it, @latest, @previous, a tag, or a file: one of ours, or of another\n\
@@ -21,10 +21,20 @@ use super::{Shown, StoreOptions};
 )]
 pub struct Compare {
     /// The run before.
-    #[arg(value_name = "BASE", help = "the run before: an id, @latest, @previous, a tag or a file")]
+    #[arg(
+        value_name = "BASE",
+        default_value = "@previous",
+        hide_default_value = true,
+        help = "the run before: an id, @latest, @previous (the default), a tag or a file"
+    )]
     pub base: String,
     /// The run after.
-    #[arg(value_name = "CANDIDATE", help = "the run after")]
+    #[arg(
+        value_name = "CANDIDATE",
+        default_value = "@latest",
+        hide_default_value = true,
+        help = "the run after (default @latest)"
+    )]
     pub candidate: String,
     /// The change that matters.
     #[arg(long, value_name = "P%", allow_hyphen_values = true, value_parser = threshold,

@@ -34,13 +34,19 @@ pub struct Export {
     #[command(flatten)]
     pub store: StoreOptions,
     /// The run.
-    #[arg(value_name = "RUN", help = "the run")]
+    #[arg(
+        value_name = "RUN",
+        default_value = "@latest",
+        hide_default_value = true,
+        help = "the run (default @latest)"
+    )]
     pub run: String,
     /// The format.
     #[arg(long, value_name = "FORMAT", value_parser = format, help = "what to write, see below")]
     pub to: ExportFormat,
     /// The file.
     #[arg(
+        short,
         long,
         value_name = "FILE",
         help = "the file to write, replaced where it is there; - is standard output (the default)"

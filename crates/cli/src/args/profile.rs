@@ -144,6 +144,9 @@ pub struct Output {
     /// Whether to print for programs.
     #[arg(long, help = "print the run as JSON")]
     pub json: bool,
+    /// Whether to print everything.
+    #[arg(long, help = "print the whole report with all tables, not the summary of one screen")]
+    pub full: bool,
     #[command(flatten)]
     pub shown: Shown,
     /// Whether to forget it.
@@ -171,6 +174,21 @@ pub struct Shown {
     #[arg(long, value_name = "N", default_value_t = 12, hide_default_value = true, allow_hyphen_values = true,
         value_parser = whole_number("--top", 1, 10_000), help = "rows of each ranking (default 12)")]
     pub top: usize,
+    /// Whether to use colour.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, hide_default_value = true,
+        hide_possible_values = true, help = "use colour: auto, always or never (default auto: on a terminal, unless NO_COLOR is set)")]
+    pub color: Color,
+}
+
+/// When text is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal that can show it.
+    Auto,
+    /// Also in a file.
+    Always,
+    /// Nowhere.
+    Never,
 }
 
 /// How a report is written.

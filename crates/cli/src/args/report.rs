@@ -9,7 +9,7 @@ use super::{Shown, StoreOptions};
 #[command(
     about = "Show a run that was kept",
     after_help = "Examples:\n  \
-        hotloop report @latest\n  \
+        hotloop report                                        the latest run\n  \
         hotloop report 3f9a12 --format markdown > report.md\n  \
         hotloop report baseline --layout smallmind\n  \
         hotloop report enhanced-profile-report.md\n\n\
@@ -17,7 +17,12 @@ use super::{Shown, StoreOptions};
 )]
 pub struct Report {
     /// The run.
-    #[arg(value_name = "RUN", help = "an id, @latest, @previous, a tag or a file")]
+    #[arg(
+        value_name = "RUN",
+        default_value = "@latest",
+        hide_default_value = true,
+        help = "an id, @latest (the default), @previous, a tag or a file"
+    )]
     pub run: String,
     #[command(flatten)]
     pub shown: Shown,

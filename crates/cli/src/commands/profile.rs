@@ -40,7 +40,11 @@ pub fn run(options: &Profile) -> Result<Printed, Refusal> {
         Some(Err(error)) => (None, Some(error)),
         None => (None, None),
     };
-    let text = if output.json { run.to_json() } else { shown::text(&run, &output.shown, id.as_ref()) };
+    let text = match (output.json, output.full) {
+        (true, _) => run.to_json(),
+        (false, true) => shown::text(&run, &output.shown, id.as_ref()),
+        (false, false) => shown::summary(&run, &output.shown, id.as_ref()),
+    };
     Ok(Printed { text, interrupted, not_kept })
 }
 

@@ -5,8 +5,12 @@ use std::io::IsTerminal;
 use record::Run;
 use report::RunOptions;
 use store::Id;
+use terminal_size::{Width, terminal_size};
 
-use crate::args::{Format, Layout, Shown, StoreOptions};
+use crate::args::{Color, Format, Layout, Shown, StoreOptions};
+
+/// Columns where there is no terminal.
+const PAGE: usize = 120;
 
 /// Keeps a run, under a name if one is given.
 pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> store::Result<Id> {
@@ -20,7 +24,7 @@ pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> store::Resu
 
 /// A run in the format and layout that was asked for.
 pub fn text(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
-    let options = on(&std::io::stdout(), shown.top, id);
+    let options = options(shown, id);
     match (shown.layout, shown.format) {
         (Layout::Hotloop, Format::Terminal) => report::run_text(run, &options),
         (Layout::Hotloop, Format::Markdown) => report::run_markdown(run, &options),
@@ -29,8 +33,35 @@ pub fn text(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
     }
 }
 
-/// How a run is written where it goes.
+/// The first screen of a run; the whole report in formats and layouts that have none.
+pub fn summary(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
+    match (shown.layout, shown.format) {
+        (Layout::Hotloop, Format::Terminal) => report::run_summary(run, &options(shown, id)),
+        _ => text(run, shown, id),
+    }
+}
+
+/// How text is written to standard output.
+pub fn options(shown: &Shown, id: Option<&Id>) -> RunOptions {
+    let auto = on(&std::io::stdout(), shown.top, id);
+    match shown.color {
+        Color::Auto => auto,
+        Color::Always => RunOptions { color: true, ..auto },
+        Color::Never => RunOptions { color: false, ..auto },
+    }
+}
+
+/// How text is written where it goes.
 pub fn on(stream: &impl IsTerminal, top: usize, id: Option<&Id>) -> RunOptions {
-    let color = stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    RunOptions { top, color, id: id.map(|id| id.short().to_owned()) }
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let color = stream.is_terminal() && !is_set("NO_COLOR") && !is_dumb;
+    RunOptions { top, color, width: width(stream.is_terminal()), id: id.map(|id| id.short().to_owned()) }
+}
+
+/// The width of the terminal; `COLUMNS` outweighs it, as in other programs.
+fn width(is_terminal: bool) -> usize {
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    let there = || terminal_size().filter(|_| is_terminal).map(|(Width(columns), _)| usize::from(columns));
+    asked.or_else(there).unwrap_or(PAGE)
 }

@@ -18,7 +18,7 @@ pub use smallmind::text as smallmind;
 /// A comparison for the terminal, in lines of at most 120 columns; the last one is the verdict.
 #[must_use]
 pub fn text(comparison: &Comparison, options: &RunOptions) -> String {
-    let text = run::terminal::write(&document(comparison, options.top.max(1)), options.color);
+    let text = run::terminal::write(&document(comparison, options.top.max(1)), options.page());
     format!("{text}\n{}\n", verdict_line(comparison))
 }
 

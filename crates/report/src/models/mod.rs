@@ -16,7 +16,8 @@ pub use smallmind::text as smallmind;
 /// Models for the terminal, in lines of at most 120 columns.
 #[must_use]
 pub fn text(models: &Models, color: bool) -> String {
-    run::terminal::write(&document(models), color)
+    let page = run::terminal::Page { color, width: run::terminal::WIDTH };
+    run::terminal::write(&document(models), page)
 }
 
 /// Models as GitHub shows them. The same as on the terminal.

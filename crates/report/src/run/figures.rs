@@ -231,7 +231,7 @@ fn speed_row(table: &mut Table, name: &str, speed: Option<Speed>) {
 }
 
 /// Allocations of whole generations, or their bytes, divided by the tokens of each.
-fn per_token(view: &View<'_>, group: &Group<'_>, metric: &str) -> Vec<f64> {
+pub(super) fn per_token(view: &View<'_>, group: &Group<'_>, metric: &str) -> Vec<f64> {
     let Some(row) = group.generation else { return Vec::new() };
     let values = view.samples(&row.name).iter().filter_map(|sample| {
         let listed = sample.series.get("token_s").map(|times| times.len() as f64 + 1.0);

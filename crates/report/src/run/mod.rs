@@ -4,6 +4,7 @@ mod call_tree;
 pub(crate) mod document;
 pub(crate) mod estimates;
 mod figures;
+mod first_screen;
 mod head;
 mod insights;
 pub(crate) mod limits;
@@ -33,6 +34,9 @@ pub(crate) use document::printable;
 pub(crate) use markdown::escaped;
 pub use originals::{loopos, smallmind};
 
+/// Tables need this many columns.
+const NARROWEST: usize = 80;
+
 /// How a report is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOptions {
@@ -40,20 +44,34 @@ pub struct RunOptions {
     pub top: usize,
     /// Whether headings and warnings stand out by colour; without it there is no escape in the text.
     pub color: bool,
+    /// Columns of the terminal; 120 where there is none.
+    pub width: usize,
     /// What the run is called where it is kept.
     pub id: Option<String>,
 }
 
-impl Default for RunOptions {
-    fn default() -> Self {
-        RunOptions { top: 12, color: false, id: None }
+impl RunOptions {
+    pub(crate) fn page(&self) -> terminal::Page {
+        terminal::Page { color: self.color, width: self.width.max(NARROWEST) }
     }
 }
 
-/// A run for the terminal, in lines of at most 120 columns.
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions { top: 12, color: false, width: terminal::WIDTH, id: None }
+    }
+}
+
+/// A run for the terminal.
 #[must_use]
 pub fn text(run: &Run, options: &RunOptions) -> String {
-    terminal::write(&document(run, options), options.color)
+    terminal::write(&document(run, options), options.page())
+}
+
+/// The first screen of a run: speed, top scopes, insights and warnings in at most 35 lines.
+#[must_use]
+pub fn summary(run: &Run, options: &RunOptions) -> String {
+    first_screen::write(&View::new(run, options.top.max(1)), options)
 }
 
 /// A run as GitHub shows it. The same as on the terminal.

@@ -35,7 +35,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
 }
 
 /// What moved the figures, or the limits that they are measured by.
-fn warnings(view: &View<'_>) -> Vec<String> {
+pub(super) fn warnings(view: &View<'_>) -> Vec<String> {
     let crowded = insights::crowded_in_words(view);
     let others = || insights::others_in_words(view).map(|others| format!("{others}: figures are disturbed"));
     let others = crowded.or_else(others);
@@ -43,7 +43,7 @@ fn warnings(view: &View<'_>) -> Vec<String> {
     [others, limits].into_iter().flatten().collect()
 }
 
-fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
+pub(super) fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
     let first = group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, "ttft_s")));
     let (first, decode) = (compare::quantile(&first, 0.5), group.decode(view));
     if first.is_none() && decode.is_none() {
@@ -61,7 +61,7 @@ fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
 }
 
 /// How long a program took that was run as it is.
-fn command(view: &View<'_>) -> Option<String> {
+pub(super) fn command(view: &View<'_>) -> Option<String> {
     let row = view.run.rows.first().filter(|_| is_command(view.run))?;
     if let Some(repeats) = Repeats::of(view) {
         return repeats.in_short();

@@ -1,10 +1,12 @@
-//! A report for the terminal: no line longer than 120 columns, readable without colour.
+//! A report for the terminal: no line is longer than the terminal is wide; readable without colour.
 
 use super::document::{Block, Document, Section, Table, WARNING, printable};
 use crate::layout::wrapped;
 
-/// No line is longer.
+/// The width of the page where there is no terminal.
 pub(crate) const WIDTH: usize = 120;
+/// Sentences in longer lines are hard to read; tables may use all columns.
+const WIDEST_TEXT: usize = 120;
 /// Names are cut to this before columns that count are left out,
 const NARROW_NAME: usize = 24;
 /// and to this before the least important ones are.
@@ -16,16 +18,16 @@ const BOLD: &str = "\x1b[1m";
 const YELLOW: &str = "\x1b[33m";
 const PLAIN: &str = "\x1b[0m";
 
-pub(crate) fn write(document: &Document, color: bool) -> String {
-    let ink = Ink { color };
+pub(crate) fn write(document: &Document, page: Page) -> String {
+    let ink = Ink { color: page.color, width: page.width };
     let mut text = String::new();
     let title = format!("{}  {}", document.kind, printable(&document.title));
-    for (number, line) in wrapped(&title, WIDTH).iter().enumerate() {
+    for (number, line) in wrapped(&title, ink.text_width()).iter().enumerate() {
         text.push_str(&if number == 0 { ink.heading(line, document.kind.len()) } else { line.clone() });
         text.push('\n');
     }
     for warning in &document.warnings {
-        let body = wrapped(&printable(warning), WIDTH - 11);
+        let body = wrapped(&printable(warning), ink.text_width() - 11);
         for (number, line) in body.iter().enumerate() {
             let mark = if number == 0 { WARNING } else { "" };
             text.push_str(&ink.warning(&format!("  {mark:<7}  {line}")));
@@ -36,21 +38,34 @@ pub(crate) fn write(document: &Document, color: bool) -> String {
     text
 }
 
-/// Colour, or none.
-struct Ink {
-    color: bool,
+/// The page that is written on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Page {
+    pub(crate) color: bool,
+    /// Columns.
+    pub(crate) width: usize,
+}
+
+/// How lines are written.
+pub(super) struct Ink {
+    pub(super) color: bool,
+    pub(super) width: usize,
 }
 
 impl Ink {
+    pub(super) fn text_width(&self) -> usize {
+        self.width.min(WIDEST_TEXT)
+    }
+
     /// The first characters of a line in bold.
-    fn heading(&self, line: &str, length: usize) -> String {
+    pub(super) fn heading(&self, line: &str, length: usize) -> String {
         match line.get(..length) {
             Some(start) if self.color => format!("{BOLD}{start}{PLAIN}{}", &line[length..]),
             _ => line.to_owned(),
         }
     }
 
-    fn warning(&self, line: &str) -> String {
+    pub(super) fn warning(&self, line: &str) -> String {
         if self.color { format!("{YELLOW}{line}{PLAIN}") } else { line.to_owned() }
     }
 }
@@ -58,7 +73,7 @@ impl Ink {
 fn section(text: &mut String, section: &Section, ink: &Ink) {
     let heading = format!("{}  {}", section.title, printable(&section.explanation));
     text.push('\n');
-    for (number, line) in wrapped(heading.trim_end(), WIDTH - 2).iter().enumerate() {
+    for (number, line) in wrapped(heading.trim_end(), ink.text_width() - 2).iter().enumerate() {
         let line = if number == 0 { ink.heading(line, section.title.len()) } else { format!("  {line}") };
         text.push_str(&line);
         text.push('\n');
@@ -68,45 +83,45 @@ fn section(text: &mut String, section: &Section, ink: &Ink) {
             text.push('\n');
         }
         match block {
-            Block::Text(sentence) => paragraph(text, "  ", sentence),
+            Block::Text(sentence) => paragraph(text, "  ", sentence, ink),
             Block::Facts(facts) => self::facts(text, facts, ink),
-            Block::List(sentences) => list(text, sentences),
-            Block::Table(table) => self::table(text, table),
+            Block::List(sentences) => list(text, sentences, ink),
+            Block::Table(table) => self::table(text, table, ink),
         }
     }
 }
 
 /// A sentence behind a mark, its later lines below its first word.
-fn paragraph(text: &mut String, mark: &str, sentence: &str) {
+pub(super) fn paragraph(text: &mut String, mark: &str, sentence: &str, ink: &Ink) {
     let indent = " ".repeat(mark.chars().count());
-    let lines = wrapped(&printable(sentence), WIDTH - indent.len());
+    let lines = wrapped(&printable(sentence), ink.text_width() - indent.len());
     text.push_str(&format!("{mark}{}\n", lines.join(&format!("\n{indent}"))));
 }
 
-fn facts(text: &mut String, facts: &[(String, String)], ink: &Ink) {
+pub(super) fn facts(text: &mut String, facts: &[(String, String)], ink: &Ink) {
     let labels: Vec<String> = facts.iter().map(|(label, _)| shortened(&printable(label), 32)).collect();
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     for (label, (_, sentence)) in labels.iter().zip(facts) {
         let mut lines = String::new();
-        paragraph(&mut lines, &format!("  {label:<width$}  "), sentence);
+        paragraph(&mut lines, &format!("  {label:<width$}  "), sentence, ink);
         text.push_str(&if label == WARNING { ink.warning(lines.trim_end()) + "\n" } else { lines });
     }
 }
 
-fn list(text: &mut String, sentences: &[String]) {
+pub(super) fn list(text: &mut String, sentences: &[String], ink: &Ink) {
     for (number, sentence) in (1..).zip(sentences) {
-        paragraph(text, &format!("  {number}. "), sentence);
+        paragraph(text, &format!("  {number}. "), sentence, ink);
     }
 }
 
 /// Columns that do not fit beside the others are left out, the least important first, and named below.
-fn table(text: &mut String, table: &Table) {
+fn table(text: &mut String, table: &Table, ink: &Ink) {
     let widths: Vec<usize> = (0..table.columns.len()).map(|column| column_width(table, column)).collect();
     let mut columns: Vec<usize> = table.used_columns()[1..].to_vec();
     let mut left_out: Vec<&str> = Vec::new();
     let is_too_wide = |columns: &[usize], names: usize| {
         let others: usize = columns.iter().map(|column| widths[*column] + 2).sum();
-        2 + widths[0].min(names) + others > WIDTH
+        2 + widths[0].min(names) + others > ink.width
     };
     for heading in &table.least_important {
         let place = columns.iter().position(|column| table.columns[*column].heading == *heading);
@@ -117,10 +132,10 @@ fn table(text: &mut String, table: &Table) {
     while columns.len() > 1 && is_too_wide(&columns, NARROW_NAME) {
         left_out.extend(columns.pop().map(|column| &*table.columns[column].heading));
     }
-    part(text, table, &columns, &widths);
+    part(text, table, (&columns, &widths), ink.width);
     if !left_out.is_empty() {
         let columns = if left_out.len() == 1 { "column" } else { "columns" };
-        paragraph(text, "  ", &format!("(no room for the {columns} {})", left_out.join(", ")));
+        paragraph(text, "  ", &format!("(not shown in {} columns: {columns} {})", ink.width, left_out.join(", ")), ink);
     }
 }
 
@@ -131,9 +146,9 @@ fn column_width(table: &Table, column: usize) -> usize {
 }
 
 /// The names and these columns.
-fn part(text: &mut String, table: &Table, columns: &[usize], widths: &[usize]) {
+fn part(text: &mut String, table: &Table, (columns, widths): (&[usize], &[usize]), page: usize) {
     let others: usize = columns.iter().map(|column| widths[*column] + 2).sum();
-    let names = widths[0].min((WIDTH - 2).saturating_sub(others).max(1));
+    let names = widths[0].min((page - 2).saturating_sub(others).max(1));
     let mut line = |depth: usize, cell: &dyn Fn(usize) -> String| {
         // Deep rows are indented as far as leaves room for a good part of the name.
         let room = names.saturating_sub(cell(0).chars().count().min(names / 2));
@@ -141,7 +156,7 @@ fn part(text: &mut String, table: &Table, columns: &[usize], widths: &[usize]) {
         let name = format!("{indent}{}", shortened(&cell(0), names - indent.len()));
         let mut line = format!("  {name:<names$}");
         for column in columns {
-            let (cell, width) = (shortened(&cell(*column), WIDTH - names - 4), widths[*column]);
+            let (cell, width) = (shortened(&cell(*column), page.saturating_sub(names + 4)), widths[*column]);
             let cell =
                 if table.columns[*column].is_text { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
             line.push_str("  ");
@@ -157,7 +172,7 @@ fn part(text: &mut String, table: &Table, columns: &[usize], widths: &[usize]) {
 }
 
 /// A name in so many characters: its end says most.
-fn shortened(name: &str, width: usize) -> String {
+pub(super) fn shortened(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
         return name.to_owned();
@@ -169,6 +184,8 @@ fn shortened(name: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const INK: Ink = Ink { color: false, width: WIDTH };
 
     fn wide() -> Table {
         let headings: Vec<String> = (0..20).map(|column| format!("column {column:02}")).collect();
@@ -182,10 +199,10 @@ mod tests {
     #[test]
     fn wide_tables_leave_out_what_matters_least() {
         let mut text = String::new();
-        table(&mut text, &wide().least_important(&["column 03", "column 01"]));
+        table(&mut text, &wide().least_important(&["column 03", "column 01"]), &INK);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert_eq!(text.matches("column 00").count(), 1, "{text}");
-        let note = text.split("(no room for the columns ").nth(1).expect("it says so");
+        let note = text.split("(not shown in 120 columns: columns ").nth(1).expect("it says so");
         assert!(note.starts_with("column 03, column 01, column 19,"), "{text}");
         assert!((2..20).all(|column| text.contains(&format!("column {column:02}"))), "{text}");
     }
@@ -195,7 +212,7 @@ mod tests {
         let mut table = Table::new(&["name", "what"]).with_words_last();
         table.row(["x".to_owned(), "y".repeat(500)]);
         let mut text = String::new();
-        super::table(&mut text, &table);
+        super::table(&mut text, &table, &INK);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
     }
 
