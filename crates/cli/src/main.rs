@@ -194,6 +194,8 @@ fn compare(options: &args::Compare) -> ExitCode {
     match commands::compare::run(options) {
         Ok(compared) => {
             let written = write(&compared.text);
+            // The same is in the text and in the exit code.
+            let _ = std::io::stderr().lock().write_all(compared.said.as_bytes());
             if written == ExitCode::SUCCESS { ExitCode::from(compared.code) } else { written }
         }
         Err(refusal) => refuse(&refusal.error, refusal.hint),

@@ -51,7 +51,11 @@ impl Folder {
 
     fn document(&self, arguments: &[&str]) -> Comparison {
         let output = self.hotloop(&[&["compare", "--json"], arguments].concat());
-        Comparison::from_json(&text(output.stdout)).expect("it is a comparison")
+        let comparison = Comparison::from_json(&text(output.stdout)).expect("it is a comparison");
+        // For people who look on while a program reads the document.
+        let (said, line) = (text(output.stderr), report::comparison_verdict_line(&comparison));
+        assert!(said == format!("{line}\n") && said.starts_with("VERDICT "), "{said}");
+        comparison
     }
 }
 

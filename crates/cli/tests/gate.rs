@@ -203,6 +203,51 @@ fn budgets_hold_whatever_the_base_does() {
     assert_eq!(folder.ends_with(&budget("at_least = 100"), 0).cells[0].budgets[0].state, BudgetState::Kept);
 }
 
+/// Every fifth call takes 120 ms, the others 5 ms: the mean of the calls is above the limit of the median and below that of p95.
+#[cfg(unix)]
+#[test]
+fn budgets_are_judged_by_single_calls() {
+    let folder = Folder::new("tail");
+    folder.write(
+        "tail.sh",
+        "read n < $1; echo $((n + 1)) > $1\nif [ $((n % 5)) -eq 4 ]; then sleep 0.12; else sleep 0.005; fi\n",
+    );
+    for side in ["base", "new"] {
+        folder.write(side, "0\n");
+    }
+    let budget = |quantile: f64, at_most: f64| {
+        format!("[[cell.budgets]]\nmetric = \"wall_s\"\nquantile = {quantile}\nat_most = {at_most}\n")
+    };
+    let gate = folder.ends_with(
+        &format!(
+            "mode = \"quick\"\nlaunches = 2\nrounds = 8\nround_s = 0.03\n[[cell]]\nname = \"tail\"\n\
+             a = \"sh tail.sh base\"\nb = \"sh tail.sh new\"\nmetrics = {{ wall_s = {{ threshold = 50, advisory = true }} }}\n{}{}",
+            budget(0.95, 0.1),
+            budget(0.5, 0.022)
+        ),
+        10,
+    );
+    let [p95, median] = &gate.cells[0].budgets[..] else { panic!("there are two budgets: {:?}", gate.cells[0]) };
+    assert_eq!((p95.state, median.state), (BudgetState::Broken, BudgetState::Kept), "{:?}", gate.cells[0].budgets);
+    let duel = record::Duel::from_json(&folder.read("out/duel-tail.json")).expect("the samples are kept");
+    assert_eq!(p95.values, 16 * duel.design.calls, "each call counts");
+    let reasons: Vec<record::About> = gate.reasons.iter().map(|reason| reason.about).collect();
+    assert_eq!(reasons, [record::About::Budget]);
+}
+
+#[test]
+fn what_all_cells_have_in_common_is_a_regression_and_warned_of() {
+    let folder = Folder::new("alike");
+    let said = |work: u32| format!("sh -c 'echo HOTLOOP work={work} unit=steps'");
+    let cells: String = (0..5).map(|at| cell(&format!("c{at}"), &said(1000 + at), &said(1100 + at))).collect();
+    let gate = folder.ends_with(&format!("launches = 3\nrounds = 4\nround_s = 0.001\n{cells}"), 10);
+    assert!(gate.cells.iter().all(|cell| cell.verdict == Some(Verdict::Regressed)), "{:?}", gate.cells);
+    assert!(gate.cells.iter().all(|cell| cell.findings[0].confirmed == Some(true)), "each was seen twice");
+    let warning = gate.warnings.iter().find(|warning| warning.about == record::About::All).expect("it is warned of");
+    assert!(warning.sentence.contains("5 of 5 cells changed alike"), "{warning:?}");
+    assert!(folder.read("out/comment.md").contains("5 of 5 cells changed alike"), "{}", folder.read("out/comment.md"));
+}
+
 #[test]
 fn what_cannot_be_told_fails_only_where_that_is_asked_for() {
     let folder = Folder::new("unresolved");
@@ -345,6 +390,9 @@ fn revisions_of_a_project_are_built_and_compared() {
     let gate = folder.ends_with(&config, 10);
     let commits = (gate.base.map(|base| base.commit), gate.head.map(|head| head.commit), gate.commits);
     assert_eq!(commits, (Some(base.clone()), Some(head.clone()), vec![head.clone()]));
+    let plan = folder.gate(&["--dry-run"]);
+    let plan = String::from_utf8_lossy(&plan.stdout).into_owned();
+    assert!(plan.contains(" 1 commit between them\n"), "{plan}");
     let accept = "[[accept]]\ncell = \"steps\"\nmetric = \"steps\"\nreason = \"more work\"\nuntil = 9999-12-31\n";
     let gate = folder.ends_with(&format!("{config}{accept}commit = \"{}\"\n", &head[..8]), 0);
     assert_eq!(gate.accepted[0].state, AcceptanceState::Used);

@@ -1,32 +1,55 @@
 //! Limits that hold whatever was there before: whether values keep them, and how sure that is.
 
-use record::{Budget, BudgetState, Duel, Phase};
+use record::{Budget, BudgetState, Duel, Metric, Per, Phase};
 
+use crate::meaning::per;
 use crate::quantiles::{cumulative, quantile, sorted};
 use crate::rules::{BUDGET_ALPHA, is_summed};
 
-/// Whether the values of an arm keep a limit: its state and its figures are filled in.
+/// Whether the calls of an arm keep a limit: its state and its figures are filled in.
 ///
 /// What is beyond the limit is counted, and the count compared with what chance would give where the quantile lies just at
-/// the limit. That is exact for every distribution of values that do not depend on one another.
+/// the limit. That is exact for every distribution of values that do not depend on one another. Sums, means and medians of several
+/// calls say nothing about a quantile of calls: a limit is refused where nothing else was measured.
 #[must_use]
 pub fn budget(duel: &Duel, arm: &str, asked: &Budget) -> Budget {
     let metric = duel.metrics.get(&asked.metric).cloned().unwrap_or_default();
-    // A limit is for one call.
-    let calls = if is_summed(&asked.metric, &metric) { duel.design.calls.max(1) as f64 } else { 1.0 };
-    let values: Vec<f64> = values(duel, arm, &asked.metric).iter().map(|value| value / calls).collect();
-    judged(&values, metric.exact, asked)
+    match values(duel, arm, &asked.metric, &metric) {
+        Ok(values) => judged(&values, metric.exact, asked),
+        Err(why) => Budget { state: BudgetState::NotMeasured, refused: Some(why), ..asked.clone() },
+    }
 }
 
-/// The values of rounds that count; those that come several to a round one by one.
-fn values(duel: &Duel, arm: &str, metric: &str) -> Vec<f64> {
+/// The values of single calls, of rounds that count, in ascending order; or why they are not known.
+fn values(duel: &Duel, arm: &str, name: &str, metric: &Metric) -> Result<Vec<f64>, String> {
     let counts = |sample: &&record::Sample| sample.phase == Phase::Timed && sample.arm.as_deref() == Some(arm);
-    let samples = duel.samples.iter().filter(counts);
-    let values = samples.flat_map(|sample| match sample.series.get(metric) {
-        Some(series) => series.clone(),
-        None => sample.values.get(metric).copied().into_iter().collect(),
-    });
-    sorted(&values.filter(|value| value.is_finite()).collect::<Vec<_>>())
+    let calls = duel.design.calls.max(1);
+    let divisor = if is_summed(name, metric) { calls as f64 } else { 1.0 };
+    let mut found = Vec::new();
+    for sample in duel.samples.iter().filter(counts) {
+        if let Some(series) = sample.series.get(name) {
+            found.extend(series);
+        } else if let Some(value) = sample.values.get(name) {
+            let of = match per(name, metric) {
+                // Exact work gives every call the same value, so the mean of the calls is that of each.
+                _ if calls == 1 || metric.exact => None,
+                // The largest value, such as the peak of a process, is what a limit is about.
+                Per::Call | Per::MaximumOfCalls => None,
+                Per::Sample => Some("the sum"),
+                Per::MeanOfCalls => Some("the mean"),
+                Per::MedianOfCalls => Some("the median"),
+            };
+            if let Some(of) = of {
+                return Err(format!(
+                    "each value of `{name}` is {of} of {calls} calls, and a budget is for one call; set `round_s` of the cell so \
+                     short that a round has one call"
+                ));
+            }
+            found.push(value / divisor);
+        }
+    }
+    found.retain(|value| value.is_finite());
+    Ok(sorted(&found))
 }
 
 fn judged(sorted: &[f64], is_exact: bool, asked: &Budget) -> Budget {
@@ -134,12 +157,61 @@ mod tests {
             several,
         ];
         let duel = Duel { samples, ..Duel::default() };
-        assert_eq!(values(&duel, "B", "ttft_s"), [3.0, 4.0, 5.0]);
+        let metric = Metric::default();
+        assert_eq!(values(&duel, "B", "ttft_s", &metric), Ok(vec![3.0, 4.0, 5.0]));
         assert_eq!(budget(&duel, "B", &at_most(4.5, 0.5)).beyond, 1);
-        let mut duel = duel;
+    }
+
+    /// Ten rounds of ten calls, of which the last takes ten times as long, and a limit for the time of one.
+    fn tail(per: Per, has_series: bool, asked: &Budget) -> Budget {
+        let one_in_ten: Vec<f64> = (0..10).map(|call| if call == 9 { 60.0 } else { 6.0 }).collect();
+        let round = |_| record::Sample {
+            arm: Some("B".to_owned()),
+            values: [("ttft_s".to_owned(), one_in_ten.iter().sum())].into(),
+            series: has_series.then(|| ("ttft_s".to_owned(), one_in_ten.clone())).into_iter().collect(),
+            ..record::Sample::default()
+        };
+        let mut duel = Duel { samples: (0..10).map(round).collect(), ..Duel::default() };
+        duel.design.calls = 10;
+        duel.metrics.insert("ttft_s".to_owned(), Metric { per: Some(per), ..Metric::default() });
+        budget(&duel, "B", asked)
+    }
+
+    #[test]
+    fn quantiles_are_those_of_calls_and_never_of_sums_or_means() {
+        // The mean of ten calls is 11.4: below the limit of the tail, and above that of the median.
+        let (slow, usual) = (at_most(40.0, 0.95), at_most(8.0, 0.5));
+        let found = tail(Per::Sample, true, &slow);
+        assert_eq!((found.state, found.values, found.beyond), (BudgetState::Broken, 100, 10));
+        assert_eq!(tail(Per::Sample, true, &usual).state, BudgetState::Kept);
+        for (per, word) in [
+            (Per::Sample, "the sum of 10"),
+            (Per::MeanOfCalls, "the mean of 10"),
+            (Per::MedianOfCalls, "the median of 10"),
+        ] {
+            for asked in [&slow, &usual] {
+                let found = tail(per, false, asked);
+                assert_eq!((found.state, found.value), (BudgetState::NotMeasured, None), "{per:?}");
+                let why = found.refused.expect("it says why");
+                assert!(why.contains(word) && why.contains("`round_s`"), "{why}");
+            }
+        }
+        let of_one_call = tail(Per::Call, false, &at_most(200.0, 0.5));
+        assert_eq!((of_one_call.state, of_one_call.value), (BudgetState::Kept, Some(114.0)));
+    }
+
+    #[test]
+    fn exact_sums_are_divided() {
+        let sample = record::Sample {
+            arm: Some("B".to_owned()),
+            values: [("allocs".to_owned(), 30.0)].into(),
+            ..record::Sample::default()
+        };
+        let exact = Metric { exact: true, per: Some(Per::Sample), ..Metric::default() };
+        let mut duel = Duel { samples: vec![sample], ..Duel::default() };
+        duel.metrics.insert("allocs".to_owned(), exact);
         duel.design.calls = 3;
-        let wall = Budget { metric: "wall_s".to_owned(), ..at_most(2.0, 0.5) };
-        assert_eq!(budget(&duel, "B", &wall).value, Some(2.0), "of one call");
-        assert_eq!(budget(&duel, "B", &at_most(4.5, 0.5)).value, Some(4.0), "these are of one call already");
+        let found = budget(&duel, "B", &Budget { metric: "allocs".to_owned(), ..at_most(10.0, 0.5) });
+        assert_eq!((found.state, found.value), (BudgetState::Kept, Some(10.0)));
     }
 }

@@ -7,8 +7,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use record::{
-    About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, Finding, Gate, GateCell, Judgement, Reason,
-    Standing, Verdict,
+    About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, Finding, Gate, GateCell, Reason, Standing, Verdict,
 };
 
 use crate::{common_mode, overall};
@@ -45,9 +44,9 @@ pub fn gate(measured: Gate, today: &str) -> Gate {
         let is_over = acceptance.until.as_str() < today;
         acceptance.state = if is_over { AcceptanceState::Expired } else { AcceptanceState::NotNeeded };
     }
+    gate.warnings = gate.drift.iter().chain(&gate.other_drifts).map(warning).collect();
     let mut words: Vec<Verdict> = Vec::new();
-    let drifts = gate.drift.iter().chain(&gate.other_drifts).collect();
-    let mut around = Around { drifts, commits: &gate.commits, accepted: &mut gate.accepted };
+    let mut around = Around { commits: &gate.commits, accepted: &mut gate.accepted };
     for cell in &mut gate.cells {
         let marks = around.marks(cell);
         let counting = marks.iter().filter(|mark| mark.counts());
@@ -64,6 +63,13 @@ pub fn gate(measured: Gate, today: &str) -> Gate {
         gate.warnings.extend(warned);
     }
     conclude(gate, words)
+}
+
+/// Sides are measured in turns, so a machine that gets slower makes no side slower: what all cells have in common is real, and is
+/// only pointed out.
+fn warning(drift: &Drift) -> Reason {
+    let (metric, sentence) = (Some(drift.metric.clone()), sentences::drifted(drift));
+    Reason { code: 0, about: About::All, cell: None, metric, sentence }
 }
 
 fn conclude(mut gate: Gate, mut words: Vec<Verdict>) -> Gate {
@@ -151,7 +157,6 @@ fn is_compared(finding: &Finding) -> bool {
 
 /// What has to be known to decide about a cell.
 struct Around<'a> {
-    drifts: Vec<&'a Drift>,
     commits: &'a [String],
     accepted: &'a mut [Acceptance],
 }
@@ -193,26 +198,12 @@ impl Around<'_> {
         let Some(judgement) = finding.judgements.iter().find(|judgement| judgement.metric == metric) else {
             return Some(mark(None, sentences::not_measured(cell)));
         };
-        let (verdict, sentence) = self.word(judgement);
+        let (verdict, sentence) = (judgement.verdict, judgement.sentence.clone());
         let is_worse = matches!(verdict, Verdict::Regressed | Verdict::LeaningWorse);
         if is_worse && !is_advisory && self.accept(cell, metric) {
             return None;
         }
         Some(mark(Some(verdict), sentence))
-    }
-
-    /// The word for a metric: what happened to all cells alike is not believed.
-    fn word(&self, judgement: &Judgement) -> (Verdict, String) {
-        let Some(drift) = self.drifts.iter().find(|drift| drift.metric == judgement.metric) else {
-            return (judgement.verdict, judgement.sentence.clone());
-        };
-        let verdict = match judgement.verdict {
-            Verdict::Regressed => Verdict::Unstable,
-            // What would have passed does not fail by a drift.
-            Verdict::Improved | Verdict::LeaningBetter | Verdict::LeaningWorse => Verdict::Unresolved,
-            other => return (other, judgement.sentence.clone()),
-        };
-        (verdict, sentences::drifted(judgement, drift))
     }
 
     /// Whether somebody accepted that a metric is worse here; one whose day is over accepts nothing.

@@ -210,10 +210,13 @@ impl<S: Sequences> Rounds<S> {
         }
         values.extend(peak_rss().map(|bytes| (PEAK_RSS.to_owned(), bytes as f64)));
         let nanoseconds = |seconds: &f64| (seconds * 1e9).round() / 1e9;
-        let series = watch.token_s.iter().map(nanoseconds).collect();
+        let series = |times: &[f64]| times.iter().map(nanoseconds).collect();
         Ok(Reading {
             values,
-            series: BTreeMap::from([("token_s".to_owned(), series)]),
+            series: BTreeMap::from([
+                ("ttft_s".to_owned(), series(&watch.first_s)),
+                ("token_s".to_owned(), series(&watch.token_s)),
+            ]),
             output: output_of(&outputs),
             profile,
         })
@@ -362,6 +365,7 @@ mod tests {
         assert_eq!(reading.values.keys().cloned().collect::<Vec<_>>(), names);
         assert!(reading.values.values().all(|value| *value > 0.0 && value.is_finite()), "{:?}", reading.values);
         assert_eq!(reading.series["token_s"].len(), 3 * 4 * 4, "all but the first of each sequence");
+        assert_eq!(reading.series["ttft_s"].len(), 3 * 4, "the first of each sequence");
         assert!(reading.profile.is_none());
         let rate = reading.values["tokens_per_s"] * reading.values[WALL];
         assert!((rate - 60.0).abs() < 1e-6, "{rate}");

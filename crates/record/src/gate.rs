@@ -182,6 +182,9 @@ pub struct Budget {
     pub at_least: Option<f64>,
     /// Whether it was kept.
     pub state: BudgetState,
+    /// Why the values that were measured say nothing about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     /// The quantile of the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,

@@ -10,6 +10,8 @@ use crate::args::{Compare, Format, Layout};
 #[derive(Debug)]
 pub struct Compared {
     pub text: String,
+    /// The verdict for people, where the text is for programs.
+    pub said: String,
     pub code: u8,
 }
 
@@ -34,8 +36,12 @@ pub fn run(options: &Compare) -> Result<Compared, Refusal> {
         Stored { run: &candidate.run, name: &options.candidate, id: ids[1].as_deref() },
         &RunsSettings { tool: tool(), threshold: options.threshold },
     );
-    let text = if options.json { comparison.to_json() } else { text(&comparison, options) };
-    Ok(Compared { text, code: code(comparison.verdict) })
+    let (text, said) = if options.json {
+        (comparison.to_json(), report::comparison_verdict_line(&comparison) + "\n")
+    } else {
+        (text(&comparison, options), String::new())
+    };
+    Ok(Compared { text, said, code: code(comparison.verdict) })
 }
 
 fn text(comparison: &Comparison, options: &Compare) -> String {

@@ -1,6 +1,6 @@
 //! What a gate says of what it found.
 
-use record::{Acceptance, Budget, BudgetState, Drift, GateCell, Judgement};
+use record::{Acceptance, Budget, BudgetState, Drift, GateCell};
 
 pub(super) fn expired(acceptance: &Acceptance) -> String {
     let Acceptance { reason, until, .. } = acceptance;
@@ -16,11 +16,10 @@ pub(super) fn not_measured(cell: &GateCell) -> String {
     format!("it was to be judged and was not measured; measured were: {measured}")
 }
 
-pub(super) fn drifted(judgement: &Judgement, drift: &Drift) -> String {
+pub(super) fn drifted(drift: &Drift) -> String {
     format!(
-        "{} But {} of {} cells moved alike, by {:+.1} % in the middle: that is the machine, or something that they all have in \
-         common.",
-        judgement.sentence,
+        "{} of {} cells changed alike (median {:+.1} %). Both sides were measured in turns, so a slow machine is not the cause: look \
+         for what all cells have in common, such as compiler flags, link-time optimisation or a shared library.",
         drift.moved,
         drift.cells,
         drift.estimate * 100.0
@@ -42,7 +41,10 @@ pub(super) fn budget(cell: &GateCell, budget: &Budget) -> String {
             let needed = budget.needed.map_or_else(String::new, |needed| format!("; {needed} values are needed"));
             format!("{asked}; it was {found} here, which does not tell: {counted}{needed}")
         }
-        BudgetState::NotMeasured => format!("{asked}, and {}", not_measured(cell)),
+        BudgetState::NotMeasured => match &budget.refused {
+            Some(why) => format!("{asked}, which these values do not tell: {why}"),
+            None => format!("{asked}, and {}", not_measured(cell)),
+        },
     }
 }
 

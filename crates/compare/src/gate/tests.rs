@@ -1,4 +1,4 @@
-use record::{Change, GateMetric, Metric};
+use record::{Change, GateMetric, Judgement, Metric};
 
 use super::*;
 
@@ -192,6 +192,10 @@ fn budgets_count() {
     assert!(gate.warnings[0].sentence.ends_with("12 of 48 values are beyond; 59 values are needed"));
     check(Gate { fail_on_unresolved: true, ..with(BudgetState::Unresolved) }, Some(Verdict::Unresolved), 11);
     check(with(BudgetState::NotMeasured), Some(Verdict::Improved), 1);
+    let mut of_means = with(BudgetState::NotMeasured);
+    of_means.cells[0].budgets[0].refused = Some("these are means".to_owned());
+    let gate = check(of_means, Some(Verdict::Improved), 1);
+    assert!(gate.reasons[0].sentence.ends_with("these are means"), "{:?}", gate.reasons);
     let mut refused = with(BudgetState::NotMeasured);
     refused.cells[0].findings[0].verdict = Verdict::Incomparable;
     assert_eq!(check(refused, Some(Verdict::Incomparable), 12).reasons.len(), 1);
@@ -200,32 +204,40 @@ fn budgets_count() {
     check(advisory, None, 0);
 }
 
-#[test]
-fn common_drift_is_no_regression() {
-    let drifting = |verdict, estimate: f64| {
-        let one = |at: usize| {
-            let mut one = cell(&at.to_string(), &[verdict]);
-            one.findings[0].judgements[0].change =
-                Some(Change { estimate, low: estimate - 0.01, high: estimate + 0.01 });
-            one
-        };
-        of((0..6).map(one).collect())
+/// Six cells with one gate each, whose changes lie around an estimate.
+fn alike(verdict: Verdict, estimate: f64) -> Gate {
+    let one = |at: usize| {
+        let mut one = cell(&at.to_string(), &[verdict]);
+        one.findings[0].judgements[0].change = Some(Change { estimate, low: estimate - 0.01, high: estimate + 0.01 });
+        one
     };
-    let gate = check(drifting(Verdict::Regressed, 0.07), Some(Verdict::Unstable), 13);
+    of((0..6).map(one).collect())
+}
+
+#[test]
+fn what_all_cells_have_in_common_is_warned_of_and_stays_what_it_is() {
+    let gate = check(alike(Verdict::Regressed, 0.07), Some(Verdict::Regressed), 10);
     assert!(gate.drift.is_some_and(|drift| drift.moved == 6));
-    assert!(gate.reasons[0].sentence.contains("6 of 6 cells moved alike, by +7.0 %"), "{:?}", gate.reasons[0]);
-    check(drifting(Verdict::Improved, -0.07), Some(Verdict::Unresolved), 0);
-    check(drifting(Verdict::LeaningWorse, 0.02), Some(Verdict::Unresolved), 0);
-    let mut few = drifting(Verdict::Regressed, 0.07);
+    assert!(gate.reasons.iter().all(|reason| reason.sentence == "wall_s is Regressed"), "{:?}", gate.reasons);
+    let warning = &gate.warnings[0];
+    assert_eq!((warning.code, warning.about, warning.metric.as_deref()), (0, About::All, Some("wall_s")));
+    assert!(warning.sentence.starts_with("6 of 6 cells changed alike (median +7.0 %)"), "{warning:?}");
+    for (word, estimate) in [(Verdict::Improved, -0.07), (Verdict::LeaningWorse, 0.02), (Verdict::LeaningBetter, -0.02)]
+    {
+        let gate = check(alike(word, estimate), Some(word), 0);
+        assert!(gate.warnings[0].about == About::All && gate.reasons.is_empty(), "{:?}", gate.warnings);
+    }
+    let mut few = alike(Verdict::Regressed, 0.07);
     few.cells.truncate(4);
-    assert_eq!(check(few, Some(Verdict::Regressed), 10).drift, None);
-    let mut exact = drifting(Verdict::Regressed, 0.07);
+    let few = check(few, Some(Verdict::Regressed), 10);
+    assert_eq!((few.drift, few.warnings.len()), (None, 0));
+    let mut exact = alike(Verdict::Regressed, 0.07);
     exact.cells.iter_mut().for_each(|cell| cell.metrics.values_mut().for_each(|metric| metric.exact = true));
     assert_eq!(check(exact, Some(Verdict::Regressed), 10).drift, None);
 }
 
 #[test]
-fn every_drift_takes_its_verdict_away() {
+fn every_metric_that_changed_alike_is_warned_of() {
     let change = |estimate: f64| Some(Change { estimate, low: estimate - 0.01, high: estimate + 0.01 });
     let one = |at: usize| {
         let mut one = cell(&at.to_string(), &[Verdict::Regressed, Verdict::Regressed]);
@@ -237,9 +249,11 @@ fn every_drift_takes_its_verdict_away() {
         one.findings[0].judgements.push(user);
         one
     };
-    let gate = check(of((0..6).map(one).collect()), Some(Verdict::Unstable), 13);
+    let gate = check(of((0..6).map(one).collect()), Some(Verdict::Regressed), 10);
     let drifts = gate.drift.iter().chain(&gate.other_drifts);
     assert_eq!(drifts.map(|drift| drift.metric.as_str()).collect::<Vec<_>>(), ["cpu_s", "wall_s"]);
+    let warned = gate.warnings.iter().filter(|warning| warning.about == About::All);
+    assert_eq!(warned.filter_map(|warning| warning.metric.as_deref()).collect::<Vec<_>>(), ["cpu_s", "wall_s"]);
 }
 
 #[test]

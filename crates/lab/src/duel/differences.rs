@@ -18,6 +18,22 @@ pub(super) fn differences(base: &Arm, candidate: &Arm) -> Vec<Difference> {
     fields.into_iter().filter_map(|(field, base, candidate)| difference(field, base, candidate)).collect()
 }
 
+/// What has to be said where a candidate is another program than the base, and it is not known whether both were built alike.
+pub(super) fn unknown_builds(base: &Arm, candidate: &Arm) -> Option<String> {
+    let hash = |arm: &Arm| built(arm).binary_blake3;
+    let is_unknown = |arm: &Arm| built(arm).profile.is_none();
+    let unknown: Vec<&str> =
+        [base, candidate].into_iter().filter(|arm| is_unknown(arm)).map(|arm| arm.label.as_str()).collect();
+    if unknown.is_empty() || hash(base) == hash(candidate) {
+        return None;
+    }
+    Some(format!(
+        "WARNING: it is not known how `{}` was built. A debug build is several times slower than a release build of the same source; \
+         check that both sides were built with the same profile and flags, or give revisions (`rev:`), which are built alike",
+        unknown.join("` and `")
+    ))
+}
+
 fn built(arm: &Arm) -> Build {
     arm.subject.build.clone().unwrap_or_default()
 }
@@ -39,6 +55,22 @@ mod tests {
     fn arm(profile: Option<&str>) -> Arm {
         let build = Build { profile: profile.map(str::to_owned), ..Build::default() };
         Arm { subject: Subject { build: Some(build), ..Subject::default() }, ..Arm::default() }
+    }
+
+    #[test]
+    fn unknown_builds_of_different_files_are_pointed_out() {
+        let file = |label: &str, hash: &str, profile: Option<&str>| {
+            let mut arm = Arm { label: label.to_owned(), ..arm(profile) };
+            arm.subject.build.as_mut().expect("it has one").binary_blake3 = Some(hash.to_owned());
+            arm
+        };
+        let found = |one, other| unknown_builds(&one, &other);
+        let both = found(file("old", "1", None), file("new", "2", None)).expect("neither is known");
+        assert!(both.contains("how `old` and `new` was built") && both.contains("release build"), "{both}");
+        let one = found(file("old", "1", Some("release")), file("new", "2", None)).expect("one is not known");
+        assert!(one.contains("how `new` was built"), "{one}");
+        assert_eq!(found(file("old", "1", None), file("new", "1", None)), None, "one file was built one way");
+        assert_eq!(found(file("old", "1", Some("release")), file("new", "2", Some("release"))), None);
     }
 
     #[test]

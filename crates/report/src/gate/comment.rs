@@ -82,7 +82,6 @@ fn leans(judgement: &Judgement) -> bool {
 fn told(gate: &Gate, reason: &Reason) -> String {
     let name = |name: &Option<String>| name.as_deref().map_or_else(String::new, |name| format!("{} ", code(name)));
     match found(gate, reason) {
-        // What is no longer believed needs its sentence.
         Some((cell, judgement)) if reason.sentence == judgement.sentence => figures_of(cell, judgement),
         _ => {
             let kind = match reason.about {
@@ -216,11 +215,8 @@ fn sentences(gate: &Gate) -> String {
         text.push_str(&format!("- {} more are in `verdict.json`\n", gate.accepted.len() - MOST_SENTENCES));
     }
     for drift in gate.drift.iter().chain(&gate.other_drifts) {
-        let alike = format!("{} of {} cells moved alike", drift.moved, drift.cells);
-        text.push_str(&format!(
-            "- {}: {alike}; what they have in common is not the change's doing\n",
-            code(&drift.metric)
-        ));
+        let alike = format!("{} of {} cells changed alike", drift.moved, drift.cells);
+        text.push_str(&format!("- {}: {alike}; look for what all of them have in common\n", code(&drift.metric)));
     }
     if text.is_empty() { text } else { format!("\n{text}") }
 }

@@ -49,6 +49,7 @@ pub(super) fn budget(cell: &GateCell, budget: &Budget) -> String {
         BudgetState::Kept => "kept",
         BudgetState::Broken => "broken",
         BudgetState::Unresolved => "unresolved",
+        BudgetState::NotMeasured if budget.refused.is_some() => return "not judged".to_owned(),
         BudgetState::NotMeasured => return "not measured".to_owned(),
     };
     let needed = budget.needed.map_or_else(String::new, |needed| format!("; {needed} values are needed to tell"));

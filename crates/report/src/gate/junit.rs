@@ -126,7 +126,7 @@ fn outcome(gate: &Gate, cell: &GateCell, about: About, metric: Option<&String>) 
 }
 
 fn budget(gate: &Gate, cell: &GateCell, budget: &Budget) -> Case {
-    let said = figures::budget(cell, budget);
+    let said = budget.refused.clone().unwrap_or_else(|| figures::budget(cell, budget));
     let outcome = match budget.state {
         BudgetState::Kept => Outcome::Passed,
         _ if cell.advisory => Outcome::Skipped(said.clone()),

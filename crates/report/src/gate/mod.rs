@@ -51,7 +51,8 @@ fn place(reason: &Reason) -> String {
     match (&reason.cell, &reason.metric) {
         (Some(cell), Some(metric)) => format!("{cell}/{metric}: "),
         (Some(cell), None) => format!("{cell}: "),
-        _ => String::new(),
+        (None, Some(metric)) => format!("{metric}: "),
+        (None, None) => String::new(),
     }
 }
 

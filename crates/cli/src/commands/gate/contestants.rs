@@ -95,5 +95,7 @@ fn program(
         git: revision.map(|revision| revision.git.clone()),
         build: revision.map(|revision| revision.build.clone()),
     };
-    Ok(Box::new(Program::new(settings)?))
+    // Limits hold for single calls, of which a round may have many.
+    let limited = cell.budgets.iter().map(|budget| budget.metric.clone());
+    Ok(Box::new(Program::new(settings)?.with_each_call(limited)))
 }

@@ -12,7 +12,8 @@ pub fn text(config: &Config, cells: &[&Cell], revisions: Option<&Revisions>) -> 
     let mut text = String::new();
     if let Some(Revisions { base, head, commits, is_dirty }) = revisions {
         text.push_str(&format!("base  {} ({})\nhead  {} ({})\n", base.commit, base.name, head.commit, head.name));
-        text.push_str(&format!("      {} commits between them\n", commits.len()));
+        let word = if commits.len() == 1 { "commit" } else { "commits" };
+        text.push_str(&format!("      {} {word} between them\n", commits.len()));
         if *is_dirty {
             text.push_str("      files differ from what is committed; that is not measured\n");
         }

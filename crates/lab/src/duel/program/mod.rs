@@ -8,12 +8,15 @@ mod printed;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::io::BufReader;
+use std::fs::File;
+use std::io::{BufReader, Read as _};
+use std::path::Path;
 use std::rc::Rc;
 
 use kernels::limits::counters::{Event, count_with_children};
-use record::{Arm, Better, Build, Git, Metric, Per, ProcessUse, Subject, Workload, WorkloadKind};
+use record::{Arm, Better, Build, Difference, Git, Metric, Per, ProcessUse, Subject, Workload, WorkloadKind};
 
+use super::differences::{differences, unknown_builds};
 use super::{Contestant, INVOLUNTARY_SWITCHES, Launched, Reading, WALL};
 use crate::blake3_of;
 use crate::command::{Command, Ended, NO_PEAK, Scratch};
@@ -89,6 +92,10 @@ pub struct Program {
     command: Command,
     /// Why instructions are counted: by Valgrind, or because the CPU does it anyway.
     counting: Counting,
+    /// Metrics of which the value of each call is kept.
+    each_call: BTreeSet<String>,
+    /// Whether a compiler made the file: a script was built by nobody.
+    is_machine_code: bool,
     learned: Rc<RefCell<Learned>>,
 }
 
@@ -134,7 +141,17 @@ impl Program {
             false if cpu_counts() => Counting::Cpu,
             false => Counting::Not,
         };
-        Ok(Self { settings, arm, command, counting, learned: Rc::default() })
+        let is_machine_code = is_machine_code(&file);
+        let each_call = BTreeSet::new();
+        Ok(Self { settings, arm, command, counting, each_call, is_machine_code, learned: Rc::default() })
+    }
+
+    /// Keeps the value of each call of these metrics, as a series beside the value of the round: quantiles of calls cannot be
+    /// computed from sums.
+    #[must_use]
+    pub fn with_each_call(mut self, metrics: impl IntoIterator<Item = String>) -> Self {
+        self.each_call.extend(metrics);
+        self
     }
 }
 
@@ -168,6 +185,7 @@ impl Contestant for Program {
             words: self.settings.words.clone(),
             check_output: self.settings.check_output,
             counting: self.counting,
+            each_call: self.each_call.clone(),
             counted: None,
             rounds: 0,
             scratch: Scratch::new()?,
@@ -175,9 +193,22 @@ impl Contestant for Program {
         }))
     }
 
+    fn differences(&self, base: &Arm) -> Vec<Difference> {
+        let unknown = self.is_machine_code.then(|| unknown_builds(base, &self.arm)).flatten();
+        self.learned.borrow_mut().notes.extend(unknown);
+        differences(base, &self.arm)
+    }
+
     fn notes(&self) -> Vec<String> {
         self.learned.borrow().notes.iter().cloned().collect()
     }
+}
+
+/// Whether a file begins as those of linkers do: ELF, Mach-O or PE.
+fn is_machine_code(file: &Path) -> bool {
+    let mut start = [0; 4];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && (start == *b"\x7fELF" || start == [0xcf, 0xfa, 0xed, 0xfe] || start.starts_with(b"MZ"))
 }
 
 /// Whether the CPU counts instructions for us.
@@ -192,6 +223,7 @@ struct Processes {
     words: Vec<OsString>,
     check_output: bool,
     counting: Counting,
+    each_call: BTreeSet<String>,
     /// What Valgrind counted in this launch.
     counted: Option<f64>,
     rounds: u64,
@@ -205,7 +237,7 @@ impl Launched for Processes {
         if self.counting == Counting::Callgrind && self.counted.is_none() {
             self.counted = Some(callgrind::count(&self.words, &mut self.scratch)?);
         }
-        let mut sum = Sum::default();
+        let mut sum = Sum::of_calls(&self.each_call);
         let mut profile = None;
         for _ in 0..calls {
             let (ended, instructions) = self.call(profiled)?;
@@ -253,10 +285,16 @@ struct Sum {
     values: BTreeMap<&'static str, Option<f64>>,
     /// Sums of what the program printed, and in how many calls it did.
     custom: BTreeMap<String, (f64, u64)>,
+    /// The value of each call, of metrics that were asked for.
+    series: BTreeMap<String, Vec<f64>>,
     output: Option<String>,
 }
 
 impl Sum {
+    fn of_calls(each_call: &BTreeSet<String>) -> Self {
+        Self { series: each_call.iter().map(|name| (name.clone(), Vec::new())).collect(), ..Self::default() }
+    }
+
     fn add(&mut self, usage: &ProcessUse, instructions: Option<u64>) {
         let count = |number: Option<u64>| number.map(|number| number as f64);
         let cpu_s = usage.user_s.zip(usage.system_s).map(|(user, system)| user + system);
@@ -273,6 +311,9 @@ impl Sum {
             (INSTRUCTIONS, count(instructions)),
         ];
         for (name, value) in all {
+            if let Some(series) = self.series.get_mut(name) {
+                series.extend(value);
+            }
             let before = self.values.entry(name).or_insert(Some(0.0));
             // What is not known of one call is not known of the round.
             *before =
@@ -282,6 +323,9 @@ impl Sum {
 
     fn print(&mut self, printed: Printed, round: u64) {
         for (name, value) in printed.values {
+            if let Some(series) = self.series.get_mut(&name) {
+                series.push(value);
+            }
             let (sum, calls) = self.custom.entry(name).or_default();
             (*sum, *calls) = (*sum + value, *calls + 1);
         }
@@ -300,7 +344,9 @@ impl Sum {
         // What some calls kept for themselves is not known of the round: a mean of the others would be of other work.
         let custom = self.custom.into_iter().filter(|(_, (_, printed))| *printed == calls);
         let custom = custom.map(|(name, (sum, printed))| (name, sum / printed as f64));
-        Reading { values: values.chain(custom).collect(), output: self.output, ..Reading::default() }
+        let whole = |series: &Vec<f64>| series.len() as u64 == calls && calls > 0;
+        let series = self.series.into_iter().filter(|(_, series)| whole(series)).collect();
+        Reading { values: values.chain(custom).collect(), series, output: self.output, ..Reading::default() }
     }
 }
 
@@ -315,5 +361,23 @@ mod tests {
         sum.print(printed("HOTLOOP steps=4\nHOTLOOP hits=10\n"), 1);
         sum.print(printed("HOTLOOP steps=6\n"), 1);
         assert_eq!(sum.reading(2).values, BTreeMap::from([("steps".to_owned(), 5.0)]));
+    }
+
+    #[test]
+    fn each_call_is_kept_of_what_was_asked_for() {
+        let asked = [WALL, "steps", "hits", PEAK].map(str::to_owned).into();
+        let mut sum = Sum::of_calls(&asked);
+        for (wall_s, peak, text) in
+            [(0.5, Some(7), "HOTLOOP steps=4\nHOTLOOP hits=10\n"), (0.25, None, "HOTLOOP steps=6\n")]
+        {
+            let usage = ProcessUse { wall_s, user_s: Some(0.1), peak_rss_bytes: peak, ..ProcessUse::default() };
+            sum.add(&usage, None);
+            sum.print(printed::read(text.as_bytes(), false).expect("it is right"), 1);
+        }
+        let reading = sum.reading(2);
+        // Neither peak nor hits are known of both calls.
+        let expected = [(WALL, vec![0.5, 0.25]), ("steps", vec![4.0, 6.0])];
+        assert_eq!(reading.series, expected.map(|(name, values)| (name.to_owned(), values)).into());
+        assert_eq!((reading.values[WALL], reading.values["steps"]), (0.75, 5.0));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
+use std::ops::RangeInclusive;
 
 use record::{Better, ENVIRONMENT_METRICS, Metric, Per};
 
@@ -9,6 +10,8 @@ use record::{Better, ENVIRONMENT_METRICS, Metric, Per};
 const MARK: &str = "HOTLOOP ";
 /// Lines are read in pieces of this size at most: what a program prints need not have lines.
 const PIECE: u64 = 1 << 16;
+/// The change from any of these to any other, in percent, is a number too.
+const MAGNITUDES: RangeInclusive<f64> = 1e-100..=1e100;
 
 /// What a program said in one call.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -66,6 +69,11 @@ impl Printed {
         let value: f64 = value.parse().map_err(|_| wrong("whose value is no number"))?;
         if !value.is_finite() {
             return Err(wrong("whose value is no number to compare"));
+        }
+        if value != 0.0 && !MAGNITUDES.contains(&value.abs()) {
+            return Err(wrong(
+                "whose value is too large or too small to compare; choose a unit that gives 1e-100 to 1e100",
+            ));
         }
         let mut metric = Metric { definition: DEFINITION.to_owned(), per: Some(Per::MeanOfCalls), ..Metric::default() };
         for word in words {
@@ -130,6 +138,7 @@ mod tests {
 
     #[test]
     fn bad_lines_are_named() {
+        assert_eq!(of("HOTLOOP x=-1e100\nHOTLOOP y=0\n", false).map(|printed| printed.values.len()), Ok(2));
         for (line, part) in [
             ("HOTLOOP", "nothing"),
             ("HOTLOOP speed", "is not `HOTLOOP name=value`"),
@@ -137,6 +146,8 @@ mod tests {
             ("HOTLOOP a b=3", "is not `HOTLOOP name=value`"),
             ("HOTLOOP x=fast", "no number"),
             ("HOTLOOP x=NaN", "no number to compare"),
+            ("HOTLOOP x=1e308", "too large"),
+            ("HOTLOOP x=-1e-300", "too small"),
             ("HOTLOOP x=1 better=faster", "better=lower"),
             ("HOTLOOP wall_s=1", "measured here"),
             ("HOTLOOP env_load_1m=1", "measured here"),
