@@ -82,8 +82,8 @@ fn notes(runs: &[Observed<'_>], one_sitting: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if runs.len() > 1 && !one_sitting {
         notes.push(
-            "the runs were not measured in turns: what differs may be the machine's doing, so nobody is called faster; \
-             `hotloop models --models` measures in turns"
+            "the runs were not measured in turns, so differences may come from the machine and no speeds are compared; \
+             `hotloop models FILE FILE` measures in turns"
                 .to_owned(),
         );
         notes.extend(runs[1..].iter().filter_map(|other| unlike(runs[0].run, other.run)));
