@@ -46,7 +46,11 @@ pub use machine::{
     Cache, CacheKind, Cgroup, Clock, CoreKind, Cpu, Frequency, HugePages, InstructionSets, Machine, NumaNode,
     ProfilerClock,
 };
-pub use models::{MODELS_SCHEMA, MODELS_VERSION, Figure, Fitness, LimitShare, MeasuredModel, ModelMemory, ModelQuality, ModelSpeed, Models, Ranking, Scaling, ScalingPoint, SpeedComparison, SpeedVerdict, ThreadPoint, ThreadScaling, TokenTimes, Trade};
+pub use models::{
+    Figure, Fitness, LimitShare, MODELS_SCHEMA, MODELS_VERSION, MeasuredModel, ModelMemory, ModelQuality, ModelSpeed,
+    Models, Ranking, Scaling, ScalingPoint, SpeedComparison, SpeedVerdict, ThreadPoint, ThreadScaling, TokenTimes,
+    Trade,
+};
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 pub use run::{

@@ -27,8 +27,11 @@ use super::{MAX_THREADS, Named, StoreOptions, generate, whole_number};
 )]
 pub struct Models {
     /// Models, or runs that were kept.
-    #[arg(value_name = "MODEL|RUN", conflicts_with = "models",
-        help = "model files to measure; or runs that were kept, instead of measuring")]
+    #[arg(
+        value_name = "MODEL|RUN",
+        conflicts_with = "models",
+        help = "model files to measure; or runs that were kept, instead of measuring"
+    )]
     pub runs: Vec<String>,
     /// Files.
     #[arg(
@@ -172,9 +175,7 @@ impl Models {
     pub fn check(&self) -> Result<(), String> {
         let named = self.named()?;
         if named.is_empty() && self.runs.is_empty() {
-            return Err(
-                "no models: name model files or runs that were kept, or use --synthetic".to_owned()
-            );
+            return Err("no models: name model files or runs that were kept, or use --synthetic".to_owned());
         }
         let twice = |(at, one): (usize, &Named)| named[..at].contains(one).then(|| one.name());
         if let Some(name) = named.iter().enumerate().find_map(twice) {

@@ -89,7 +89,8 @@ fn identical_models_are_not_called_different() {
 
 #[test]
 fn ten_percent_are_found_with_the_right_sign() {
-    for (name, machine, least) in [("quiet", QUIET, 198), ("launches", Machine { launch: 0.015, ..LAUNCH_NOISE }, 190)] {
+    for (name, machine, least) in [("quiet", QUIET, 198), ("launches", Machine { launch: 0.015, ..LAUNCH_NOISE }, 190)]
+    {
         let found = count(machine, &[1.0, 1.1], 200, &[SpeedVerdict::Slower]);
         assert!(found >= least, "{name}: {found} of 200");
         assert_eq!(count(machine, &[1.0, 1.1], 200, &[SpeedVerdict::Faster]), 0, "{name}");
@@ -114,7 +115,8 @@ fn the_metric_follows_from_the_threads() {
             run.samples.clear();
             for at in 0..24 {
                 let values = BTreeMap::from([("wall_s".to_owned(), 1.0), ("cpu_s".to_owned(), cpu_s)]);
-                let decode = Sample { row: "decode".to_owned(), launch: at / 6, round: at, values, ..Sample::default() };
+                let decode =
+                    Sample { row: "decode".to_owned(), launch: at / 6, round: at, values, ..Sample::default() };
                 run.samples.push(Sample { row: "placebo/decode".to_owned(), ..decode.clone() });
                 run.samples.push(decode);
             }

@@ -144,7 +144,8 @@ fn figures_of_one_model() {
     let decode = model.decode.as_ref().expect("it was measured");
     near(decode.tokens_per_s.value, 1_000.0);
     let (low, high) = (decode.tokens_per_s.low.unwrap(), decode.tokens_per_s.high.unwrap());
-    assert!((990.0..1_000.0).contains(&low) && (1_000.0..1_011.0).contains(&high), "{low} {high}");
+    // Medians of three launches know less than nine rounds seem to.
+    assert!((980.0..990.0).contains(&low) && (1_011.0..1_020.0).contains(&high), "{low} {high}");
     // 4,000 bytes a thousand times per second, of 1 GB/s; 2,000 operations of 2 GFLOP/s.
     near(decode.reading.as_ref().unwrap().share, 4e-3);
     near(decode.arithmetic.as_ref().unwrap().share, 1e-3);

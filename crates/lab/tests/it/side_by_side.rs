@@ -7,8 +7,8 @@ use std::time::Duration;
 use lab::duel::Launched;
 use lab::machine::Chosen;
 use lab::{
-    Contender, Effort, Generator, ModelRounds, Models, Outline, Room, Scored, SideBySide, Text, Use, Watch, Which, Work,
-    side_by_side,
+    Contender, Effort, Generator, ModelRounds, Models, Outline, Room, Scored, SideBySide, Text, Use, Watch, Which,
+    Work, side_by_side,
 };
 use record::{Memory, Model, Phase, ProcessUse, Run};
 
@@ -126,11 +126,7 @@ fn settings(repeat: Option<u64>, contexts: &[usize]) -> SideBySide {
     }
 }
 
-fn measure<'a>(
-    settings: &'a SideBySide,
-    models: &[&'a [&'a dyn Models]],
-    stop_after: u64,
-) -> Result<Vec<Run>, String> {
+fn measure<'a>(settings: &'a SideBySide, models: &[&'a [&'a dyn Models]], stop_after: u64) -> Result<Vec<Run>, String> {
     measure_of(settings, models, stop_after, None)
 }
 

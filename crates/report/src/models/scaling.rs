@@ -13,7 +13,11 @@ pub(super) fn sections(models: &Models, names: &Names<'_>) -> Vec<Section> {
     let explanation = "slope of log time per token over log size (1: linear); ideal: by the machine's limits";
     let mut sections = Vec::new();
     sections.extend(of(over("parameters"), names, ("SCALING WITH SIZE", &format!("active parameters; {explanation}"))));
-    sections.extend(of(over("context"), names, ("SCALING WITH CONTEXT", &format!("tokens before the one computed; {explanation}"))));
+    sections.extend(of(
+        over("context"),
+        names,
+        ("SCALING WITH CONTEXT", &format!("tokens before the one computed; {explanation}")),
+    ));
     sections.extend(threads(models, names));
     sections
 }
@@ -88,9 +92,7 @@ fn amdahl(scaling: &ThreadScaling, names: &Names<'_>) -> String {
     };
     let meaning = match share {
         Figure { low: Some(low), .. } if *low > 1.0 => ": slower with more threads",
-        Figure { high: Some(high), .. } if *high < 0.0 => {
-            ": superlinear speedup, as with more cache"
-        }
+        Figure { high: Some(high), .. } if *high < 0.0 => ": superlinear speedup, as with more cache",
         _ => "",
     };
     format!("{name}: serial share {}{interval}{meaning}", signed(share.value))

@@ -58,7 +58,8 @@ fn answer(model: &MeasuredModel) -> Option<String> {
         "short_wait" => "first token after a short wait",
         _ => "first token after a long wait",
     };
-    let prompt = model.prompt_tokens.map_or_else(String::new, |tokens| format!(" for {}", plural(tokens, "prompt token")));
+    let prompt =
+        model.prompt_tokens.map_or_else(String::new, |tokens| format!(" for {}", plural(tokens, "prompt token")));
     Some(format!("{word}{prompt} ({})", seconds(first.high.unwrap_or(first.value))))
 }
 
@@ -118,7 +119,9 @@ pub(super) fn ranking(models: &Models, names: &Names<'_>) -> Option<Section> {
 fn comparison(pair: &SpeedComparison, ranking: &Ranking, names: &Names<'_>) -> String {
     let (own, base) = (quoted(&names.name(&pair.model)), quoted(&names.name(&pair.base)));
     match (pair.verdict, pair.ratio) {
-        (SpeedVerdict::Faster, Some(ratio)) => format!("{own} is {} faster than {base}{}", factor(&ratio), interval(&ratio)),
+        (SpeedVerdict::Faster, Some(ratio)) => {
+            format!("{own} is {} faster than {base}{}", factor(&ratio), interval(&ratio))
+        }
         (SpeedVerdict::Slower, Some(ratio)) => {
             let turned = turned(&ratio);
             format!("{base} is {} faster than {own}{}", factor(&turned), interval(&turned))
@@ -192,10 +195,9 @@ fn sentence(trade: &Trade, ranking: &Ranking, names: &Names<'_>) -> String {
         (verdict, Some(speed)) => format!("decode speed beside {base}: {}", undecided(verdict, &speed, ranking)),
         (_, None) => format!("decode speed beside {base} not measured in turns"),
     };
-    let memory = trade.memory.map_or_else(
-        || "memory not measured".to_owned(),
-        |part| format!("{} of its memory", whole_percent(part)),
-    );
+    let memory = trade
+        .memory
+        .map_or_else(|| "memory not measured".to_owned(), |part| format!("{} of its memory", whole_percent(part)));
     format!("{own}: {speed}; {memory}; {}", cost(trade))
 }
 

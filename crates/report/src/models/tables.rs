@@ -97,7 +97,8 @@ pub(super) fn tokens(models: &Models, names: &Names<'_>) -> Option<Section> {
             times.map_or_else(String::new, |times| count(times.p50.samples)),
         ]
     });
-    let explanation = "first token, and each token after it; with 95 % intervals; p90 needs 36 tokens and p99 368, else the slowest";
+    let explanation =
+        "first token, and each token after it; with 95 % intervals; p90 needs 36 tokens and p99 368, else the slowest";
     Some(Section::new("TIME PER TOKEN", explanation).with(table))
 }
 
@@ -129,7 +130,8 @@ pub(super) fn memory(models: &Models, names: &Names<'_>) -> Section {
 
 pub(super) fn quality(models: &Models, names: &Names<'_>) -> Section {
     let table =
-        Table::new(&["model", "perplexity", "95 % interval", "bits/byte", "tokens", "window", "Pareto-optimal"]).with_words_last();
+        Table::new(&["model", "perplexity", "95 % interval", "bits/byte", "tokens", "window", "Pareto-optimal"])
+            .with_words_last();
     let table = rows(models, names, table, |model| {
         let quality = model.quality.as_ref();
         let front = match (model.pareto, &model.beaten_by) {

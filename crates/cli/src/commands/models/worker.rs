@@ -17,8 +17,7 @@ const HINT: &str = "`hotloop models --help` shows what can be asked for";
 
 /// Starts a process with this model alone.
 pub(super) fn start(named: &Named, options: &args::Models) -> Result<Box<dyn Launched>, String> {
-    let program =
-        std::env::current_exe().map_err(|error| format!("cannot find the file of this program: {error}"))?;
+    let program = std::env::current_exe().map_err(|error| format!("cannot find the file of this program: {error}"))?;
     let mut command = Command::new(program);
     command.args(arguments(named, options)?);
     Ok(Box::new(Worker::spawn(&mut command)?))

@@ -129,8 +129,7 @@ pub fn side_by_side(
     if contenders.is_empty() {
         return Err("there is no model to measure".to_owned());
     }
-    let limits =
-        if settings.limits { Some(measure_limits(settings.chosen, settings.threads, watch)?) } else { None };
+    let limits = if settings.limits { Some(measure_limits(settings.chosen, settings.threads, watch)?) } else { None };
     let noise = NoiseWatch::start(&System);
     let machine = machine::machine(&System, settings.chosen);
     let from = if limits.is_some() { LIMITS } else { 0.0 };
@@ -189,10 +188,8 @@ fn look_at(settings: &SideBySide, contender: &Contender<'_>) -> Result<Known, St
         look.tokens == *once && (cell.prompt != first.prompt || look.tokens == looks[0].tokens)
     });
     let (memory, quality) = memory_and_quality(settings, &*first.generator)?;
-    let known_cell = |look: &mut Profiled| KnownCell {
-        rows: std::mem::take(&mut look.rows),
-        allocated: look.allocated.take(),
-    };
+    let known_cell =
+        |look: &mut Profiled| KnownCell { rows: std::mem::take(&mut look.rows), allocated: look.allocated.take() };
     Ok(Known {
         model: Model { weights_blake3: contender.weights_blake3.clone(), ..first.generator.describe() },
         threads: first.threads,
@@ -208,10 +205,7 @@ fn look_at(settings: &SideBySide, contender: &Contender<'_>) -> Result<Known, St
     })
 }
 
-fn memory_and_quality(
-    settings: &SideBySide,
-    generator: &dyn Generator,
-) -> Result<(Memory, Option<Quality>), String> {
+fn memory_and_quality(settings: &SideBySide, generator: &dyn Generator) -> Result<(Memory, Option<Quality>), String> {
     let memory = Memory { cache_per_token_measured: cache_per_token(generator)?, ..generator.memory() };
     let read = |text: &Text| {
         let scored = generator.score(&text.words)?;

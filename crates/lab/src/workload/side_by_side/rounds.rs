@@ -109,8 +109,7 @@ impl Plan {
 /// Launches until the time is up, or until all medians are known to 1 %.
 pub(super) fn measure(settings: &SideBySide, arms: &Arms<'_, '_>, watch: &mut dyn Watch) -> Result<Turns, String> {
     let plan = Plan::new(settings, arms.contenders.len());
-    let turns =
-        Turns { samples: Vec::new(), differing: vec![false; arms.count()], inferences: 0, interrupted: false };
+    let turns = Turns { samples: Vec::new(), differing: vec![false; arms.count()], inferences: 0, interrupted: false };
     let (order, walls) = (Order::new(settings.work.seed, arms.count()), vec![Vec::new(); arms.count()]);
     let mut course = Course { start: Instant::now(), order, arms, turns, walls, round: 0 };
     let mut longest = Duration::ZERO;

@@ -60,8 +60,7 @@ pub(super) fn taken(reading: &Reading, row: &str, inference: &str) -> (Taken, f6
     let of = |name: &str| name.strip_prefix(row)?.strip_prefix(OF).map(str::to_owned);
     let values = reading.values.iter().filter_map(|(name, value)| Some((of(name)?, *value)));
     let series = reading.series.iter().filter_map(|(name, values)| Some((of(name)?, values.clone())));
-    let taken =
-        Taken { values: values.filter(|(name, _)| name != BEGAN).collect(), series: series.collect() };
+    let taken = Taken { values: values.filter(|(name, _)| name != BEGAN).collect(), series: series.collect() };
     let began = reading.values.get(&format!("{inference}{OF}{BEGAN}")).copied().unwrap_or(0.0);
     (taken, began)
 }
