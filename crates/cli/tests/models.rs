@@ -57,6 +57,9 @@ fn measured_and_from_runs() {
         assert!(memory.peak_rss_bytes > memory.bytes, "a process is more than its model");
         assert!(model.quality.is_none() && model.pareto.is_none(), "random weights know no text");
     }
+    let ranking = measured.ranking.as_ref().expect("they were measured in one sitting");
+    assert_eq!((ranking.metric.as_str(), ranking.launches, ranking.rounds), ("wall_s", 6, 8));
+    assert!(ranking.placebo.is_some() && ranking.pairs.len() == 3, "{ranking:?}");
     let [trade] = &measured.trades[..] else { panic!("{:?}", measured.trades) };
     assert!(trade.model.ends_with("type=q8_0") && trade.memory.unwrap() < 1.0 && trade.speed.is_some());
     assert!(measured.scaling.iter().any(|scaling| scaling.over == "context" && scaling.slope.is_some()));
@@ -78,6 +81,34 @@ fn measured_and_from_runs() {
         let text = stdout(&format!("models {} {arguments}", ids.join(" ")), &store);
         assert!(text.contains("d=32,layers=1") && !text.contains('\x1b'), "{text}");
     }
+}
+
+/// Two copies of one file are one model; a third file that differs is measured beside a placebo of its own.
+#[test]
+fn copies_are_not_ranked() {
+    let store = folder("copies");
+    let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/stories.gguf");
+    let files = ["a.gguf", "b.gguf"].map(|name| store.join(name));
+    files.iter().for_each(|file| drop(std::fs::copy(&original, file).expect("it can be copied")));
+    let [a, b] = files.map(|file| file.display().to_string());
+    let work = "--threads 1 --repeat 6 --tokens 4 --no-limits --no-text --no-save";
+    let document = models(&format!("{a} {b} {work}"), &store);
+    assert_eq!(document.models[1].same_as.as_deref(), Some(a.as_str()));
+    let ranking = document.ranking.expect("they were measured in one sitting");
+    assert!(ranking.pairs.is_empty() && ranking.placebo.is_some(), "{ranking:?}");
+    let text = stdout(&format!("models {a} {b} {work}"), &store);
+    assert!(text.contains("`b.gguf` is the same model as `a.gguf`") && !text.contains("faster than"), "{text}");
+
+    // A number that nothing is computed from: other contents, the same work. It lies behind its key and four bytes of its type.
+    let mut bytes = std::fs::read(&b).expect("it is there");
+    let key = b"general.file_type";
+    let at = bytes.windows(key.len()).position(|window| window == key).expect("it has one") + key.len() + 4;
+    bytes[at] = bytes[at].wrapping_add(1);
+    std::fs::write(&b, bytes).expect("it can be written");
+    let document = models(&format!("{a} {b} {work}"), &store);
+    let ranking = document.ranking.expect("they were measured in one sitting");
+    assert_eq!((ranking.metric.as_str(), ranking.pairs.len()), ("cpu_s", 1));
+    assert!(document.models.iter().all(|model| model.same_as.is_none() && model.decode_cpu.is_some()));
 }
 
 /// A run that was made for something else has what it has.
@@ -136,6 +167,7 @@ fn bad_input_is_refused() {
         ("models --synthetic d=7,layers=1,heads=2", "cannot be divided"),
         ("models --synthetic small --tokens 60", "do not fit into the context of synthetic small, 64 tokens"),
         ("models no-such-run", "no-such-run"),
+        ("models no-such-run --synthetic small", "`no-such-run` is no model file"),
         (&empty, "there is no text in it"),
     ] {
         let output = hotloop(&format!("{arguments} --no-save"), &store);

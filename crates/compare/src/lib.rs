@@ -27,7 +27,7 @@ pub use estimates::{Estimate, duration_quantile, error_of_sum, error_of_sum_ns, 
 pub use gate::{exit_code, gate};
 pub use judge::{Outcome, judge, overall};
 pub use meaning::{arithmetic, kind_of_name, per, workload_kind};
-pub use models::{Observed, fitness, models};
+pub use models::{CPU_THRESHOLD, Observed, WALL_THRESHOLD, fitness, models};
 pub use quantiles::{Interval, median, quantile, quantile_interval, sorted};
 pub use roofline::{Bounds, Roof, Work, row_work};
 pub use runs::{RunsSettings, Stored, runs, without_indices};

@@ -28,4 +28,6 @@ pub use identity::blake3_of;
 pub use meter::{cpu_s, peak_rss};
 pub use run::{Settings, run};
 pub use sitting::Sitting;
-pub use workload::{Arithmetic, Contender, SideBySide, Task, Text, Workload, profiler, side_by_side, take_profile};
+pub use workload::{
+    Arithmetic, Contender, ModelRounds, SideBySide, Task, Text, Work, Workload, profiler, side_by_side, take_profile,
+};

@@ -48,7 +48,8 @@ pub use machine::{
 };
 pub use models::{
     Figure, Fitness, LimitShare, MODELS_SCHEMA, MODELS_VERSION, MeasuredModel, ModelMemory, ModelQuality, ModelSpeed,
-    Models, Scaling, ScalingPoint, ThreadPoint, ThreadScaling, TokenTimes, Trade,
+    Models, Ranking, Scaling, ScalingPoint, SpeedComparison, SpeedVerdict, ThreadPoint, ThreadScaling, TokenTimes,
+    Trade,
 };
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};

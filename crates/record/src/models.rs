@@ -30,6 +30,9 @@ pub struct Models {
     pub environment: Option<Environment>,
     /// The models, in the order in which they were named.
     pub models: Vec<MeasuredModel>,
+    /// Which model decodes faster, where all were measured in one sitting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranking: Option<Ranking>,
     /// Models of the same sizes, in another format: what is won and what it costs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trades: Vec<Trade>,
@@ -87,6 +90,9 @@ pub struct MeasuredModel {
     /// One token after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode: Option<ModelSpeed>,
+    /// Tokens per second of CPU time after the first one, where CPU time decides which model is faster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode_cpu: Option<Figure>,
     /// Seconds from the prompt to the first token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_s: Option<Figure>,
@@ -99,6 +105,9 @@ pub struct MeasuredModel {
     /// What a text costs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quality: Option<ModelQuality>,
+    /// The first model with the same file contents, where this is a copy of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
     /// Whether no other is shown to be faster while it takes no more memory and has no worse quality. Absent where one of the three
     /// was not measured, or not in one sitting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,6 +198,9 @@ pub struct ModelMemory {
 pub struct ModelQuality {
     /// As if every token had been one of so many that are equally likely. Models with other tokens cannot be compared by it.
     pub perplexity: f64,
+    /// The 95 % interval of the perplexity; neighbouring tokens are not taken as independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perplexity_interval: Option<[f64; 2]>,
     /// What a byte of the text costs, in bits: models with other tokens can be compared by it.
     pub bits_per_byte: f64,
     /// How many tokens were scored.
@@ -201,6 +213,57 @@ pub struct ModelQuality {
     pub text_blake3: String,
     /// The most positions that a token was scored behind.
     pub window: u64,
+}
+
+/// Which model decodes faster. Intervals cover launches and rounds, and hold for all pairs together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Ranking {
+    /// The metric that decides: `cpu_s` where one thread works from memory, otherwise `wall_s`.
+    pub metric: String,
+    /// The smallest difference that counts, as a share.
+    pub threshold: f64,
+    /// Fresh processes of each model, at least.
+    pub launches: u64,
+    /// Rounds of each model in all launches together, at least.
+    pub rounds: u64,
+    /// The speed of a second copy of one model as a multiple of the first copy's: 1 but for what the machine adds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placebo: Option<Figure>,
+    /// Whether the two copies differ by more than chance allows: then only larger differences count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disturbed: bool,
+    /// Each pair of different models once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<SpeedComparison>,
+}
+
+/// How fast one model decodes beside another.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SpeedComparison {
+    /// The model.
+    pub model: String,
+    /// The one it is compared with.
+    pub base: String,
+    /// Its speed as a multiple of the base's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Figure>,
+    /// What follows from that.
+    pub verdict: SpeedVerdict,
+}
+
+/// What may be said of two speeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpeedVerdict {
+    /// Faster than the base by more than the threshold.
+    Faster,
+    /// Slower than the base by more than the threshold.
+    Slower,
+    /// No difference beyond the threshold.
+    NoDifference,
+    /// The interval allows more than one of these.
+    #[default]
+    CannotTell,
 }
 
 /// What a model can be used for, in words that rules decide.
@@ -224,9 +287,12 @@ pub struct Trade {
     pub model: String,
     /// The one with larger weights.
     pub base: String,
-    /// How many times as fast it decodes, turn by turn.
+    /// Its decode speed as a multiple of the base's, round by round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Figure>,
+    /// Whether that is a difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<SpeedVerdict>,
     /// Its memory as a part of the other's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<f64>,

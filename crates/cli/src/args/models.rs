@@ -11,21 +11,27 @@ use super::{MAX_THREADS, Named, StoreOptions, generate, whole_number};
 /// Which models, and how they are measured and shown.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    about = "Models beside each other: speed, memory and quality, their share of the machine's limits, how they scale",
+    about = "Compare models: speed, memory and quality, share of the machine's limits, scaling",
     after_help = "Examples:\n  \
-        hotloop models --models stories15M-q8_0.gguf,stories15M-q4_0.gguf    measure two files in turns\n  \
+        hotloop models stories15M-q8_0.gguf stories15M-q4_0.gguf             measure two files in turns\n  \
         hotloop models --models a.gguf,b.gguf --text book.txt --contexts 16,64,128 --threads 1,2\n  \
         hotloop models --synthetic d=64/128/256,layers=2,vocab=512           a family of three sizes\n  \
         hotloop models @latest baseline --format markdown                    runs that were kept\n\n\
-        All models generate in turns, in an order that chance decides anew each time: the same number of prompt tokens and of\n\
-        tokens behind them, the end of a text ends nothing. Each is kept as a run. Quality is the perplexity on a text, a bundled\n\
-        one unless --text names another; models with other tokens are compared by bits per byte.\n\n\
-        RUN is an id or a unique beginning of it, @latest, @previous, a tag, or a file. What a run has not is \"not measured\".\n\n\
-        Ctrl-C ends the measuring: what was measured is reported and saved. A second one ends the program."
+        Each launch starts a fresh process of every model, and of the first one a second time as a placebo. In each round of a launch\n\
+        every model generates once, in a balanced random order: the same number of prompt tokens and of tokens behind them. A model is\n\
+        called faster only beyond a threshold: 2 % by CPU time with one thread, 3 % by wall time otherwise. Files with equal contents\n\
+        are the same model and are not ranked. Each model is kept as a run. Quality is the perplexity on a text, a bundled one unless\n\
+        --text names another; compare models with other tokenizers by bits per byte.\n\n\
+        MODEL is a model file to measure. RUN is an id or a unique beginning of it, @latest, @previous, a tag, or a file.\n\n\
+        Ctrl-C ends the measurement: what was measured is reported and saved. A second one ends the program."
 )]
 pub struct Models {
-    /// Runs that were kept.
-    #[arg(value_name = "RUN", conflicts_with_all = ["models", "synthetic"], help = "runs that were kept, instead of measuring")]
+    /// Models, or runs that were kept.
+    #[arg(
+        value_name = "MODEL|RUN",
+        conflicts_with = "models",
+        help = "model files to measure; or runs that were kept, instead of measuring"
+    )]
     pub runs: Vec<String>,
     /// Files.
     #[arg(
@@ -43,6 +49,9 @@ pub struct Models {
         d=128,layers=2,type=q8_0; values with slashes make a family (d=64/128/256); may be given several times"
     )]
     pub synthetic: Vec<String>,
+    /// Whether this is the process of one model, which answers requests.
+    #[arg(long, hide = true)]
+    pub serve: bool,
     #[command(flatten)]
     pub work: Work,
     #[command(flatten)]
@@ -87,19 +96,19 @@ pub struct Work {
 pub struct Turns {
     /// Turns.
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--repeat", 1, 1_000_000),
-        help = "turns of all models (default: until all medians are known to 1 %, at least 6)")]
+        help = "rounds of all models (default: until the time is up or all medians are known to 1 %)")]
     pub repeat: Option<usize>,
     /// Turns before.
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--warmup", 0, 1_000_000), help = "turns before those that count (default 1)")]
+        value_parser = whole_number("--warmup", 0, 1_000_000), help = "rounds before those that count, in each launch (default 1)")]
     pub warmup: usize,
     /// Seconds.
     #[arg(long, value_name = "S", allow_hyphen_values = true, value_parser = seconds,
-        help = "seconds for all turns together, without --repeat (default 10)")]
+        help = "seconds for all launches, without --repeat (default 10); at least 3 launches are made")]
     pub time_budget: Option<Duration>,
     /// Chance.
     #[arg(long, value_name = "N", default_value_t = 42, hide_default_value = true, allow_hyphen_values = true, value_parser = seed,
-        help = "what prompts and the order of turns follow from (default 42)")]
+        help = "RNG seed of prompts and of the order of rounds (default 42)")]
     pub seed: u64,
 }
 
@@ -166,9 +175,7 @@ impl Models {
     pub fn check(&self) -> Result<(), String> {
         let named = self.named()?;
         if named.is_empty() && self.runs.is_empty() {
-            return Err(
-                "no models: name runs that were kept, or models to measure with --models or --synthetic".to_owned()
-            );
+            return Err("no models: name model files or runs that were kept, or use --synthetic".to_owned());
         }
         let twice = |(at, one): (usize, &Named)| named[..at].contains(one).then(|| one.name());
         if let Some(name) = named.iter().enumerate().find_map(twice) {
@@ -234,7 +241,7 @@ mod tests {
     #[test]
     fn bad_ones_are_named() {
         for (line, part) in [
-            ("models", "no models: name runs"),
+            ("models", "no models: name model files or runs"),
             ("models --models a,a", "a is named twice"),
             ("models x --models a", "do not go together"),
             ("models --models a --tokens 1", "--tokens takes a whole number from 2 to 16777216, not `1`"),

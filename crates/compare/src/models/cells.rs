@@ -1,10 +1,11 @@
 //! What a run measured of each model, cell by cell: so many threads, a prompt of such a length.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use record::{Model, Phase, Row, Run, Sample};
 
 use super::Observed;
+use super::launches::Rounds;
 use crate::{Bounds, Work, sorted};
 
 /// One model of a run.
@@ -15,6 +16,8 @@ pub(super) struct Entry<'a> {
     pub(super) bounds: Option<Bounds<'a>>,
     /// The first is the one that the model's figures are of.
     pub(super) cells: Vec<Cell<'a>>,
+    /// The first of them once more, in a second copy of the model.
+    pub(super) placebo: Option<Cell<'a>>,
 }
 
 /// Generations of one kind.
@@ -28,17 +31,22 @@ pub(super) struct Cell<'a> {
     pub(super) prompt: Option<u64>,
     /// Tokens behind it.
     pub(super) tokens: Option<u64>,
-    /// Seconds of a token, by launch and round.
-    pub(super) decode_s: BTreeMap<(u64, u64), f64>,
-    /// Seconds of the prompt, from the smallest on.
-    pub(super) prefill_s: Vec<f64>,
-    /// Seconds to the first token, from the smallest on.
-    pub(super) first_s: Vec<f64>,
+    /// Seconds of a token.
+    pub(super) decode_s: Rounds,
+    /// CPU seconds of a token.
+    pub(super) decode_cpu_s: Rounds,
+    /// Seconds of the prompt.
+    pub(super) prefill_s: Rounds,
+    /// Seconds to the first token.
+    pub(super) first_s: Rounds,
     /// Seconds of all tokens after the first, from the smallest on.
     pub(super) token_s: Vec<f64>,
     /// Allocations of a generation, and their bytes.
     pub(super) allocated: Option<(f64, f64)>,
 }
+
+/// What the names of rows of a second copy begin with.
+const PLACEBO: &str = "placebo/";
 
 /// What a row is of.
 #[derive(Clone, Copy)]
@@ -59,11 +67,18 @@ pub(super) fn entries<'a>(observed: &Observed<'a>) -> Vec<Entry<'a>> {
         samples.entry(&sample.row).or_default().push(sample);
     }
     let bounds = Bounds::of(run);
-    let of = |model: &'a Model| Entry { run, id: observed.id, model, bounds, cells: cells(run, model, &samples) };
+    let of = |model: &'a Model| {
+        let (placebos, cells): (Vec<_>, Vec<_>) =
+            cells(run, model, &samples).into_iter().partition(|(place, _)| place == PLACEBO);
+        let cells = cells.into_iter().map(|(_, cell)| cell).collect();
+        let placebo = placebos.into_iter().map(|(_, cell)| cell).next();
+        Entry { run, id: observed.id, model, bounds, cells, placebo }
+    };
     run.models.iter().map(of).collect()
 }
 
-fn cells<'a>(run: &'a Run, model: &Model, samples: &HashMap<&str, Vec<&'a Sample>>) -> Vec<Cell<'a>> {
+/// The cells, and what the names of their rows begin with.
+fn cells<'a>(run: &'a Run, model: &Model, samples: &HashMap<&str, Vec<&'a Sample>>) -> Vec<(String, Cell<'a>)> {
     let is_alone = run.models.len() == 1;
     let mut cells: Vec<(String, Cell<'a>)> = Vec::new();
     for row in run.rows.iter().filter(|row| row.model.as_ref().map_or(is_alone, |name| *name == model.name)) {
@@ -81,7 +96,17 @@ fn cells<'a>(run: &'a Run, model: &Model, samples: &HashMap<&str, Vec<&'a Sample
             Role::Decode => cell.decode = Some(row),
         }
     }
-    cells.into_iter().map(|(_, cell)| cell.filled(run, samples)).collect()
+    cells.into_iter().map(|(place, cell)| (place, cell.filled(run, samples))).collect()
+}
+
+impl Entry<'_> {
+    /// Whether CPU time is all the time that its tokens need: one thread, and weights in memory, so that it waits for nothing.
+    pub(super) fn is_cpu_bound(&self) -> bool {
+        let memory = self.run.memory.iter().find(|memory| memory.model == self.model.name);
+        let is_mapped = memory.is_some_and(|memory| memory.parts.iter().any(|part| part.mapped && part.bytes > 0));
+        let is_known = |cell: &Cell<'_>| !cell.decode_s.is_empty() && cell.decode_cpu_s.len() == cell.decode_s.len();
+        self.cells.first().is_some_and(|cell| cell.threads == Some(1) && is_known(cell)) && !is_mapped
+    }
 }
 
 /// A value that a time or a count can be.
@@ -100,13 +125,12 @@ impl<'a> Cell<'a> {
         self.prompt = self.prefill.and_then(|row| row.tokens).map(whole).or_else(|| parameter("prompt_tokens"));
         self.tokens = self.generation.and_then(|row| row.tokens).map(whole).or_else(|| parameter("tokens"));
         let generations = of(self.generation);
-        let first = generations.iter().filter_map(|sample| sample.values.get("ttft_s").copied());
-        self.first_s = sorted(&first.filter(is_sound).collect::<Vec<_>>());
+        self.first_s = rounds(generations, "ttft_s", 1.0);
         let all = generations.iter().filter_map(|sample| sample.series.get("token_s")).flatten().copied();
         self.token_s = sorted(&all.filter(is_sound).collect::<Vec<_>>());
-        let prompts = of(self.prefill).iter().filter_map(|sample| sample.values.get("wall_s").copied());
-        self.prefill_s = sorted(&prompts.filter(is_sound).collect::<Vec<_>>());
+        self.prefill_s = rounds(of(self.prefill), "wall_s", 1.0);
         self.decode_s = decode_times(of(self.decode), self.decode, generations);
+        self.decode_cpu_s = rounds(of(self.decode), "cpu_s", tokens_of(self.decode));
         let middle = |name: &str| {
             let all = generations.iter().filter_map(|sample| sample.values.get(name).copied());
             crate::median(&all.filter(|value| value.is_finite()).collect::<Vec<_>>())
@@ -125,10 +149,19 @@ impl<'a> Cell<'a> {
         Some(self.prompt? as f64 + self.tokens? as f64 / 2.0)
     }
 
-    /// What times of another cell were of those of this one, turn by turn.
-    pub(super) fn ratios(&self, other: &Cell<'_>) -> Vec<f64> {
-        let ratio = |(turn, own): (&(u64, u64), &f64)| Some(other.decode_s.get(turn)? / own);
-        self.decode_s.iter().filter_map(ratio).collect()
+    /// What times of another cell were of those of this one, round by round.
+    pub(super) fn ratios(&self, other: &Cell<'_>) -> Rounds {
+        Self::ratios_of(&self.decode_s, &other.decode_s)
+    }
+
+    /// What other times were of these, round by round: how many times as fast these are.
+    pub(super) fn ratios_of(own: &Rounds, other: &Rounds) -> Rounds {
+        own.iter().filter_map(|(round, own)| Some((*round, other.get(round)? / own))).collect()
+    }
+
+    /// Seconds of a token, by the CPU or by the clock.
+    pub(super) fn clock(&self, by_cpu: bool) -> &Rounds {
+        if by_cpu { &self.decode_cpu_s } else { &self.decode_s }
     }
 
     /// Operations and bytes of one token that is generated: as declared; or multiplying with and reading all weights once.
@@ -160,15 +193,28 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The seconds of a token in each turn: of the row of tokens, or by the times of single tokens.
-fn decode_times(tokens: &[&Sample], row: Option<&Row>, generations: &[&Sample]) -> BTreeMap<(u64, u64), f64> {
-    let calls = row.map_or(1.0, |row| row.calls.max(1) as f64 * row.tokens.filter(is_sound).unwrap_or(1.0));
-    let by_row = tokens.iter().filter_map(|sample| Some((sample, sample.values.get("wall_s")? / calls)));
+/// The seconds of a token in each round: of the row of tokens, or by the times of single tokens.
+fn decode_times(tokens: &[&Sample], row: Option<&Row>, generations: &[&Sample]) -> Rounds {
+    if !tokens.is_empty() {
+        return rounds(tokens, "wall_s", tokens_of(row));
+    }
     let by_token = generations.iter().filter_map(|sample| {
         let times = sample.series.get("token_s").filter(|times| !times.is_empty())?;
-        Some((sample, times.iter().sum::<f64>() / times.len() as f64))
+        Some(((sample.launch, sample.round), times.iter().sum::<f64>() / times.len() as f64))
     });
-    let found: Vec<(&&Sample, f64)> = if tokens.is_empty() { by_token.collect() } else { by_row.collect() };
-    let kept = found.into_iter().filter(|(_, seconds)| is_sound(seconds));
-    kept.map(|(sample, seconds)| ((sample.launch, sample.round), seconds)).collect()
+    by_token.filter(|(_, seconds)| is_sound(seconds)).collect()
+}
+
+/// Tokens of a sample of this row.
+fn tokens_of(row: Option<&Row>) -> f64 {
+    row.map_or(1.0, |row| row.calls.max(1) as f64 * row.tokens.filter(is_sound).unwrap_or(1.0))
+}
+
+/// A metric of each round, for one of so many parts.
+fn rounds(samples: &[&Sample], metric: &str, parts: f64) -> Rounds {
+    let values = samples.iter().filter_map(|sample| {
+        let value = sample.values.get(metric)? / parts;
+        Some(((sample.launch, sample.round), value))
+    });
+    values.filter(|(_, value)| is_sound(value)).collect()
 }

@@ -7,18 +7,19 @@ use record::{
 };
 
 use super::cells::{Cell, Entry};
+use super::launches::{self, Rounds};
 use super::{CONFIDENCE, fitness};
-use crate::{Bounds, Work, quantile, quantile_interval, sorted};
+use crate::stats::batch_mean_interval;
+use crate::{Bounds, Work, quantile, quantile_interval};
 
 pub(super) fn of(entry: &Entry<'_>) -> MeasuredModel {
     let nothing = Cell::default();
     let cell = entry.cells.first().unwrap_or(&nothing);
     let (bounds, model) = (entry.bounds.as_ref(), entry.model);
-    let decode_s: Vec<f64> = cell.decode_s.values().copied().collect();
-    let decode = speed(1.0, &sorted(&decode_s), bounds, Some(cell.decode_work(model)));
+    let decode = speed(1.0, &cell.decode_s, bounds, Some(cell.decode_work(model)));
     let prompt = cell.prompt.filter(|tokens| *tokens > 0).map(|tokens| tokens as f64);
     let prefill = prompt.and_then(|tokens| speed(tokens, &cell.prefill_s, bounds, cell.prefill_work(model)));
-    let first_token_s = figure(&cell.first_s, 0.5);
+    let first_token_s = launches::factor(&cell.first_s);
     let fit = fitness::of(decode.as_ref(), first_token_s.as_ref());
     MeasuredModel {
         model: model.clone(),
@@ -39,21 +40,21 @@ pub(super) fn of(entry: &Entry<'_>) -> MeasuredModel {
 }
 
 /// A quantile and where it lies; nothing where there are no values.
-pub(super) fn figure(sorted: &[f64], q: f64) -> Option<Figure> {
+fn figure(sorted: &[f64], q: f64) -> Option<Figure> {
     let interval = quantile_interval(sorted, q, CONFIDENCE);
     let [low, high] = [interval.map(|found| found.low), interval.map(|found| found.high)];
     Some(Figure { value: quantile(sorted, q)?, low, high, samples: sorted.len() as u64 })
 }
 
 /// So many tokens in each of these times.
-pub(super) fn rate(tokens: f64, sorted: &[f64]) -> Option<Figure> {
-    let time = figure(sorted, 0.5)?;
+pub(super) fn rate(tokens: f64, times: &Rounds) -> Option<Figure> {
+    let time = launches::factor(times)?;
     let turned = |seconds: f64| tokens / seconds;
     Some(Figure { value: turned(time.value), low: time.high.map(turned), high: time.low.map(turned), ..time })
 }
 
-fn speed(tokens: f64, sorted: &[f64], bounds: Option<&Bounds<'_>>, work: Option<Work>) -> Option<ModelSpeed> {
-    let tokens_per_s = rate(tokens, sorted)?;
+fn speed(tokens: f64, times: &Rounds, bounds: Option<&Bounds<'_>>, work: Option<Work>) -> Option<ModelSpeed> {
+    let tokens_per_s = rate(tokens, times)?;
     let part = |work: Work| bounds.and_then(|bounds| share(&tokens_per_s, bounds, &work));
     let arithmetic = work.clone().and_then(|work| part(Work { bytes: None, ..work }));
     let reading = work.and_then(|work| part(Work { flops: None, ..work }));
@@ -125,8 +126,11 @@ pub(super) fn quality_of<'a>(entry: &Entry<'a>) -> Option<&'a Quality> {
 
 fn quality(quality: &Quality) -> Option<ModelQuality> {
     let bits_per_byte = quality.nll * quality.tokens as f64 / LN_2 / quality.bytes as f64;
+    let each: Vec<f64> = quality.each.iter().map(|nll| f64::from(*nll)).collect();
+    let interval = batch_mean_interval(&each, 1.0 - CONFIDENCE);
     bits_per_byte.is_finite().then(|| ModelQuality {
         perplexity: quality.nll.exp(),
+        perplexity_interval: interval.map(|interval| [interval.low.exp(), interval.high.exp()]),
         bits_per_byte,
         tokens: quality.tokens,
         bytes: quality.bytes,

@@ -6,6 +6,8 @@ mod cells;
 mod figures;
 pub mod fitness;
 mod front;
+mod launches;
+mod ranking;
 mod scaling;
 mod threads;
 mod trades;
@@ -14,6 +16,8 @@ use record::{Difference, MODELS_SCHEMA, MODELS_VERSION, MeasuredModel, Models, R
 
 use crate::{Side, comparable, workload_kind};
 use cells::Entry;
+
+pub use ranking::{CPU_THRESHOLD, WALL_THRESHOLD};
 
 /// How sure intervals are.
 const CONFIDENCE: f64 = 0.95;
@@ -33,8 +37,9 @@ pub fn models(runs: &[Observed<'_>]) -> Models {
     let entries: Vec<Entry<'_>> = runs.iter().flat_map(cells::entries).collect();
     let one_sitting = runs.len() > 1 && runs.windows(2).all(|pair| is_one_sitting(pair[0].run, pair[1].run));
     let mut models: Vec<MeasuredModel> = entries.iter().map(figures::of).collect();
-    if one_sitting {
-        front::mark(&entries, &mut models);
+    let judge = one_sitting.then(|| ranking::judge(&entries)).flatten();
+    if let Some(judge) = &judge {
+        complete(&entries, &mut models, judge);
     }
     let first = runs.first().map(|first| first.run);
     let is_of_one = |run: &&Run| runs.iter().all(|other| other.run.subject == run.subject);
@@ -45,13 +50,25 @@ pub fn models(runs: &[Observed<'_>]) -> Models {
         one_sitting,
         subject: first.filter(is_of_one).map(|run| run.subject.clone()),
         environment: first.filter(|_| one_sitting || runs.len() == 1).map(|run| run.environment.clone()),
-        trades: trades::of(&entries, &models, one_sitting),
+        ranking: judge.as_ref().map(|judge| judge.ranking(&entries)),
+        trades: trades::of(&entries, &models, judge.as_ref()),
         scaling: scaling::of(&entries, one_sitting),
         threads: threads::of(&entries),
         interrupted: runs.iter().any(|observed| observed.run.interrupted),
         notes: notes(runs, one_sitting),
         models,
         ..Models::default()
+    }
+}
+
+/// What follows for each model from being measured beside the others.
+fn complete(entries: &[Entry<'_>], models: &mut [MeasuredModel], judge: &ranking::Judge) {
+    front::mark(entries, models, judge);
+    for (at, model) in models.iter_mut().enumerate() {
+        let original = ranking::original(entries, at);
+        model.same_as = (original != at).then(|| entries[original].model.name.clone());
+        let cell = entries[at].cells.first().filter(|_| judge.is_by_cpu());
+        model.decode_cpu = cell.and_then(|cell| figures::rate(1.0, &cell.decode_cpu_s));
     }
 }
 
@@ -65,8 +82,8 @@ fn notes(runs: &[Observed<'_>], one_sitting: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if runs.len() > 1 && !one_sitting {
         notes.push(
-            "the runs were not measured in turns: what differs may be the machine's doing, so nobody is called faster; \
-             `hotloop models --models` measures in turns"
+            "the runs were not measured in turns, so differences may come from the machine and no speeds are compared; \
+             `hotloop models FILE FILE` measures in turns"
                 .to_owned(),
         );
         notes.extend(runs[1..].iter().filter_map(|other| unlike(runs[0].run, other.run)));

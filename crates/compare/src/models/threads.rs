@@ -3,8 +3,8 @@
 use record::{Figure, ThreadPoint, ThreadScaling};
 
 use super::cells::{Cell, Entry};
-use super::figures::{figure, rate};
-use crate::sorted;
+use super::figures::rate;
+use super::launches::{self, Rounds};
 
 pub(super) fn of(entries: &[Entry<'_>]) -> Vec<ThreadScaling> {
     let found: Vec<ThreadScaling> = entries.iter().filter_map(of_model).collect();
@@ -27,7 +27,7 @@ fn of_model(entry: &Entry<'_>) -> Option<ThreadScaling> {
     }
     let points = cells.iter().filter_map(|(threads, cell)| point(entry, (fewest, base), (*threads, cell))).collect();
     let shares = serial_shares(&cells);
-    let serial_share = figure(&sorted(&shares), 0.5);
+    let serial_share = launches::figure(&shares);
     Some(ThreadScaling { model: entry.model.name.clone(), points, serial_share, missing: None })
 }
 
@@ -36,10 +36,9 @@ fn point(
     (fewest, base): (u64, &Cell<'_>),
     (threads, cell): (u64, &Cell<'_>),
 ) -> Option<ThreadPoint> {
-    let times: Vec<f64> = cell.decode_s.values().copied().collect();
-    let tokens_per_s = rate(1.0, &sorted(&times))?;
+    let tokens_per_s = rate(1.0, &cell.decode_s)?;
     let is_base = threads == fewest;
-    let speedup = figure(&sorted(&cell.ratios(base)), 0.5).filter(|_| !is_base);
+    let speedup = launches::factor(&cell.ratios(base)).filter(|_| !is_base);
     let more = threads as f64 / fewest.max(1) as f64;
     let part = |figure: Figure| Figure {
         value: figure.value / more,
@@ -52,15 +51,15 @@ fn point(
     Some(ThreadPoint { threads, tokens_per_s, speedup, efficiency: speedup.map(part), ideal_speedup })
 }
 
-/// Amdahl's law, turn by turn: time = serial + parallel ÷ threads, by least squares; the serial part of the time of one thread.
-fn serial_shares(cells: &[(u64, &Cell<'_>)]) -> Vec<f64> {
-    let Some((_, first)) = cells.first() else { return Vec::new() };
-    let shares = first.decode_s.keys().filter_map(|turn| {
+/// Amdahl's law, round by round: time = serial + parallel ÷ threads, by least squares; the serial part of the time of one thread.
+fn serial_shares(cells: &[(u64, &Cell<'_>)]) -> Rounds {
+    let Some((_, first)) = cells.first() else { return Rounds::new() };
+    let shares = first.decode_s.keys().filter_map(|round| {
         let points: Option<Vec<(f64, f64)>> = cells
             .iter()
-            .map(|(threads, cell)| Some((1.0 / (*threads).max(1) as f64, *cell.decode_s.get(turn)?)))
+            .map(|(threads, cell)| Some((1.0 / (*threads).max(1) as f64, *cell.decode_s.get(round)?)))
             .collect();
-        serial_share(&points?)
+        Some((*round, serial_share(&points?)?))
     });
     shares.collect()
 }

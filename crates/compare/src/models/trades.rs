@@ -3,19 +3,22 @@
 use record::{Figure, MeasuredModel, Model, Trade};
 
 use super::cells::Entry;
-use super::figures::{figure, quality_of};
-use crate::sorted;
-use crate::stats::mean_interval;
+use super::figures::quality_of;
+use super::ranking::{Judge, original};
+use crate::stats::batch_mean_interval;
 
 /// Every model beside the one of the same sizes whose weights are largest.
-pub(super) fn of(entries: &[Entry<'_>], models: &[MeasuredModel], one_sitting: bool) -> Vec<Trade> {
+///
+/// Copies of one model are left out: nothing is won or lost.
+pub(super) fn of(entries: &[Entry<'_>], models: &[MeasuredModel], judge: Option<&Judge>) -> Vec<Trade> {
     let mut trades = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
         let same = (0..entries.len()).filter(|other| shape(entries[*other].model) == shape(entry.model));
         // Of several that are as large, the first.
         let largest = same.rev().max_by_key(|other| entries[*other].model.weight_bytes);
-        let Some(base) = largest.filter(|base| *base != at) else { continue };
-        trades.push(trade([&entries[base], entry], [&models[base], &models[at]], one_sitting));
+        let differs = |base: &usize| original(entries, *base) != original(entries, at);
+        let Some(base) = largest.filter(differs) else { continue };
+        trades.push(trade([&entries[base], entry], [&models[base], &models[at]], judge));
     }
     trades
 }
@@ -25,12 +28,8 @@ fn shape(model: &Model) -> [u64; 7] {
     [model.parameters, model.layers, model.width, model.heads, model.kv_heads, model.head_dim, model.vocab]
 }
 
-fn trade(entries: [&Entry<'_>; 2], models: [&MeasuredModel; 2], one_sitting: bool) -> Trade {
-    let cells = [entries[0].cells.first(), entries[1].cells.first()];
-    let speed = match cells {
-        [Some(base), Some(own)] if one_sitting => figure(&sorted(&own.ratios(base)), 0.5),
-        _ => None,
-    };
+fn trade(entries: [&Entry<'_>; 2], models: [&MeasuredModel; 2], judge: Option<&Judge>) -> Trade {
+    let compared = judge.map(|judge| judge.pair(entries[0], entries[1]));
     let bytes = models.map(|model| model.memory.bytes);
     let memory = bytes[1].zip(bytes[0]).map(|(own, base)| own as f64 / base as f64);
     let change = change(entries);
@@ -41,7 +40,8 @@ fn trade(entries: [&Entry<'_>; 2], models: [&MeasuredModel; 2], one_sitting: boo
     Trade {
         model: models[1].model.name.clone(),
         base: models[0].model.name.clone(),
-        speed,
+        speed: compared.as_ref().and_then(|compared| compared.ratio),
+        verdict: compared.map(|compared| compared.verdict),
         memory: memory.filter(|ratio| ratio.is_finite()),
         perplexity,
         perplexity_change: change,
@@ -49,6 +49,7 @@ fn trade(entries: [&Entry<'_>; 2], models: [&MeasuredModel; 2], one_sitting: boo
 }
 
 /// By how much the perplexity changed, token by token: the same tokens are hard for both, so that much less is left to chance.
+/// Batches of neighbouring tokens count as one value each.
 fn change(entries: [&Entry<'_>; 2]) -> Option<Figure> {
     let [base, own] = [quality_of(entries[0])?, quality_of(entries[1])?];
     if base.text_blake3 != own.text_blake3 || base.each.len() != own.each.len() {
@@ -56,7 +57,7 @@ fn change(entries: [&Entry<'_>; 2]) -> Option<Figure> {
     }
     let differences = own.each.iter().zip(&base.each).map(|(own, base)| f64::from(*own) - f64::from(*base));
     let differences: Vec<f64> = differences.collect();
-    let interval = mean_interval(&differences, 1.0 - super::CONFIDENCE)?;
+    let interval = batch_mean_interval(&differences, 1.0 - super::CONFIDENCE)?;
     let mean = differences.iter().sum::<f64>() / differences.len() as f64;
     let [value, low, high] = [mean, interval.low, interval.high].map(f64::exp_m1);
     value.is_finite().then_some(Figure { value, low: Some(low), high: Some(high), samples: differences.len() as u64 })

@@ -1,11 +1,13 @@
 //! Statistics: slices in, numbers out.
 
+mod batch_means;
 mod fit;
 mod multiple;
 mod paired;
 mod sign;
 mod student;
 
+pub use batch_means::batch_mean_interval;
 pub use fit::{Fit, fit};
 pub use multiple::{benjamini_hochberg, bonferroni, holm};
 pub use paired::{Located, launches_to_resolve, locate, locate_mean};

@@ -1,8 +1,10 @@
 //! The crate through its public face.
 
+mod batch_means;
 mod cells;
 mod comparable;
 mod judge;
+mod model_ranking;
 mod models;
 mod runs;
 mod scopes;

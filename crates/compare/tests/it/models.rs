@@ -7,7 +7,7 @@ use record::{
     Compute, Environment, Level, Limits, Memory, MemoryPart, Model, Models, Quality, Rate, Row, Run, Sample, Workload,
 };
 
-/// A model that takes so long for a token, in each of nine turns.
+/// A model that takes so long for a token, in each of nine rounds, in three launches.
 struct Made {
     name: &'static str,
     format: &'static str,
@@ -69,12 +69,15 @@ fn add_cell(run: &mut Run, made: &Made, cell: Cell) {
     (decode.flops, decode.bytes) = (Some(2.0 * made.parameters as f64), Some(made.bytes as f64));
     let mut prefill = row("prefill", cell.prompt, 1);
     prefill.flops = Some(2.0 * (made.parameters * cell.prompt) as f64);
+    let placebo = Row { name: "placebo/decode".to_owned(), ..decode.clone() };
     run.rows.extend([row("inference", TOKENS, 1), prefill, decode]);
+    run.rows.extend(cell.prefix.is_empty().then_some(placebo));
     for round in 0..9 {
         let token_s = made.token_s * cell.factor * scatter(round);
         let mut sample = |name: &str, values: &[(&str, f64)], series: Vec<f64>| {
             run.samples.push(Sample {
                 row: format!("{}{name}", cell.prefix),
+                launch: round / 3,
                 round,
                 values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
                 series: BTreeMap::from([("token_s".to_owned(), series)]),
@@ -85,6 +88,9 @@ fn add_cell(run: &mut Run, made: &Made, cell: Cell) {
         sample("inference", &all, vec![token_s; 32]);
         sample("prefill", &[("wall_s", 8.0 * token_s)], Vec::new());
         sample("decode", &[("wall_s", 32.0 * token_s)], Vec::new());
+        if cell.prefix.is_empty() {
+            sample("placebo/decode", &[("wall_s", 32.0 * token_s)], Vec::new());
+        }
     }
 }
 
@@ -138,7 +144,8 @@ fn figures_of_one_model() {
     let decode = model.decode.as_ref().expect("it was measured");
     near(decode.tokens_per_s.value, 1_000.0);
     let (low, high) = (decode.tokens_per_s.low.unwrap(), decode.tokens_per_s.high.unwrap());
-    assert!((990.0..1_000.0).contains(&low) && (1_000.0..1_011.0).contains(&high), "{low} {high}");
+    // Medians of three launches know less than nine rounds seem to.
+    assert!((980.0..990.0).contains(&low) && (1_011.0..1_020.0).contains(&high), "{low} {high}");
     // 4,000 bytes a thousand times per second, of 1 GB/s; 2,000 operations of 2 GFLOP/s.
     near(decode.reading.as_ref().unwrap().share, 4e-3);
     near(decode.arithmetic.as_ref().unwrap().share, 1e-3);
@@ -216,7 +223,7 @@ fn without_all_three_there_is_no_front() {
     let document = beside(&runs);
     assert!(!document.one_sitting && document.environment.is_none());
     assert!(document.models.iter().all(|model| model.pareto.is_none()), "of other sittings");
-    assert!(document.notes[0].contains("nobody is called faster"), "{:?}", document.notes);
+    assert!(document.notes[0].contains("no speeds are compared") && document.ranking.is_none(), "{:?}", document.notes);
     assert_eq!(document.trades[0].speed, None, "nor by how much");
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::Generator;
 use crate::course::{Taken, bookkeeping};
-use crate::meter::timed;
+use crate::meter::{cpu_s, timed};
 
 /// What one inference did and took.
 pub(super) struct Inference {
@@ -16,6 +16,8 @@ pub(super) struct Inference {
     pub(super) first_s: f64,
     /// Each token after the first.
     pub(super) token_s: Vec<f64>,
+    /// CPU time of the first token, and of all after it, where the system tells.
+    pub(super) cpu_s: Option<[f64; 2]>,
     /// In passes over the weights, all together.
     pub(super) forward_s: f64,
 }
@@ -51,6 +53,7 @@ macro_rules! inference {
                     chosen.push(step(generator, prompt)?);
                 }
                 clock.token();
+                clock.cpu();
                 while chosen.len() < tokens {
                     {
                         hotloop::scope!($token, tokens = 1);
@@ -59,6 +62,7 @@ macro_rules! inference {
                     }
                     clock.token();
                 }
+                clock.cpu();
                 Ok(())
             });
             result?;
@@ -79,16 +83,25 @@ struct Clock {
     last: Cell<Instant>,
     tokens: RefCell<Vec<f64>>,
     forward_s: Cell<f64>,
+    /// CPU time at the beginning, after the first token, and at the end.
+    cpu: RefCell<Vec<Option<f64>>>,
 }
 
 impl Clock {
     fn new(tokens: usize) -> Self {
         let tokens = RefCell::new(Vec::with_capacity(tokens));
-        Self { last: Cell::new(Instant::now()), tokens, forward_s: Cell::new(0.0) }
+        let cpu = RefCell::new(Vec::with_capacity(3));
+        Self { last: Cell::new(Instant::now()), tokens, forward_s: Cell::new(0.0), cpu }
     }
 
     fn start(&self) {
+        self.cpu();
         self.last.set(Instant::now());
+    }
+
+    /// Takes the CPU time. The call costs less than a microsecond and falls into one token.
+    fn cpu(&self) {
+        self.cpu.borrow_mut().push(cpu_s());
     }
 
     /// A pass that began then has ended.
@@ -107,6 +120,10 @@ impl Clock {
         let first_s = times.remove(0);
         whole.values.insert("ttft_s".to_owned(), first_s);
         whole.series.insert("token_s".to_owned(), times.clone());
-        Inference { tokens, whole, first_s, token_s: times, forward_s: self.forward_s.get() }
+        let cpu_s = match self.cpu.into_inner()[..] {
+            [Some(start), Some(first), Some(end)] => Some([first - start, end - first]),
+            _ => None,
+        };
+        Inference { tokens, whole, first_s, token_s: times, cpu_s, forward_s: self.forward_s.get() }
     }
 }

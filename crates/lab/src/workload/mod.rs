@@ -20,7 +20,7 @@ use crate::course::Course;
 use crate::{Models, Which};
 
 pub use kernel_rows::Arithmetic;
-pub use side_by_side::{Contender, SideBySide, Text, side_by_side};
+pub use side_by_side::{Contender, ModelRounds, SideBySide, Text, Work, side_by_side};
 pub(crate) use tokens::at_random as tokens_at_random;
 
 /// Which workload.

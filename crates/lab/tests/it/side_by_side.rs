@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use lab::duel::Launched;
 use lab::machine::Chosen;
 use lab::{
-    Contender, Effort, Generator, Models, Outline, Room, Scored, SideBySide, Text, Use, Watch, Which, side_by_side,
+    Contender, Effort, Generator, ModelRounds, Models, Outline, Room, Scored, SideBySide, Text, Use, Watch, Which,
+    Work, side_by_side,
 };
 use record::{Memory, Model, Phase, ProcessUse, Run};
 
@@ -20,6 +22,23 @@ struct Fake<'a> {
     log: &'a Log,
     /// Whether what it generates differs from time to time.
     fickle: bool,
+}
+
+/// One that several may make.
+struct Shared<'a>(&'a dyn Models);
+
+impl Models for Shared<'_> {
+    fn outline(&self, which: Which, text: Option<&str>) -> Result<Outline, String> {
+        self.0.outline(which, text)
+    }
+
+    fn create(&self, which: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String> {
+        self.0.create(which, usage)
+    }
+
+    fn threads(&self) -> usize {
+        self.0.threads()
+    }
 }
 
 struct FakeGenerator<'a> {
@@ -95,11 +114,9 @@ impl Watch for Quiet {
 
 fn settings(repeat: Option<u64>, contexts: &[usize]) -> SideBySide {
     SideBySide {
-        prompt_tokens: 4,
-        tokens: 3,
-        contexts: contexts.to_vec(),
+        work: Work { prompt_tokens: 4, tokens: 3, contexts: contexts.to_vec(), seed: 42 },
+        threads: 2,
         text: Some(Text { name: "bundled".to_owned(), words: "four".to_owned() }),
-        seed: 42,
         effort: Effort { repeat, warmup: 1, time: Duration::ZERO },
         limits: false,
         chosen: Chosen::from_environment().expect("nothing is forced to what is not there"),
@@ -109,45 +126,61 @@ fn settings(repeat: Option<u64>, contexts: &[usize]) -> SideBySide {
     }
 }
 
-fn measure(settings: &SideBySide, models: &[&[&dyn Models]], stop_after: u64) -> Result<Vec<Run>, String> {
+fn measure<'a>(settings: &'a SideBySide, models: &[&'a [&'a dyn Models]], stop_after: u64) -> Result<Vec<Run>, String> {
+    measure_of(settings, models, stop_after, None)
+}
+
+/// The same, of models whose contents have this hash.
+fn measure_of<'a>(
+    settings: &'a SideBySide,
+    models: &[&'a [&'a dyn Models]],
+    stop_after: u64,
+    hash: Option<&str>,
+) -> Result<Vec<Run>, String> {
     let process = Some(ProcessUse { peak_rss_bytes: Some(7), ..ProcessUse::default() });
-    let contenders: Vec<Contender<'_>> =
-        models.iter().map(|on| Contender { on: on.to_vec(), process: process.clone() }).collect();
+    let contender = |on: &&'a [&'a dyn Models]| {
+        let on = *on;
+        Contender {
+            load: Box::new(move || Ok(on.iter().map(|models| Box::new(Shared(*models)) as Box<dyn Models>).collect())),
+            launch: Box::new(move || Ok(Box::new(ModelRounds::new(&settings.work, on)?) as Box<dyn Launched>)),
+            weights_blake3: hash.map(str::to_owned),
+            process: process.clone(),
+        }
+    };
+    let contenders: Vec<Contender<'_>> = models.iter().map(contender).collect();
     side_by_side(settings, &contenders, &mut Quiet { stop_after, told: 0 })
 }
 
 #[test]
-fn all_take_their_turn_in_every_round() {
+fn all_work_in_every_round() {
     let log = Log::default();
     let fake = |name, threads| Fake { name, threads, context: 16, log: &log, fickle: false };
     let (a, a1, random) = (fake("a", 2), fake("a", 1), fake("random", 2));
-    let runs = measure(&settings(Some(8), &[4, 8, 14]), &[&[&a, &a1], &[&random]], u64::MAX).unwrap();
+    let runs = measure(&settings(Some(8), &[4, 8, 14]), &[&[&a as &dyn Models, &a1], &[&random]], u64::MAX).unwrap();
     let log = log.into_inner();
-    // A turn to warm up, an inference with the profiler on, eight turns: of five cells.
-    assert_eq!(log.len(), 10 * 5);
-    let turns: Vec<&[String]> = log.chunks(5).collect();
-    let sorted = |turn: &[String]| {
-        let mut turn = turn.to_vec();
-        turn.sort();
-        turn
+    // Two inferences of five cells to look at them; six launches with a round to warm up, and eight rounds: of five cells and three
+    // of the second copy.
+    assert_eq!(log.len(), 2 * 5 + 14 * 8);
+    let rounds: Vec<&[String]> = log[10..].chunks(8).collect();
+    let sorted = |round: &[String]| {
+        let mut round = round.to_vec();
+        round.sort();
+        round
     };
-    let all = ["a 1 4", "a 2 4", "a 2 8", "random 2 4", "random 2 8"];
-    assert!(turns.iter().all(|turn| sorted(turn) == all), "{log:?}");
-    let orders: std::collections::BTreeSet<&[String]> = turns[2..].iter().copied().collect();
-    assert!(orders.len() > 5, "each turn has an order of its own: {orders:?}");
+    let all = ["a 1 4", "a 1 4", "a 2 4", "a 2 4", "a 2 8", "a 2 8", "random 2 4", "random 2 8"];
+    assert!(rounds.iter().all(|round| sorted(round) == all), "{log:?}");
+    let orders: std::collections::BTreeSet<&[String]> = rounds.iter().copied().collect();
+    assert!(orders.len() > 5, "rounds have orders of their own: {orders:?}");
     let rows = |run: &Run| run.rows.iter().map(|row| row.name.clone()).collect::<Vec<_>>();
     let parts = |prefix: &str| ["inference", "prefill", "decode"].map(|name| format!("{prefix}{name}"));
-    assert_eq!(rows(&runs[0]), [parts(""), parts("threads=1/"), parts("context=8/")].concat());
+    assert_eq!(rows(&runs[0]), [parts(""), parts("threads=1/"), parts("context=8/"), parts("placebo/")].concat());
     assert_eq!(rows(&runs[1]), [parts(""), parts("context=8/")].concat());
     for run in &runs {
         for row in &run.rows {
             let timed = run.samples.iter().filter(|sample| sample.row == row.name && sample.phase == Phase::Timed);
-            assert_eq!(
-                timed.map(|sample| sample.round).collect::<Vec<_>>(),
-                (0..8).collect::<Vec<_>>(),
-                "{}",
-                row.name
-            );
+            let places: Vec<(u64, u64)> = timed.map(|sample| (sample.launch, sample.round)).collect();
+            let launches = [0, 0, 1, 1, 2, 3, 4, 5];
+            assert_eq!(places, launches.into_iter().zip(0..8).collect::<Vec<_>>(), "{}", row.name);
         }
         assert!(
             run.notes.iter().any(|note| note.contains("not measured with a context of 14 tokens")),
@@ -164,7 +197,19 @@ fn all_take_their_turn_in_every_round() {
 }
 
 #[test]
-fn at_least_six_turns_without_a_number() {
+fn copies_are_the_placebo_of_each_other() {
+    let log = Log::default();
+    let fake = |name| Fake { name, threads: 1, context: 16, log: &log, fickle: false };
+    let (a, b) = (fake("a"), fake("b"));
+    for (hash, rows) in [(None, 6), (Some("same"), 3)] {
+        let runs = measure_of(&settings(Some(6), &[]), &[&[&a], &[&b]], u64::MAX, hash).unwrap();
+        assert_eq!(runs.iter().map(|run| run.rows.len()).collect::<Vec<_>>(), [rows, 3], "{hash:?}");
+        assert_eq!(runs[1].models[0].weights_blake3.as_deref(), hash);
+    }
+}
+
+#[test]
+fn at_least_six_rounds_without_a_number() {
     let log = Log::default();
     let fake = Fake { name: "a", threads: 1, context: 16, log: &log, fickle: false };
     let runs = measure(&settings(None, &[]), &[&[&fake]], u64::MAX).unwrap();
@@ -187,7 +232,7 @@ fn it_can_be_ended() {
     let fake = Fake { name: "a", threads: 1, context: 16, log: &log, fickle: false };
     let runs = measure(&settings(Some(100), &[]), &[&[&fake]], 5).unwrap();
     assert!(runs[0].interrupted);
-    assert!(runs[0].samples.len() < 30, "{}", runs[0].samples.len());
+    assert!(runs[0].samples.len() < 200, "{}", runs[0].samples.len());
     let error = measure(&settings(Some(100), &[]), &[&[&fake]], 1).unwrap_err();
     assert!(error.contains("nothing was kept"), "{error}");
 }

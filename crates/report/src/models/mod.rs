@@ -29,6 +29,7 @@ pub fn markdown(models: &Models) -> String {
 fn document(models: &Models) -> Document {
     let names = Names::of(models);
     let mut sections = vec![sentences::in_short(models, &names)];
+    sections.extend(sentences::ranking(models, &names));
     sections.extend(sentences::trades(models, &names));
     sections.push(tables::speed(models, &names));
     sections.extend(tables::tokens(models, &names));

@@ -10,11 +10,14 @@ use crate::units::{count, digits, mean_count, seconds, tokens_per_s, whole_perce
 
 pub(super) fn sections(models: &Models, names: &Names<'_>) -> Vec<Section> {
     let over = |what: &str| models.scaling.iter().filter(|scaling| scaling.over == what).collect::<Vec<_>>();
-    let explanation = "the slope of the logarithm of time per token over that of the size; 1: twice as much takes twice as long; \
-                       ideal: of the least times that the machine's limits allow";
+    let explanation = "slope of log time per token over log size (1: linear); ideal: by the machine's limits";
     let mut sections = Vec::new();
-    sections.extend(of(over("parameters"), names, ("OVER SIZES", &format!("active parameters; {explanation}"))));
-    sections.extend(of(over("context"), names, ("OVER CONTEXTS", &format!("tokens before one; {explanation}"))));
+    sections.extend(of(over("parameters"), names, ("SCALING WITH SIZE", &format!("active parameters; {explanation}"))));
+    sections.extend(of(
+        over("context"),
+        names,
+        ("SCALING WITH CONTEXT", &format!("tokens before the one computed; {explanation}")),
+    ));
     sections.extend(threads(models, names));
     sections
 }
@@ -23,7 +26,7 @@ fn of(all: Vec<&Scaling>, names: &Names<'_>, (title, explanation): (&'static str
     if all.is_empty() {
         return None;
     }
-    let mut table = Table::new(&["of", "at", "time per token", "ideal", "times the ideal"]);
+    let mut table = Table::new(&["of", "at", "time per token", "ideal", "× ideal"]);
     let mut sentences = Vec::new();
     for scaling in all {
         let of = names.name(&scaling.of);
@@ -55,7 +58,7 @@ fn threads(models: &Models, names: &Names<'_>) -> Option<Section> {
     if models.threads.is_empty() {
         return None;
     }
-    let headings = ["model", "threads", "decode", "times as fast", "95 % interval", "efficiency", "ideal"];
+    let headings = ["model", "threads", "decode", "speedup", "95 % interval", "efficiency", "ideal"];
     let (mut table, mut sentences) = (Table::new(&headings), Vec::new());
     for scaling in &models.threads {
         for point in &scaling.points {
@@ -71,16 +74,16 @@ fn threads(models: &Models, names: &Names<'_>) -> Option<Section> {
         }
         sentences.push(amdahl(scaling, names));
     }
-    let explanation = "turn by turn beside the fewest threads; efficiency: that, divided by how many times as many threads; ideal: by \
-                       the machine's limits; the serial part by Amdahl's law";
-    let section = Section::new("OVER THREADS", explanation);
+    let explanation = "speedup over the fewest threads, round by round; efficiency: speedup per thread; ideal: by the machine's limits; \
+                       serial share by Amdahl's law";
+    let section = Section::new("SCALING WITH THREADS", explanation);
     let section = if table.is_empty() { section } else { section.with(Block::Table(table)) };
     Some(section.with(Block::List(sentences)))
 }
 
 fn amdahl(scaling: &ThreadScaling, names: &Names<'_>) -> String {
     let Some(share) = &scaling.serial_share else {
-        return format!("not measured: {}", scaling.missing.as_deref().unwrap_or("too few turns"));
+        return format!("not measured: {}", scaling.missing.as_deref().unwrap_or("too few rounds"));
     };
     let name = quoted(&names.name(&scaling.model));
     let interval = match (share.low, share.high) {
@@ -88,13 +91,11 @@ fn amdahl(scaling: &ThreadScaling, names: &Names<'_>) -> String {
         _ => String::new(),
     };
     let meaning = match share {
-        Figure { low: Some(low), .. } if *low > 1.0 => ": more threads make it slower",
-        Figure { high: Some(high), .. } if *high < 0.0 => {
-            ": more threads bring more than their number, as more cache does"
-        }
+        Figure { low: Some(low), .. } if *low > 1.0 => ": slower with more threads",
+        Figure { high: Some(high), .. } if *high < 0.0 => ": superlinear speedup, as with more cache",
         _ => "",
     };
-    format!("{name}: {}{interval} of the time of one thread does not get faster{meaning}", signed(share.value))
+    format!("{name}: serial share {}{interval}{meaning}", signed(share.value))
 }
 
 /// A share that may be below nothing.

@@ -1,6 +1,6 @@
 //! What follows for whoever has to choose, in sentences.
 
-use record::{Figure, LimitShare, MeasuredModel, Models, Trade};
+use record::{Figure, LimitShare, MeasuredModel, Models, Ranking, SpeedComparison, SpeedVerdict, Trade};
 
 use super::Names;
 use super::tables::perplexity;
@@ -9,11 +9,14 @@ use crate::run::document::{Block, Section, quoted};
 use crate::run::limits::{doubt, operations};
 use crate::units::{bytes, count, digits, plural, rate, seconds, tokens_per_s, whole_percent};
 
+/// With more pairs only those of the fastest model are listed.
+const MOST_PAIRS: usize = 10;
+
 /// One line for each: what it can be used for.
 pub(super) fn in_short(models: &Models, names: &Names<'_>) -> Section {
     let of = |(name, model): (String, &MeasuredModel)| (name, use_case(model));
     let facts = names.all().into_iter().zip(&models.models).map(of).collect();
-    Section::new("WHAT EACH IS GOOD FOR", "by the rules below; speeds at the slow end of their intervals")
+    Section::new("SUMMARY", "by the rules below; speeds are the lower ends of their intervals")
         .with(Block::Facts(facts))
 }
 
@@ -29,11 +32,11 @@ fn use_case(model: &MeasuredModel) -> String {
         Some(quality) => {
             format!("perplexity {}, {:.3} bits per byte", perplexity(quality.perplexity), quality.bits_per_byte)
         }
-        None if model.model.name.starts_with("synthetic ") => "random weights: its text means nothing".to_owned(),
+        None if model.model.name.starts_with("synthetic ") => "random weights, no quality".to_owned(),
         None => "quality not measured".to_owned(),
     });
     parts.extend(bound(model));
-    parts.extend((model.pareto == Some(true)).then(|| "nobody here beats it in all three".to_owned()));
+    parts.extend((model.pareto == Some(true)).then(|| "Pareto-optimal".to_owned()));
     parts.join("; ")
 }
 
@@ -42,8 +45,8 @@ fn pace(model: &MeasuredModel) -> String {
     let slow = decode.tokens_per_s.low.unwrap_or(decode.tokens_per_s.value);
     let word = match model.fit.pace.as_deref() {
         Some("interactive") => "interactive",
-        Some("reading") => "as fast as people read",
-        _ => "for work that nobody waits for",
+        Some("reading") => "reading speed",
+        _ => "batch work only",
     };
     format!("{}: {word}", tokens_per_s(slow))
 }
@@ -51,63 +54,159 @@ fn pace(model: &MeasuredModel) -> String {
 fn answer(model: &MeasuredModel) -> Option<String> {
     let first = model.first_token_s.as_ref()?;
     let word = match model.fit.answer.as_deref()? {
-        "at_once" => "answers at once",
-        "short_wait" => "answers after a short wait",
-        _ => "answers after a long wait",
+        "at_once" => "first token at once",
+        "short_wait" => "first token after a short wait",
+        _ => "first token after a long wait",
     };
-    let prompt = model.prompt_tokens.map_or_else(String::new, |tokens| format!(" to {}", plural(tokens, "token")));
+    let prompt =
+        model.prompt_tokens.map_or_else(String::new, |tokens| format!(" for {}", plural(tokens, "prompt token")));
     Some(format!("{word}{prompt} ({})", seconds(first.high.unwrap_or(first.value))))
 }
 
 fn bound(model: &MeasuredModel) -> Option<String> {
     let speed = model.decode.as_ref()?;
-    let used = |limit: &LimitShare, what: &str| format!("{} of the limit of {what}", whole_percent(limit.share));
-    let reading = speed.reading.as_ref().map(|limit| used(limit, &format!("reading from {}", limit.by)));
-    let arithmetic = speed.arithmetic.as_ref().map(|limit| used(limit, &format!("{} arithmetic", limit.by)));
+    let used = |limit: &LimitShare, what: &str| format!("{} of the {what} limit", whole_percent(limit.share));
+    let reading = speed.reading.as_ref().map(|limit| used(limit, &format!("{} bandwidth", limit.by)));
+    let arithmetic = speed.arithmetic.as_ref().map(|limit| used(limit, &format!("{} compute", limit.by)));
     Some(match model.fit.bound.as_deref()? {
-        "reading" => format!("decode uses {}: only fewer bytes would make it twice as fast", reading?),
-        "arithmetic" => format!("decode uses {}: only less of it would make it twice as fast", arithmetic?),
-        _ => format!("decode uses {}: overhead or a busy machine holds it back", reading.or(arithmetic)?),
+        "reading" => format!("decode is bandwidth-bound ({})", reading?),
+        "arithmetic" => format!("decode is compute-bound ({})", arithmetic?),
+        _ => format!("decode is bound by overhead or a busy machine ({})", reading.or(arithmetic)?),
     })
+}
+
+/// Which model decodes faster, where that was measured in one sitting.
+pub(super) fn ranking(models: &Models, names: &Names<'_>) -> Option<Section> {
+    let ranking = models.ranking.as_ref()?;
+    let mut sentences: Vec<String> = Vec::new();
+    for (name, model) in names.all().iter().zip(&models.models) {
+        let same = model.same_as.as_ref().map(|original| {
+            let original = quoted(&names.name(original));
+            format!("{} is the same model as {original} (equal file contents): not ranked against it", quoted(name))
+        });
+        sentences.extend(same);
+    }
+    let fastest = models.models.iter().filter(|model| model.same_as.is_none()).max_by(|a, b| {
+        let speed = |model: &MeasuredModel| model.decode.as_ref().map_or(0.0, |decode| decode.tokens_per_s.value);
+        speed(a).total_cmp(&speed(b))
+    });
+    let is_listed = |pair: &&SpeedComparison| {
+        let is_of = |name: &String| fastest.is_some_and(|fastest| fastest.model.name == *name);
+        ranking.pairs.len() <= MOST_PAIRS || is_of(&pair.model) || is_of(&pair.base)
+    };
+    sentences.extend(ranking.pairs.iter().filter(is_listed).map(|pair| comparison(pair, ranking, names)));
+    if let Some(placebo) = &ranking.placebo {
+        sentences.push(format!(
+            "placebo (a second copy of the same model): {} ({})",
+            signed_percent(placebo.value - 1.0),
+            percents(placebo)
+        ));
+    }
+    let threshold = whole_percent(ranking.threshold);
+    let by = match ranking.metric.as_str() {
+        "cpu_s" => "by CPU time, which is steadier than wall time on a busy machine and complete with one thread",
+        _ => "by wall time",
+    };
+    let explanation = format!(
+        "decided {by}; threshold {threshold}; {}, {}; intervals of 95 % for all pairs together",
+        if ranking.launches == 1 { "1 launch".to_owned() } else { format!("{} launches", count(ranking.launches)) },
+        plural(ranking.rounds, "round")
+    );
+    (!sentences.is_empty()).then(|| Section::new("DECODE SPEED", &explanation).with(Block::List(sentences)))
+}
+
+/// `a is 1.92× faster than b (95 % CI 1.82–2.10)`, the faster one first.
+fn comparison(pair: &SpeedComparison, ranking: &Ranking, names: &Names<'_>) -> String {
+    let (own, base) = (quoted(&names.name(&pair.model)), quoted(&names.name(&pair.base)));
+    match (pair.verdict, pair.ratio) {
+        (SpeedVerdict::Faster, Some(ratio)) => {
+            format!("{own} is {} faster than {base}{}", factor(&ratio), interval(&ratio))
+        }
+        (SpeedVerdict::Slower, Some(ratio)) => {
+            let turned = turned(&ratio);
+            format!("{base} is {} faster than {own}{}", factor(&turned), interval(&turned))
+        }
+        (_, Some(ratio)) => format!("{own} and {base}: {}", undecided(pair.verdict, &ratio, ranking)),
+        (_, None) => format!("{own} and {base}: cannot tell (not measured in the same rounds)"),
+    }
+}
+
+/// `no difference beyond 3 % (…)` or `cannot tell (−2 % to +5 %)`.
+fn undecided(verdict: SpeedVerdict, ratio: &Figure, ranking: &Ranking) -> String {
+    if ratio.low.is_none() {
+        return "cannot tell (too few launches or rounds)".to_owned();
+    }
+    match verdict {
+        SpeedVerdict::NoDifference => {
+            format!("no difference beyond {} ({})", whole_percent(ranking.threshold), percents(ratio))
+        }
+        _ => format!("cannot tell ({})", percents(ratio)),
+    }
+}
+
+/// `−2.0 % to +5.0 %`
+fn percents(ratio: &Figure) -> String {
+    match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => format!("{} to {}", signed_percent(low - 1.0), signed_percent(high - 1.0)),
+        _ => "too few launches or rounds for an interval".to_owned(),
+    }
+}
+
+fn factor(ratio: &Figure) -> String {
+    format!("{}×", digits(ratio.value))
+}
+
+/// ` (95 % CI 1.25–1.38)`
+fn interval(figure: &Figure) -> String {
+    match (figure.low, figure.high) {
+        (Some(low), Some(high)) => format!(" (95 % CI {}–{})", digits(low), digits(high)),
+        _ => String::new(),
+    }
+}
+
+/// The base beside the model.
+fn turned(ratio: &Figure) -> Figure {
+    Figure {
+        value: 1.0 / ratio.value,
+        low: ratio.high.map(|high| 1.0 / high),
+        high: ratio.low.map(|low| 1.0 / low),
+        ..*ratio
+    }
 }
 
 /// What a smaller format wins and what it costs: never one without the other.
 pub(super) fn trades(models: &Models, names: &Names<'_>) -> Option<Section> {
-    let sentences: Vec<String> = models.trades.iter().map(|trade| sentence(trade, names)).collect();
+    let ranking = models.ranking.clone().unwrap_or_default();
+    let sentences: Vec<String> = models.trades.iter().map(|trade| sentence(trade, &ranking, names)).collect();
     (!sentences.is_empty()).then(|| {
-        let explanation = "the same sizes in several formats, each beside the one with the largest weights";
-        Section::new("WHAT A FORMAT WINS AND COSTS", explanation).with(Block::List(sentences))
+        let explanation = "models of the same size, each compared with the one with the largest weights";
+        Section::new("FORMATS", explanation).with(Block::List(sentences))
     })
 }
 
-fn sentence(trade: &Trade, names: &Names<'_>) -> String {
+fn sentence(trade: &Trade, ranking: &Ranking, names: &Names<'_>) -> String {
     let (own, base) = (quoted(&names.name(&trade.model)), quoted(&names.name(&trade.base)));
-    let speed = match trade.speed {
-        Some(speed) => format!("decodes {} as fast as {base}", times(&speed)),
-        None => format!("beside {base}: which is faster was not measured in turns"),
+    let speed = match (trade.verdict.unwrap_or_default(), trade.speed) {
+        (SpeedVerdict::Faster, Some(speed)) => format!("{} faster than {base}{}", factor(&speed), interval(&speed)),
+        (SpeedVerdict::Slower, Some(speed)) => {
+            let turned = turned(&speed);
+            format!("{} slower than {base}{}", factor(&turned), interval(&turned))
+        }
+        (verdict, Some(speed)) => format!("decode speed beside {base}: {}", undecided(verdict, &speed, ranking)),
+        (_, None) => format!("decode speed beside {base} not measured in turns"),
     };
-    let memory = trade.memory.map_or_else(
-        || "memory not measured".to_owned(),
-        |part| format!("it takes {} of the memory", whole_percent(part)),
-    );
-    format!("{own} {speed}; {memory}; {}", cost(trade))
-}
-
-/// `1.31 times (1.25-1.38)`
-fn times(figure: &Figure) -> String {
-    let interval = match (figure.low, figure.high) {
-        (Some(low), Some(high)) => format!(" ({}-{})", digits(low), digits(high)),
-        _ => " (too few turns to say how surely)".to_owned(),
-    };
-    format!("{} times{interval}", digits(figure.value))
+    let memory = trade
+        .memory
+        .map_or_else(|| "memory not measured".to_owned(), |part| format!("{} of its memory", whole_percent(part)));
+    format!("{own}: {speed}; {memory}; {}", cost(trade))
 }
 
 /// What it costs in quality, and whether that is more than chance.
 fn cost(trade: &Trade) -> String {
     let Some([base, own]) = trade.perplexity else {
-        return "what that costs in quality was not measured".to_owned();
+        return "quality not measured on the same text".to_owned();
     };
-    let told = format!("its perplexity is {} instead of {}", perplexity(own), perplexity(base));
+    let told = format!("perplexity {} instead of {}", perplexity(own), perplexity(base));
     let Some(change) = trade.perplexity_change else { return told };
     let (Some(low), Some(high)) = (change.low, change.high) else { return told };
     let interval =
@@ -115,7 +214,7 @@ fn cost(trade: &Trade) -> String {
     let word = match (low > 0.0, high < 0.0) {
         (true, _) => "worse",
         (_, true) => "better",
-        _ => "no difference is shown",
+        _ => "no significant difference",
     };
     format!("{told}, {} ({interval}): {word}", signed_percent(change.value))
 }
@@ -123,17 +222,24 @@ fn cost(trade: &Trade) -> String {
 /// Every rule that the words above follow.
 pub(super) fn rules() -> Section {
     use compare::fitness::{AT_ONCE_S, INTERACTIVE_TOKENS_PER_S, NEAR_LIMIT, READING_TOKENS_PER_S, SHORT_WAIT_S};
+    use compare::{CPU_THRESHOLD, WALL_THRESHOLD};
     Section::new("RULES", "what the words mean").with_facts([
-        (
-            "interactive",
-            Some(format!("at least {}: several times faster than people read", tokens_per_s(INTERACTIVE_TOKENS_PER_S))),
-        ),
-        ("as fast as people read", Some(format!("at least {}", tokens_per_s(READING_TOKENS_PER_S)))),
+        ("interactive", Some(format!("at least {}", tokens_per_s(INTERACTIVE_TOKENS_PER_S)))),
+        ("reading speed", Some(format!("at least {}", tokens_per_s(READING_TOKENS_PER_S)))),
         (
             "at once, short wait",
-            Some(format!("the first token within {} and {}", seconds(AT_ONCE_S), seconds(SHORT_WAIT_S))),
+            Some(format!("first token within {} and {}", seconds(AT_ONCE_S), seconds(SHORT_WAIT_S))),
         ),
-        ("limited by", Some(format!("at least {} of a limit is used", whole_percent(NEAR_LIMIT)))),
+        ("bound", Some(format!("at least {} of a limit is used", whole_percent(NEAR_LIMIT)))),
+        (
+            "faster",
+            Some(format!(
+                "the whole interval is beyond {} of wall time or {} of CPU time, and beyond what the placebo shows",
+                whole_percent(WALL_THRESHOLD),
+                whole_percent(CPU_THRESHOLD)
+            )),
+        ),
+        ("Pareto-optimal", Some("no model is faster with no more memory and no more bits per byte".to_owned())),
     ])
 }
 
@@ -141,7 +247,7 @@ pub(super) fn rules() -> Section {
 pub(super) fn warnings(models: &Models, names: &Names<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if models.interrupted {
-        warnings.push("It was interrupted: less was measured than asked for.".to_owned());
+        warnings.push("Interrupted: less was measured than requested.".to_owned());
     }
     let subject = models.subject.as_ref().and_then(|subject| subject.build.as_ref());
     if subject.and_then(|build| build.debug_assertions) == Some(true) {
@@ -149,7 +255,13 @@ pub(super) fn warnings(models: &Models, names: &Names<'_>) -> Vec<String> {
             .push("This is a debug build: its speed says nothing about the engine. Build with --release.".to_owned());
     }
     if !models.one_sitting && models.models.len() > 1 {
-        warnings.push("These were not measured in turns: nobody is called faster.".to_owned());
+        warnings.push("These models were not measured in turns: no speed is compared.".to_owned());
+    }
+    if models.ranking.as_ref().is_some_and(|ranking| ranking.disturbed) {
+        warnings.push(
+            "Two copies of one model differ in speed: something disturbed the measurement. Only larger differences count."
+                .to_owned(),
+        );
     }
     for (name, model) in names.all().iter().zip(&models.models) {
         let speeds = [("prefill", &model.prefill), ("decode", &model.decode)];
@@ -166,15 +278,15 @@ pub(super) fn warnings(models: &Models, names: &Names<'_>) -> Vec<String> {
     warnings
 }
 
-/// A rate above the limit: something is wrong, and nobody knows yet what.
+/// A rate above the limit: something is wrong, and it is not known what.
 fn impossible(name: &str, what: &str, limit: &LimitShare) -> String {
     let is_arithmetic = ["f32", "int8"].contains(&limit.by.as_str());
     let unit = if is_arithmetic { operations(&limit.by) } else { "B/s" };
     let used = rate(limit.share * limit.per_second, unit);
     let most = rate(limit.per_second, unit);
     format!(
-        "The {what} of {} cannot be: it would need {used} of {}, and {most} were measured as the limit. Either that was \
-         disturbed, or work or tokens are counted wrongly.",
+        "Impossible {what} speed of {}: it needs {used} of {}, above the measured limit of {most}. The limit was disturbed, \
+         or work or tokens are counted wrongly.",
         quoted(name),
         limit.by
     )

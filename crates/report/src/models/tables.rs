@@ -35,21 +35,21 @@ fn value(figure: Option<&Figure>, written: fn(f64) -> String) -> String {
 }
 
 pub(super) fn speed(models: &Models, names: &Names<'_>) -> Section {
-    let table = Table::new(&["model", "decode", "95 % interval", "prefill", "95 % interval", "n"]);
-    let table = rows(models, names, table, |model| {
+    let headings = ["model", "decode", "95 % interval", "per CPU second", "prefill", "95 % interval", "n"];
+    let table = rows(models, names, Table::new(&headings), |model| {
         let decode = model.decode.as_ref().map(|speed| &speed.tokens_per_s);
         let prefill = model.prefill.as_ref().map(|speed| &speed.tokens_per_s);
         [
             value(decode, tokens_per_s),
             interval(decode, tokens_per_s),
+            model.decode_cpu.as_ref().map_or_else(String::new, |figure| tokens_per_s(figure.value)),
             value(prefill, tokens_per_s),
             interval(prefill, tokens_per_s),
             decode.map_or_else(String::new, |figure| count(figure.samples)),
         ]
     });
     let explanation = format!(
-        "{}; medians; decode: tokens after the first, prefill: tokens of the prompt; n: how often it was measured; \
-         intervals hold for any distribution, fewer than 6 give none",
+        "{}; medians; decode: tokens after the first, prefill: prompt tokens; n: rounds; intervals cover launches and rounds",
         work(models)
     );
     Section::new("SPEED", &explanation).with(table)
@@ -63,7 +63,7 @@ pub(super) fn work(models: &Models) -> String {
     };
     let parts = [
         (same(&|model| model.prompt_tokens), "prompt token"),
-        (same(&|model| model.tokens), "token behind them"),
+        (same(&|model| model.tokens), "token generated"),
         (same(&|model| model.threads), "thread"),
     ];
     let known: Vec<String> = parts
@@ -75,7 +75,7 @@ pub(super) fn work(models: &Models) -> String {
             _ => format!("{} {word}s", count(number)),
         })
         .collect();
-    if known.is_empty() { "not all asked to do the same".to_owned() } else { known.join(", ") }
+    if known.is_empty() { "different work".to_owned() } else { known.join(", ") }
 }
 
 /// Times of single tokens; no table where nobody has any.
@@ -97,8 +97,8 @@ pub(super) fn tokens(models: &Models, names: &Names<'_>) -> Option<Section> {
             times.map_or_else(String::new, |times| count(times.p50.samples)),
         ]
     });
-    let explanation = "to the first token, and each after it; with 95 % intervals; p90 and p99 only with enough tokens to know \
-                       them, else the slowest of all";
+    let explanation =
+        "first token, and each token after it; with 95 % intervals; p90 needs 36 tokens and p99 368, else the slowest";
     Some(Section::new("TIME PER TOKEN", explanation).with(table))
 }
 
@@ -130,7 +130,8 @@ pub(super) fn memory(models: &Models, names: &Names<'_>) -> Section {
 
 pub(super) fn quality(models: &Models, names: &Names<'_>) -> Section {
     let table =
-        Table::new(&["model", "perplexity", "bits/byte", "tokens", "window", "nobody beats it"]).with_words_last();
+        Table::new(&["model", "perplexity", "95 % interval", "bits/byte", "tokens", "window", "Pareto-optimal"])
+            .with_words_last();
     let table = rows(models, names, table, |model| {
         let quality = model.quality.as_ref();
         let front = match (model.pareto, &model.beaten_by) {
@@ -140,6 +141,9 @@ pub(super) fn quality(models: &Models, names: &Names<'_>) -> Section {
         };
         [
             quality.map_or_else(not_measured, |quality| perplexity(quality.perplexity)),
+            quality
+                .and_then(|quality| quality.perplexity_interval)
+                .map_or_else(String::new, |[low, high]| between(&perplexity(low), &perplexity(high))),
             quality.map_or_else(not_measured, |quality| format!("{:.3}", quality.bits_per_byte)),
             quality.map_or_else(String::new, |quality| count(quality.tokens)),
             quality.map_or_else(String::new, |quality| count(quality.window)),
@@ -147,8 +151,8 @@ pub(super) fn quality(models: &Models, names: &Names<'_>) -> Section {
         ]
     });
     let explanation = format!(
-        "{}; less is better; perplexities of models with other tokens cannot be compared, bits per byte can; nobody beats it: none \
-         is shown to be faster that takes no more memory and is no worse",
+        "{}; lower is better; compare models with other tokenizers by bits per byte; Pareto-optimal: no model is faster with no \
+         more memory and no more bits per byte",
         text_of(models)
     );
     Section::new("QUALITY", &explanation).with(table)
@@ -169,13 +173,13 @@ fn text_of(models: &Models) -> String {
         }
     }
     match texts[..] {
-        [] => "no text was read, or random weights know none".to_owned(),
+        [] => "no text, or random weights".to_owned(),
         [(name, hash)] => {
             let hash: String = hash.chars().take(12).collect();
             let name = if name == "bundled" { "the bundled text".to_owned() } else { format!("the text {name}") };
             format!("on {name} (BLAKE3 {hash})")
         }
-        _ => "not all on the same text".to_owned(),
+        _ => "on different texts".to_owned(),
     }
 }
 

@@ -69,6 +69,7 @@ fn model(format: &str, bytes: u64, decode: f64, perplexity: f64) -> MeasuredMode
         },
         quality: Some(ModelQuality {
             perplexity,
+            perplexity_interval: Some([0.9 * perplexity, 1.1 * perplexity]),
             bits_per_byte: perplexity.log2() / 3.9,
             tokens: 701,
             bytes: 2_784,
@@ -117,6 +118,7 @@ fn turns() -> Models {
         model: name(at),
         base: name(0),
         speed: Some(figure(speed, 0.02, 48)),
+        verdict: Some(SpeedVerdict::Faster),
         memory: Some(models[at].memory.bytes.unwrap() as f64 / models[0].memory.bytes.unwrap() as f64),
         perplexity: Some([4.35, 4.35 * (1.0 + change)]),
         perplexity_change: Some(Figure {
@@ -125,6 +127,25 @@ fn turns() -> Models {
             high: Some(change + part),
             samples: 701,
         }),
+    };
+    let pair = |own: usize, base: usize, ratio: f64, part: f64, verdict: SpeedVerdict| SpeedComparison {
+        model: name(own),
+        base: name(base),
+        ratio: Some(figure(ratio, part, 48)),
+        verdict,
+    };
+    let ranking = Ranking {
+        metric: "wall_s".to_owned(),
+        threshold: 0.03,
+        launches: 6,
+        rounds: 48,
+        placebo: Some(figure(1.002, 0.01, 48)),
+        disturbed: false,
+        pairs: vec![
+            pair(1, 0, 3.82, 0.02, SpeedVerdict::Faster),
+            pair(2, 0, 1.0, 0.02, SpeedVerdict::NoDifference),
+            pair(2, 1, 0.89, 0.02, SpeedVerdict::Slower),
+        ],
     };
     let point = |threads: u64, speed: f64| ThreadPoint {
         threads,
@@ -140,6 +161,7 @@ fn turns() -> Models {
         version: MODELS_VERSION,
         created: "2026-11-15T08:00:00Z".to_owned(),
         one_sitting: true,
+        ranking: Some(ranking),
         subject: Some(Subject { name: "hotloop".to_owned(), build: Some(build()), ..Subject::default() }),
         environment: Some(Environment { machine: machine(), limits: Some(limits()), ..Environment::default() }),
         trades: vec![trade(1, 3.82, 0.0023, 0.004), trade(2, 3.42, 0.037, 0.01)],
@@ -215,24 +237,59 @@ fn every_layout() {
     }
 }
 
-/// Nobody is called faster without what it costs beside it.
+/// A speed is never shown without what it costs.
 #[test]
 fn speed_is_never_alone() {
     let text = models_markdown(&turns());
-    let lines: Vec<&str> = text.lines().filter(|line| line.contains(" times (")).collect();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("of its memory")).collect();
     assert_eq!(lines.len(), 2, "{text}");
-    assert!(lines.iter().all(|line| line.contains("of the memory") && line.contains("perplexity is")), "{lines:?}");
-    assert!(lines[0].contains("no difference is shown") && lines[1].ends_with("worse"), "{lines:?}");
+    assert!(lines.iter().all(|line| line.contains("× faster than") && line.contains("perplexity ")), "{lines:?}");
+    assert!(lines[0].contains("no significant difference") && lines[1].ends_with("worse"), "{lines:?}");
     let mut unread = turns();
     unread.trades[0].perplexity = None;
-    assert!(models_markdown(&unread).contains("what that costs in quality was not measured"));
+    assert!(models_markdown(&unread).contains("quality not measured on the same text"));
+}
+
+/// Each verdict has its sentence, with the faster model first.
+#[test]
+fn verdicts_are_told_with_their_intervals() {
+    let told = |models: &Models| models_markdown(models).replace('\u{a0}', " ");
+    let mut models = turns();
+    let text = told(&models);
+    for part in [
+        "`stories15M-q8_0.gguf` is 3.82× faster than `stories15M-f32.gguf` (95 % CI 3.74–3.90)",
+        "`stories15M-q4_1.gguf` and `stories15M-f32.gguf`: no difference beyond 3 % (−2.0 % to +2.0 %)",
+        "`stories15M-q8_0.gguf` is 1.12× faster than `stories15M-q4_1.gguf`",
+        "placebo (a second copy of the same model): +0.2 %",
+        "decided by wall time; threshold 3 %; 6 launches, 48 rounds",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let ranking = models.ranking.as_mut().expect("it is there");
+    (ranking.disturbed, ranking.metric) = (true, "cpu_s".to_owned());
+    ranking.pairs[0].verdict = SpeedVerdict::CannotTell;
+    ranking.pairs[1] = SpeedComparison { ratio: None, ..ranking.pairs[1].clone() };
+    models.models[2].same_as = Some(models.models[1].model.name.clone());
+    let text = told(&models);
+    for part in [
+        "`stories15M-q8_0.gguf` and `stories15M-f32.gguf`: cannot tell (+274.4 % to +289.6 %)",
+        "cannot tell (not measured in the same rounds)",
+        "`stories15M-q4_1.gguf` is the same model as `stories15M-q8_0.gguf` (equal file contents)",
+        "decided by CPU time",
+        "Two copies of one model differ in speed",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }
 
 #[test]
 fn what_cannot_be_is_said_first() {
     let text = models_text(&impossible(), false);
     let warning = text.lines().nth(1).expect("there is one");
-    assert!(warning.contains("WARNING") && warning.contains("The decode of `stories15M-f16.gguf` cannot be"), "{text}");
+    assert!(
+        warning.contains("WARNING") && warning.contains("Impossible decode speed of `stories15M-f16.gguf`"),
+        "{text}"
+    );
 }
 
 #[test]

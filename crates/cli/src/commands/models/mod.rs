@@ -1,15 +1,17 @@
 //! `hotloop models`: models beside each other, measured in turns or from runs that were kept.
 
 mod alone;
+mod worker;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
 use compare::Observed;
 use engine::{Compute, LoadOptions, Sampling};
 use lab::machine::Chosen;
-use lab::{Contender, Effort, SideBySide, Text, Watch as _};
+use lab::{Contender, Effort, SideBySide, Text, Watch as _, Work};
 use record::{Models, Run};
 
 use super::profile::{Bar, Printed};
@@ -25,11 +27,43 @@ const USUAL_TIME: Duration = Duration::from_secs(10);
 
 /// Measures, or takes what was kept, and shows it.
 pub fn run(options: &args::Models) -> Result<Printed, Refusal> {
+    if options.serve {
+        worker::serve(options)?;
+        return Ok(Printed { text: String::new(), interrupted: false, not_kept: None });
+    }
+    let options = &with_files(options)?;
     let (runs, ids, not_kept) = if options.runs.is_empty() { measured(options)? } else { kept(options)? };
     let observed =
         runs.iter().enumerate().map(|(at, run)| Observed { run, id: ids.get(at).and_then(Option::as_deref) });
     let models = Models { tool: tool(), ..compare::models(&observed.collect::<Vec<_>>()) };
     Ok(Printed { text: text(options, &models), interrupted: models.interrupted && options.runs.is_empty(), not_kept })
+}
+
+/// Model files among the runs are models to measure.
+fn with_files(options: &args::Models) -> Result<args::Models, Refusal> {
+    let (files, runs): (Vec<&String>, Vec<&String>) = options.runs.iter().partition(|word| is_model(word));
+    if let (Some(file), Some(run)) = (files.first(), runs.first()) {
+        let error = format!("`{file}` is a model to measure and `{run}` is a run that was kept");
+        return Err(Refusal { error, hint: "name either models or runs" });
+    }
+    if let (Some(sizes), Some(run)) = (options.synthetic.first(), runs.first()) {
+        let error = format!("`{run}` is no model file, and with --synthetic {sizes} there is something to measure");
+        return Err(Refusal { error, hint: "name either models or runs" });
+    }
+    if files.is_empty() {
+        return Ok(options.clone());
+    }
+    let models = files.into_iter().map(PathBuf::from).collect();
+    let options = args::Models { models, runs: Vec::new(), ..options.clone() };
+    let hint = "name each model once";
+    options.check().map(|()| options).map_err(|error| Refusal { error, hint })
+}
+
+/// Whether a word names a model file. One that cannot be read is to be refused as a model, not as a run.
+fn is_model(word: &str) -> bool {
+    let file = Path::new(word);
+    let is_named_so = file.extension().is_some_and(|end| end == "gguf" || end == "safetensors");
+    file.is_file() && (is_named_so || engine::open(file).is_ok())
 }
 
 fn text(options: &args::Models, models: &Models) -> String {
@@ -90,32 +124,37 @@ fn measured(options: &args::Models) -> Result<Taken, Refusal> {
 fn measure(options: &args::Models) -> Result<Vec<Run>, Refusal> {
     let hint = "`hotloop models --help` shows what can be asked for";
     let named = options.named().map_err(|error| Refusal { error, hint })?;
-    let settings = settings(options)?;
     let computes = computes(&options.machine.threads)?;
+    let settings = settings(options, computes[0].pool.threads())?;
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
     let mut watch = Bar(progress(PERCENT, ""));
-    let mut loaded: Vec<Vec<LoadedModels<'_>>> = Vec::new();
-    let mut processes = Vec::new();
+    let mut contenders = Vec::new();
     for one in &named {
+        // What is no model is refused before anything is measured.
+        one.outline()?;
         watch.tell(0.0, &format!("{} alone", one.name()));
-        loaded.push(load(one, &computes, options)?);
-        processes.push(alone::process(one, options, computes[0].pool.threads()));
+        let process = alone::process(one, options, computes[0].pool.threads());
+        let loaded = || load(one, &computes, options).map_err(|refusal| refusal.error);
+        contenders.push(Contender {
+            load: Box::new(move || Ok(boxed(loaded()?))),
+            launch: Box::new(|| worker::start(one, options)),
+            weights_blake3: one.blake3(),
+            process,
+        });
     }
-    let contenders: Vec<Contender<'_>> = loaded
-        .iter()
-        .zip(processes)
-        .map(|(on, process)| Contender { on: on.iter().map(|models| models as &dyn lab::Models).collect(), process })
-        .collect();
     let runs = lab::side_by_side(&settings, &contenders, &mut watch);
     watch.0.finish_and_clear();
     let mut runs = runs.map_err(|error| Refusal { error, hint })?;
-    for (run, named) in runs.iter_mut().zip(&named) {
-        run.models.iter_mut().for_each(|model| model.weights_blake3 = named.blake3());
-        if cfg!(debug_assertions) {
+    if cfg!(debug_assertions) {
+        for run in &mut runs {
             run.notes.push("measured with a program that was built for debugging".to_owned());
         }
     }
     Ok(runs)
+}
+
+fn boxed<'a>(loaded: Vec<LoadedModels<'a>>) -> Vec<Box<dyn lab::Models + 'a>> {
+    loaded.into_iter().map(|models| Box::new(models) as Box<dyn lab::Models + 'a>).collect()
 }
 
 /// The most threads first: figures are those of the first.
@@ -149,10 +188,19 @@ fn load<'a>(named: &Named, computes: &'a [Compute], options: &args::Models) -> R
     Ok(computes.iter().map(on).collect())
 }
 
-fn settings(options: &args::Models) -> Result<SideBySide, Refusal> {
+fn work(options: &args::Models) -> Work {
+    let work = &options.work;
+    let mut contexts = work.contexts.clone();
+    contexts.sort_unstable();
+    contexts.dedup();
+    let (prompt_tokens, tokens, seed) = (work.prompt_tokens, work.tokens, options.effort.seed);
+    Work { prompt_tokens, tokens, contexts, seed }
+}
+
+fn settings(options: &args::Models, threads: usize) -> Result<SideBySide, Refusal> {
     let hint = "leave the variable out to use the best that this CPU has";
     let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
-    let (work, machine, asked) = (&options.work, &options.machine, &options.effort);
+    let (machine, asked) = (&options.machine, &options.effort);
     let yes_or_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let isa = kernels::Kernels::chosen().map_err(|error| Refusal { error, hint })?.isa().name().to_owned();
     let parameters = [
@@ -170,15 +218,10 @@ fn settings(options: &args::Models) -> Result<SideBySide, Refusal> {
         warmup: asked.warmup as u64,
         time: asked.time_budget.unwrap_or(USUAL_TIME),
     };
-    let mut contexts = work.contexts.clone();
-    contexts.sort_unstable();
-    contexts.dedup();
     Ok(SideBySide {
-        prompt_tokens: work.prompt_tokens,
-        tokens: work.tokens,
-        contexts,
-        text: words(work)?,
-        seed: asked.seed,
+        work: work(options),
+        threads,
+        text: words(&options.work)?,
         effort,
         limits: !machine.no_limits,
         chosen,

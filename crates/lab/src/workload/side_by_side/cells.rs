@@ -2,60 +2,49 @@
 
 use record::{Profile, Row, Scope};
 
-use super::{Contender, SideBySide};
+use super::Work;
 use crate::course::Taken;
 use crate::workload::inference::{self, Inference};
 use crate::workload::{model_rows, take_profile, tokens};
 use crate::{Generator, Models, Use, Which};
 
 pub(super) struct Cell<'a> {
-    /// Which model.
-    pub(super) model: usize,
     /// What the names of its rows begin with.
-    prefix: String,
+    pub(super) prefix: String,
     pub(super) threads: usize,
     pub(super) prompt: Vec<u32>,
     tokens: usize,
     pub(super) generator: Box<dyn Generator + 'a>,
-    /// One inference with the profiler on.
-    pub(super) profile: Option<Profile>,
-    /// Of the first repeat, and of those that differ from it.
-    pub(super) generated: Vec<Vec<u32>>,
 }
 
 /// The cells of one model, and which could not be. The first one has to be.
-pub(super) fn of<'a>(
-    settings: &SideBySide,
-    model: usize,
-    contender: &Contender<'a>,
-) -> Result<(Vec<Cell<'a>>, Vec<String>), String> {
-    let (first, others) = contender.on.split_first().ok_or("a model without threads to compute on")?;
+pub(super) fn of<'a>(work: &Work, on: &[&'a dyn Models]) -> Result<(Vec<Cell<'a>>, Vec<String>), String> {
+    let (first, others) = on.split_first().ok_or("a model without threads to compute on")?;
     let outline = first.outline(Which::Given, None)?;
     let make = |models: &'a dyn Models, prefix: String, prompt: usize| -> Result<Cell<'a>, String> {
-        let generator = models.create(Which::Given, Use::usual(prompt + settings.tokens))?;
-        let prompt = tokens::at_random(settings.seed, outline.vocab as u64, prompt);
-        let (threads, tokens) = (models.threads(), settings.tokens);
-        Ok(Cell { model, prefix, threads, prompt, tokens, generator, profile: None, generated: Vec::new() })
+        let generator = models.create(Which::Given, Use::usual(prompt + work.tokens))?;
+        let prompt = tokens::at_random(work.seed, outline.vocab as u64, prompt);
+        Ok(Cell { prefix, threads: models.threads(), prompt, tokens: work.tokens, generator })
     };
-    let own = settings.prompt_tokens;
+    let own = work.prompt_tokens;
     let mut cells = vec![make(*first, String::new(), own)?];
     let (name, context) = (cells[0].generator.describe().name, outline.context);
-    if own + settings.tokens > context {
+    if own + work.tokens > context {
         return Err(format!(
             "a prompt of {own} tokens and {} behind it do not fit into the context of {name}, {context} tokens: \
              choose fewer with --prompt-tokens and --tokens",
-            settings.tokens
+            work.tokens
         ));
     }
     for models in others {
         cells.push(make(*models, format!("threads={}/", models.threads()), own)?);
     }
     let mut notes = Vec::new();
-    for prompt in settings.contexts.iter().copied().filter(|prompt| *prompt != own) {
-        if prompt + settings.tokens > context {
+    for prompt in work.contexts.iter().copied().filter(|prompt| *prompt != own) {
+        if prompt + work.tokens > context {
             notes.push(format!(
                 "{name}: not measured with a context of {prompt} tokens and {} behind it, because it has room for {context}",
-                settings.tokens
+                work.tokens
             ));
             continue;
         }
@@ -64,43 +53,40 @@ pub(super) fn of<'a>(
     Ok((cells, notes))
 }
 
+/// What one inference of a cell gave.
+pub(super) struct Generated {
+    /// By the names of rows.
+    pub(super) parts: Vec<(String, Taken)>,
+    pub(super) tokens: Vec<u32>,
+}
+
 impl Cell<'_> {
     /// One inference, for the rows of the whole and of its parts.
-    pub(super) fn take(&mut self) -> Result<Vec<(String, Taken)>, String> {
+    pub(super) fn take(&mut self) -> Result<Generated, String> {
         let inference = inference::standard(&mut *self.generator, &self.prompt, self.tokens)?;
-        let parts = model_rows::parts(&inference);
-        self.keep(inference);
-        let mut parts: Vec<(String, Taken)> =
-            parts.into_iter().map(|(name, taken)| (format!("{}{name}", self.prefix), taken)).collect();
-        if let Some(allocated) = self.profile.as_ref().and_then(allocated) {
-            let whole = parts.first_mut().map(|(_, taken)| &mut taken.values);
-            whole.into_iter().for_each(|values| values.extend(allocated.clone()));
+        let mut parts = model_rows::parts(&inference);
+        for (at, (_, part)) in parts.iter_mut().skip(1).enumerate() {
+            part.values.extend(inference.cpu_s.map(|cpu_s| ("cpu_s".to_owned(), cpu_s[at])));
         }
-        Ok(parts)
-    }
-
-    /// What was generated, unless it is known.
-    fn keep(&mut self, inference: Inference) {
-        if self.generated.len() < 2 || self.generated[0] != inference.tokens {
-            self.generated.push(inference.tokens);
-        }
-        self.generated.truncate(3);
+        let parts = parts.into_iter().map(|(name, taken)| (format!("{}{name}", self.prefix), taken)).collect();
+        Ok(Generated { parts, tokens: inference.tokens })
     }
 
     /// One inference with the profiler on: what it allocates, and what its passes have to do.
-    pub(super) fn look(&mut self) -> Result<(), String> {
+    pub(super) fn profiled(&mut self) -> Result<Profiled, String> {
         crate::workload::profiler(None).start();
         hotloop::reset();
         let worked = inference::standard(&mut *self.generator, &self.prompt, self.tokens);
-        self.profile = Some(take_profile()?);
-        worked.map(|inference| self.keep(inference))
+        let profile = take_profile()?;
+        let Inference { tokens, .. } = worked?;
+        Ok(Profiled { rows: self.rows(&profile), allocated: allocated(&profile), profile, tokens })
     }
 
-    /// What is repeated in each turn.
-    pub(super) fn rows(&self) -> Vec<Row> {
+    /// What is repeated in each round.
+    fn rows(&self, profile: &Profile) -> Vec<Row> {
         let model = self.generator.describe();
         let (prompt, tokens) = (self.prompt.len(), self.tokens);
-        let work = |scope: &str| self.profile.as_ref().and_then(|profile| model_rows::work_below(profile, scope));
+        let work = |scope: &str| model_rows::work_below(profile, scope);
         let row = |name: &str, what: String| Row {
             name: format!("{}{name}", self.prefix),
             what,
@@ -134,7 +120,15 @@ impl Cell<'_> {
     }
 }
 
-/// What an inference allocated, where allocations are counted.
+/// What an inference with the profiler on tells of a cell.
+pub(super) struct Profiled {
+    pub(super) rows: Vec<Row>,
+    /// What an inference allocates, where allocations are counted.
+    pub(super) allocated: Option<[(String, f64); 2]>,
+    pub(super) profile: Profile,
+    pub(super) tokens: Vec<u32>,
+}
+
 fn allocated(profile: &Profile) -> Option<[(String, f64); 2]> {
     let is_whole = |scope: &&Scope| scope.name.rsplit("::").next() == Some("InferenceComplete");
     let all = profile.scopes.iter().find(is_whole)?.allocs_total?;

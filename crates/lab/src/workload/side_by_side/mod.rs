@@ -1,28 +1,48 @@
-//! Several models in one sitting: each turn all of them generate, in an order that chance decides anew every time, so that whatever
-//! disturbs disturbs all. There is a run for each model; they share the beginning, the machine and its noise.
+//! Several models in one sitting: launches of fresh processes, in each of them rounds in which every model generates once, in a balanced
+//! order, so that whatever disturbs disturbs all. There is a run for each model; they share the beginning, the machine and its noise.
+//!
+//! How memory happens to lie differs from process to process, and so does speed: several launches have that in their interval. A second
+//! copy of the first model, the placebo, shows what the machine adds to models that are the same.
 
 mod cells;
+mod order;
 mod rounds;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use record::{Environment, Memory, Phase, ProcessUse, Quality, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool};
+use record::{
+    Correctness, Environment, Memory, Model, Phase, ProcessUse, Profile, Quality, RUN_SCHEMA, RUN_VERSION, Row, Run,
+    Sample, Subject, Tool,
+};
 
 use super::memory::{ONE_PASS, cache_per_token};
-use super::tokens::{self, Generated};
+use super::tokens;
 use crate::course::{Effort, Watch};
 use crate::doctor::now;
+use crate::duel::Launched;
 use crate::machine::{self, Chosen, NoiseWatch, System};
 use crate::run::{LIMITS, Part, measure_limits, variables};
 use crate::{Generator, Models, meter};
-use cells::Cell;
-use rounds::Turns;
+use cells::Profiled;
+use rounds::{Arms, Turns};
+
+pub use worker::ModelRounds;
+
+/// Makes a model with some numbers of threads; figures are those of the first.
+pub type Load<'a> = dyn Fn() -> Result<Vec<Box<dyn Models + 'a>>, String> + 'a;
+/// Starts a fresh process that answers as [`ModelRounds`] does.
+pub type Launch<'a> = dyn Fn() -> Result<Box<dyn Launched + 'a>, String> + 'a;
 
 /// One of the models.
 pub struct Contender<'a> {
-    /// With some numbers of threads: figures are those of the first.
-    pub on: Vec<&'a dyn Models>,
+    /// Makes it in this process, to see what it is, needs and knows.
+    pub load: Box<Load<'a>>,
+    /// Starts it in a process of its own, to measure its speed.
+    pub launch: Box<Launch<'a>>,
+    /// The hash of its contents: models with the same one are the same.
+    pub weights_blake3: Option<String>,
     /// What a process took that worked with this model alone.
     pub process: Option<ProcessUse>,
 }
@@ -36,20 +56,29 @@ pub struct Text {
     pub words: String,
 }
 
-/// What is measured, and how.
-#[derive(Debug, Clone)]
-pub struct SideBySide {
+/// What each model is asked to do in a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
     /// Random tokens of the prompt; the same number for all.
     pub prompt_tokens: usize,
     /// Tokens that are generated behind it, whatever they are: the end of a text ends nothing.
     pub tokens: usize,
     /// Prompts of other lengths, to see what longer texts cost.
     pub contexts: Vec<usize>,
+    /// What prompts and the order of rounds follow from.
+    pub seed: u64,
+}
+
+/// What is measured, and how.
+#[derive(Debug, Clone)]
+pub struct SideBySide {
+    /// What a round does.
+    pub work: Work,
+    /// The most threads that a model computes on.
+    pub threads: usize,
     /// What tells how well a model knows a text.
     pub text: Option<Text>,
-    /// What prompts and the order of turns follow from.
-    pub seed: u64,
-    /// How often: a repeat is a turn of all models.
+    /// How often: a repeat is a round of all models.
     pub effort: Effort,
     /// Whether to measure the limits of the machine first.
     pub limits: bool,
@@ -63,11 +92,28 @@ pub struct SideBySide {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// What is known of one model beside its turns.
+/// What is known of one model beside its rounds.
 struct Known {
+    model: Model,
+    threads: usize,
+    prompt_blake3: String,
+    cells: Vec<KnownCell>,
+    /// Of the first cell.
+    profile: Profile,
+    /// The hash of what the first cell generates, and of its tokens.
+    generated: (String, u64),
+    /// What every round has to put out.
+    output: String,
+    /// Whether cells with the same prompt generate the same: other numbers of threads compute nothing else.
+    agrees: bool,
     memory: Memory,
     quality: Option<Quality>,
     notes: Vec<String>,
+}
+
+struct KnownCell {
+    rows: Vec<Row>,
+    allocated: Option<[(String, f64); 2]>,
 }
 
 /// Measures all of them, and gives a run for each. Where somebody ended it, they have what was measured until then.
@@ -80,21 +126,21 @@ pub fn side_by_side(
     watch: &mut dyn Watch,
 ) -> Result<Vec<Run>, String> {
     let created = now();
-    let most = contenders.iter().flat_map(|contender| &contender.on).map(|models| models.threads()).max();
-    let most = most.ok_or("there is no model to measure")?;
-    let limits = if settings.limits { Some(measure_limits(settings.chosen, most, watch)?) } else { None };
+    if contenders.is_empty() {
+        return Err("there is no model to measure".to_owned());
+    }
+    let limits = if settings.limits { Some(measure_limits(settings.chosen, settings.threads, watch)?) } else { None };
     let noise = NoiseWatch::start(&System);
     let machine = machine::machine(&System, settings.chosen);
     let from = if limits.is_some() { LIMITS } else { 0.0 };
     let mut part = Part { watch, from };
-    let (mut cells, mut known) = (Vec::new(), Vec::new());
+    let mut known = Vec::new();
     for (at, contender) in contenders.iter().enumerate() {
         part.tell(0.2 * at as f64 / contenders.len() as f64, "making and reading");
-        let (own, notes) = cells::of(settings, at, contender)?;
-        known.push(look_at(settings, &*own[0].generator, notes)?);
-        cells.extend(own);
+        known.push(look_at(settings, contender)?);
     }
-    let turns = rounds::measure(settings, &mut cells, &mut part)?;
+    let arms = Arms { contenders, known: &known, placebo: needs_placebo(contenders) };
+    let turns = rounds::measure(settings, &arms, &mut part)?;
     if turns.interrupted && !turns.samples.iter().any(|(_, sample)| sample.phase == Phase::Timed) {
         return Err("it was ended before anything was measured; nothing was kept".to_owned());
     }
@@ -111,12 +157,55 @@ pub fn side_by_side(
         interrupted: turns.interrupted,
         ..Run::default()
     };
-    let of = |(at, known)| run(settings, &head, (at, &contenders[at], known), &cells, &turns);
+    let has_placebo = arms.placebo;
+    let of = |(at, known)| {
+        let placebo = (has_placebo && at == 0).then_some(contenders.len());
+        run(settings, &head, (&contenders[at], known), [Some(at), placebo], &turns)
+    };
     Ok(known.into_iter().enumerate().map(of).collect())
 }
 
-/// Its memory, and what the text costs it.
-fn look_at(settings: &SideBySide, generator: &dyn Generator, notes: Vec<String>) -> Result<Known, String> {
+/// Two files with equal contents are placebos of each other; where all models differ, the first one gets a second copy.
+fn needs_placebo(contenders: &[Contender<'_>]) -> bool {
+    let is_copy = |at: usize| {
+        let hash = &contenders[at].weights_blake3;
+        hash.is_some() && contenders[..at].iter().any(|other| other.weights_blake3 == *hash)
+    };
+    contenders.len() > 1 && !(0..contenders.len()).any(is_copy)
+}
+
+/// Makes it in this process for a while: what it is, what it generates, its memory, and what the text costs it.
+fn look_at(settings: &SideBySide, contender: &Contender<'_>) -> Result<Known, String> {
+    let loaded = (contender.load)()?;
+    let on: Vec<&dyn Models> = loaded.iter().map(|models| &**models).collect();
+    let (mut cells, notes) = cells::of(&settings.work, &on)?;
+    // The first inference allocates what later ones keep.
+    let firsts: Vec<Vec<u32>> = cells.iter_mut().map(|cell| Ok(cell.take()?.tokens)).collect::<Result<_, String>>()?;
+    let mut looks: Vec<Profiled> = cells.iter_mut().map(cells::Cell::profiled).collect::<Result<_, _>>()?;
+    let outputs: Vec<String> = looks.iter().map(|look| tokens::hash(&look.tokens)).collect();
+    let first = &cells[0];
+    let agrees = cells.iter().zip(&looks).zip(&firsts).all(|((cell, look), once)| {
+        look.tokens == *once && (cell.prompt != first.prompt || look.tokens == looks[0].tokens)
+    });
+    let (memory, quality) = memory_and_quality(settings, &*first.generator)?;
+    let known_cell =
+        |look: &mut Profiled| KnownCell { rows: std::mem::take(&mut look.rows), allocated: look.allocated.take() };
+    Ok(Known {
+        model: Model { weights_blake3: contender.weights_blake3.clone(), ..first.generator.describe() },
+        threads: first.threads,
+        prompt_blake3: tokens::hash(&first.prompt),
+        cells: looks.iter_mut().map(known_cell).collect(),
+        generated: (outputs[0].clone(), looks[0].tokens.len() as u64),
+        profile: looks.swap_remove(0).profile,
+        output: outputs.join(","),
+        agrees,
+        memory,
+        quality,
+        notes,
+    })
+}
+
+fn memory_and_quality(settings: &SideBySide, generator: &dyn Generator) -> Result<(Memory, Option<Quality>), String> {
     let memory = Memory { cache_per_token_measured: cache_per_token(generator)?, ..generator.memory() };
     let read = |text: &Text| {
         let scored = generator.score(&text.words)?;
@@ -132,42 +221,51 @@ fn look_at(settings: &SideBySide, generator: &dyn Generator, notes: Vec<String>)
         }))
     };
     let quality = settings.text.as_ref().map(read).transpose()?.flatten();
-    Ok(Known { memory, quality, notes })
+    Ok((memory, quality))
 }
 
-/// The run of one model.
+/// The run of one model: of its own arm, and of its second copy where it has one.
 fn run(
     settings: &SideBySide,
     head: &Run,
-    (at, contender, known): (usize, &Contender<'_>, Known),
-    cells: &[Cell<'_>],
+    (contender, known): (&Contender<'_>, Known),
+    arms: [Option<usize>; 2],
     turns: &Turns,
 ) -> Run {
-    let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.model == at).collect();
-    let first = own[0];
-    let mut generated = Generated::default();
-    // Other numbers of threads compute the same, prompts of other lengths do not.
-    let same = own.iter().filter(|cell| cell.prompt == first.prompt);
-    same.flat_map(|cell| &cell.generated).for_each(|tokens| generated.add(tokens.clone()));
-    let correctness = generated.correctness();
-    let differ = correctness.as_ref().is_some_and(|correctness| correctness.repeats_agree == Some(false));
+    let is_differing = !known.agrees || arms.iter().flatten().any(|arm| turns.differing[*arm]);
     let mut notes = known.notes;
     notes.push(ONE_PASS.to_owned());
     if contender.process.is_some() {
         notes.push("the peak of the process is that of one which worked with this model alone".to_owned());
     }
-    let samples = turns.samples.iter().filter(|(model, _)| *model == at);
+    let own = |arm: usize| turns.samples.iter().filter(move |(other, _)| *other == arm).map(|(_, sample)| sample);
+    let workload = workload(settings, known.threads, known.prompt_blake3);
+    let first = known.cells[0].rows.len();
+    let mut rows: Vec<Row> = known.cells.into_iter().flat_map(|cell| cell.rows).collect();
+    let mut samples: Vec<Sample> = arms[0].into_iter().flat_map(own).cloned().collect();
+    if let Some(arm) = arms[1] {
+        let copied: Vec<Row> = rows.iter().take(first).map(placebo_row).collect();
+        let is_first = |sample: &&Sample| rows.iter().take(first).any(|row| row.name == sample.row);
+        let second = own(arm).filter(is_first);
+        samples.extend(second.map(|sample| Sample { row: placebo(&sample.row), ..sample.clone() }));
+        rows.extend(copied);
+    }
     Run {
-        models: vec![first.generator.describe()],
-        workload: workload(settings, first),
-        rows: own.iter().flat_map(|cell| cell.rows()).collect(),
-        samples: samples.map(|(_, sample)| sample.clone()).collect(),
-        profile: first.profile.clone(),
+        models: vec![known.model],
+        workload,
+        rows,
+        samples,
+        profile: Some(known.profile),
         memory: vec![known.memory],
         process: contender.process.clone(),
-        correctness,
+        correctness: Some(Correctness {
+            tokens_blake3: Some(known.generated.0),
+            tokens: Some(known.generated.1),
+            repeats_agree: (turns.inferences > 0).then_some(!is_differing),
+            ..Correctness::default()
+        }),
         quality: known.quality.into_iter().collect(),
-        failures: differ
+        failures: is_differing
             .then(|| "repeats of the same inference did not generate the same tokens".to_owned())
             .into_iter()
             .collect(),
@@ -176,14 +274,28 @@ fn run(
     }
 }
 
-fn workload(settings: &SideBySide, first: &Cell<'_>) -> record::Workload {
-    let mut parameters = settings.parameters.clone();
-    let contexts: Vec<String> = settings.contexts.iter().map(usize::to_string).collect();
+/// The name of a row of the second copy.
+fn placebo(row: &str) -> String {
+    format!("placebo/{row}")
+}
+
+fn placebo_row(row: &Row) -> Row {
+    Row {
+        name: placebo(&row.name),
+        what: format!("{}; in a second copy of the model, the placebo", row.what),
+        part_of: row.part_of.as_deref().map(placebo),
+        ..row.clone()
+    }
+}
+
+fn workload(settings: &SideBySide, threads: usize, prompt_blake3: String) -> record::Workload {
+    let (mut parameters, work) = (settings.parameters.clone(), &settings.work);
+    let contexts: Vec<String> = work.contexts.iter().map(usize::to_string).collect();
     let mut add = |name: &str, value: String| drop(parameters.insert(name.to_owned(), value));
-    add("threads", first.threads.to_string());
-    add("seed", settings.seed.to_string());
-    add("tokens", settings.tokens.to_string());
-    add("prompt_tokens", settings.prompt_tokens.to_string());
+    add("threads", threads.to_string());
+    add("seed", work.seed.to_string());
+    add("tokens", work.tokens.to_string());
+    add("prompt_tokens", work.prompt_tokens.to_string());
     if !contexts.is_empty() {
         add("contexts", contexts.join(","));
     }
@@ -194,6 +306,6 @@ fn workload(settings: &SideBySide, first: &Cell<'_>) -> record::Workload {
         repeat: settings.effort.repeat,
         warmup: Some(settings.effort.warmup),
         time_budget_s: Some(settings.effort.time.as_secs_f64()),
-        prompt_blake3: Some(tokens::hash(&first.prompt)),
+        prompt_blake3: Some(prompt_blake3),
     }
 }

@@ -1,118 +1,205 @@
-//! Turns: in each, every cell works once, in an order of its own.
+//! Launches and rounds: every launch has fresh processes of all models, and in every round of it each of them works once.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use compare::stats::sign_interval;
 use record::{Phase, Sample};
 
-use super::SideBySide;
-use super::cells::Cell;
-use crate::course::{LEAST, MOST, Taken, WALL, Watch, is_precise};
-use crate::workload::tokens::at_random;
+use super::order::Order;
+use super::worker::taken;
+use super::{Contender, Known, SideBySide};
+use crate::course::{LEAST, MOST, WALL, Watch, is_precise};
+use crate::duel::Launched;
 
-/// The share of the progress that is done before the first turn.
+/// The share of the progress that is done before the first launch.
 const BEFORE: f64 = 0.2;
+/// Fewer launches know next to nothing of how launches differ. So many are made even where the time is up.
+const FEWEST_LAUNCHES: u64 = 3;
+/// So many are planned: beyond six, Student's factor hardly shrinks.
+const USUAL_LAUNCHES: u32 = 8;
+/// Before so many, medians that are known to 1 % end nothing.
+const ENOUGH_LAUNCHES: u64 = 6;
+/// The chance to be wrong that all pairs together may spend.
+const ALPHA: f64 = 0.05;
 
 /// What came out, in the order of time.
 pub(super) struct Turns {
-    /// With the number of the model.
+    /// With the number of the arm.
     pub(super) samples: Vec<(usize, Sample)>,
+    /// Whether an arm put out something else in a round than in its first inference.
+    pub(super) differing: Vec<bool>,
+    /// Rounds of each arm, with those that do not count.
+    pub(super) inferences: u64,
     pub(super) interrupted: bool,
 }
 
-/// Turns to warm up, an inference of each with the profiler on, and turns that count.
-pub(super) fn measure(settings: &SideBySide, cells: &mut [Cell<'_>], watch: &mut dyn Watch) -> Result<Turns, String> {
-    let effort = settings.effort;
-    let mut turns = Turns { samples: Vec::new(), interrupted: false };
-    let (start, mut order) = (Instant::now(), Order::new(settings.seed, cells.len()));
-    for round in 0..effort.warmup {
-        watch.tell(BEFORE, "warming up");
-        turn(cells, &mut order, (Phase::Warmup, round, start), watch, &mut turns)?;
+/// Who takes turns: the models, and behind them a second copy of the first one where there is a placebo.
+pub(super) struct Arms<'a, 'b> {
+    pub(super) contenders: &'a [Contender<'b>],
+    pub(super) known: &'a [Known],
+    pub(super) placebo: bool,
+}
+
+impl Arms<'_, '_> {
+    fn count(&self) -> usize {
+        self.contenders.len() + usize::from(self.placebo)
     }
-    for cell in cells.iter_mut() {
-        cell.look()?;
+
+    /// The model of an arm.
+    fn model(&self, arm: usize) -> usize {
+        arm % self.contenders.len()
     }
-    let mut walls: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
-    let begun = Instant::now();
-    for round in 0..effort.repeat.unwrap_or(MOST) {
-        let is_known = || {
-            let enough = round >= LEAST && effort.repeat.is_none();
-            // Looking costs a sort: only now and then.
-            enough
-                && (begun.elapsed() >= effort.time
-                    || round.is_power_of_two() && walls.iter().all(|all| is_precise(all)))
-        };
-        if turns.interrupted || is_known() {
+}
+
+/// How much is measured.
+struct Plan {
+    /// Launches at most.
+    launches: u64,
+    /// Rounds of all launches, where a number was asked for.
+    asked: Option<u64>,
+    /// Rounds of a launch, at least.
+    least: u64,
+    /// The time for a launch.
+    slice: Duration,
+    /// The time for all of them.
+    time: Duration,
+}
+
+impl Plan {
+    fn new(settings: &SideBySide, models: usize) -> Self {
+        let asked = settings.effort.repeat;
+        let pairs = (models * models.saturating_sub(1) / 2).max(1);
+        // With fewer rounds the sign test has no interval.
+        let is_enough = |count: &u64| sign_interval(&vec![1.0; *count as usize], ALPHA / pairs as f64).is_some();
+        let rounds = (LEAST..MOST).find(is_enough).unwrap_or(LEAST);
+        Plan {
+            launches: asked.map_or(MOST, |rounds| rounds.min(ENOUGH_LAUNCHES)),
+            asked,
+            least: rounds.div_ceil(FEWEST_LAUNCHES),
+            slice: settings.effort.time / USUAL_LAUNCHES,
+            time: settings.effort.time,
+        }
+    }
+
+    /// Whether a launch has its rounds: an even share of what was asked for, or what fits into its time.
+    fn has_enough(&self, launch: u64, rounds: u64, spent: Duration) -> bool {
+        match self.asked {
+            Some(asked) => rounds >= asked / self.launches + u64::from(launch < asked % self.launches),
+            None => rounds >= self.least && spent >= self.slice,
+        }
+    }
+
+    /// Whether the launches so far are enough: the next would not fit into the time, or nothing is left to learn.
+    fn is_done(&self, launch: u64, spent: Duration, longest: Duration, walls: &[Vec<f64>]) -> bool {
+        let is_known = || launch >= ENOUGH_LAUNCHES && walls.iter().all(|all| is_precise(all));
+        let is_late = launch >= FEWEST_LAUNCHES && spent + longest > self.time;
+        self.asked.is_none() && (is_late || is_known())
+    }
+
+    /// The part that is done before a launch.
+    fn done(&self, launch: u64, spent: Duration) -> f64 {
+        if self.asked.is_some() {
+            return launch as f64 / self.launches as f64;
+        }
+        let by_time = spent.as_secs_f64() / self.time.as_secs_f64().max(1e-9);
+        by_time.min(launch as f64 / FEWEST_LAUNCHES as f64).min(1.0)
+    }
+}
+
+/// Launches until the time is up, or until all medians are known to 1 %.
+pub(super) fn measure(settings: &SideBySide, arms: &Arms<'_, '_>, watch: &mut dyn Watch) -> Result<Turns, String> {
+    let plan = Plan::new(settings, arms.contenders.len());
+    let turns = Turns { samples: Vec::new(), differing: vec![false; arms.count()], inferences: 0, interrupted: false };
+    let (order, walls) = (Order::new(settings.work.seed, arms.count()), vec![Vec::new(); arms.count()]);
+    let mut course = Course { start: Instant::now(), order, arms, turns, walls, round: 0 };
+    let mut longest = Duration::ZERO;
+    for launch in 0..plan.launches {
+        let (spent, begun) = (course.start.elapsed(), Instant::now());
+        if course.is_over() || plan.is_done(launch, spent, longest, &course.walls) {
             break;
         }
-        let by_time = begun.elapsed().as_secs_f64() / effort.time.as_secs_f64().max(1e-9);
-        let by_count = round as f64 / effort.repeat.unwrap_or(LEAST) as f64;
-        let done = if effort.repeat.is_some() { by_count } else { by_time.min(by_count) };
-        watch.tell(BEFORE + (1.0 - BEFORE) * done.min(1.0), &format!("turn {}", round + 1));
-        let taken = turn(cells, &mut order, (Phase::Timed, round, start), watch, &mut turns)?;
-        taken.into_iter().for_each(|(cell, wall)| walls[cell].push(wall));
+        watch.tell(BEFORE + (1.0 - BEFORE) * plan.done(launch, spent), &format!("launch {}", launch + 1));
+        let mut processes = course.start_all()?;
+        for warmup in 0..settings.effort.warmup {
+            course.turn(&mut processes, (Phase::Warmup, launch, warmup), watch)?;
+        }
+        let mut rounds = 0;
+        while !course.is_over() && !plan.has_enough(launch, rounds, begun.elapsed()) {
+            course.turn(&mut processes, (Phase::Timed, launch, course.round), watch)?;
+            (rounds, course.round) = (rounds + 1, course.round + 1);
+        }
+        longest = longest.max(begun.elapsed());
     }
-    Ok(turns)
+    Ok(course.turns)
 }
 
-/// One turn of all; gives the time that each took.
-fn turn(
-    cells: &mut [Cell<'_>],
-    order: &mut Order,
-    (phase, round, start): (Phase, u64, Instant),
-    watch: &mut dyn Watch,
-    turns: &mut Turns,
-) -> Result<Vec<(usize, f64)>, String> {
-    let mut walls = Vec::new();
-    for at in order.next() {
-        turns.interrupted |= watch.is_stopped();
-        if turns.interrupted {
-            break;
-        }
-        let start_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let parts = cells[at].take()?;
-        walls.extend(parts.first().and_then(|(_, whole)| Some((at, *whole.values.get(WALL)?))));
-        for (row, Taken { values, series }) in parts {
-            let sample = Sample { row, phase, round, start_ns, values, series, ..Sample::default() };
-            turns.samples.push((cells[at].model, sample));
-        }
-    }
-    Ok(walls)
+/// How far all launches together are.
+struct Course<'a, 'b, 'c> {
+    start: Instant,
+    order: Order,
+    arms: &'a Arms<'b, 'c>,
+    turns: Turns,
+    /// Seconds of an inference, by arm.
+    walls: Vec<Vec<f64>>,
+    /// Rounds that count.
+    round: u64,
 }
 
-/// Orders of so many, each as likely as any other.
-struct Order {
-    seed: u64,
-    order: Vec<usize>,
+impl<'c> Course<'_, '_, 'c> {
+    fn is_over(&self) -> bool {
+        self.turns.interrupted || self.round >= MOST
+    }
+
+    /// Fresh processes of all arms, started in an order of their own.
+    fn start_all(&mut self) -> Result<Vec<Box<dyn Launched + 'c>>, String> {
+        let mut processes: Vec<(usize, Box<dyn Launched + 'c>)> = Vec::new();
+        for arm in self.order.shuffled() {
+            let contender = &self.arms.contenders[self.arms.model(arm)];
+            processes.push((arm, (contender.launch)()?));
+        }
+        processes.sort_by_key(|(arm, _)| *arm);
+        Ok(processes.into_iter().map(|(_, process)| process).collect())
+    }
+
+    /// One round of all.
+    fn turn(
+        &mut self,
+        processes: &mut [Box<dyn Launched + 'c>],
+        (phase, launch, round): (Phase, u64, u64),
+        watch: &dyn Watch,
+    ) -> Result<(), String> {
+        for arm in self.order.next() {
+            self.turns.interrupted |= watch.is_stopped();
+            if self.turns.interrupted {
+                return Ok(());
+            }
+            let start = self.start.elapsed();
+            let reading = processes[arm].round(1, false)?;
+            let known = &self.arms.known[self.arms.model(arm)];
+            self.turns.differing[arm] |= reading.output.as_ref() != Some(&known.output);
+            for cell in &known.cells {
+                let inference = &cell.rows[0].name;
+                for row in &cell.rows {
+                    let (mut taken, began_s) = taken(&reading, &row.name, inference);
+                    if row.name == *inference {
+                        taken.values.extend(cell.allocated.iter().flatten().cloned());
+                    }
+                    let start_ns = nanoseconds(start + Duration::from_secs_f64(began_s));
+                    let (row, values, series) = (row.name.clone(), taken.values, taken.series);
+                    let sample = Sample { row, phase, launch, round, start_ns, values, series, arm: None };
+                    self.turns.samples.push((arm, sample));
+                }
+            }
+            if phase == Phase::Timed {
+                let inference = &known.cells[0].rows[0].name;
+                self.walls[arm].extend(taken(&reading, inference, inference).0.values.get(WALL));
+            }
+        }
+        self.turns.inferences += 1;
+        Ok(())
+    }
 }
 
-impl Order {
-    fn new(seed: u64, count: usize) -> Self {
-        Order { seed, order: (0..count).collect() }
-    }
-
-    /// Another one.
-    fn next(&mut self) -> Vec<usize> {
-        self.seed = self.seed.wrapping_add(1);
-        let chances = at_random(self.seed, 1 << 32, self.order.len());
-        for (last, chance) in chances.into_iter().enumerate().skip(1) {
-            self.order.swap(last, chance as usize % (last + 1));
-        }
-        self.order.clone()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_orders_come_about_equally_often() {
-        let mut order = Order::new(7, 3);
-        let mut counts = std::collections::BTreeMap::<Vec<usize>, u32>::new();
-        for _ in 0..6_000 {
-            *counts.entry(order.next()).or_default() += 1;
-        }
-        assert_eq!(counts.len(), 6);
-        assert!(counts.values().all(|count| (850..1_150).contains(count)), "{counts:?}");
-    }
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
