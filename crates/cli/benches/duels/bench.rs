@@ -1,6 +1,7 @@
 //! Runs `hotloop` on the programs and keeps what came out.
 
 use std::fs;
+use std::io::IsTerminal as _;
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
@@ -14,6 +15,9 @@ use crate::table::{self, Criterion, Row};
 
 /// Exit codes of a measurement that has a verdict, whichever it is. Behind 2 nothing was measured, behind 1 something went wrong.
 const WITH_VERDICT: [i32; 6] = [0, 10, 11, 12, 13, 14];
+
+/// Rounds of a launch where it is only asked whether everything runs.
+pub const SMOKE_ROUNDS: &str = "2";
 
 /// A duel to be measured.
 #[derive(Debug, Default)]
@@ -74,9 +78,12 @@ impl Bench {
         mut measure: impl FnMut(&mut Self, usize) -> Result<Outcome, String>,
     ) -> Result<Row, String> {
         let repeats = self.options.repeats(usual);
+        let is_watched = std::io::stderr().is_terminal();
         let mut outcomes = Vec::new();
         for number in 0..repeats {
-            eprint!("\r{name}: {} of {repeats} ", number + 1);
+            if is_watched {
+                eprint!("\r{name}: {} of {repeats} ", number + 1);
+            }
             let outcome = measure(self, number)?;
             if let Some(failure) = &outcome.failure {
                 eprintln!("\n{name}: {failure}");
@@ -84,7 +91,9 @@ impl Bench {
             }
             outcomes.push(outcome);
         }
-        eprint!("\r{:60}\r", "");
+        if is_watched {
+            eprint!("\r{:60}\r", "");
+        }
         let row = Row { name: name.to_owned(), outcomes };
         println!("{}", row.line());
         self.rows.push(row.clone());
@@ -106,7 +115,7 @@ impl Bench {
 
     /// Prints the criteria; the errors are what failed.
     pub fn finish(self) -> Vec<String> {
-        println!("\n{}", table::criteria_table(&self.criteria));
+        println!("\n{}", table::criteria_table(&self.criteria, !self.options.is_smoke));
         let mut failures = self.failures;
         if self.options.is_smoke {
             println!("\nsmoke mode: one short duel for each row; nothing is judged");
@@ -122,6 +131,9 @@ impl Bench {
         words.extend(request.sides.iter().cloned());
         if request.is_quick || self.options.is_smoke {
             words.push("--quick".to_owned());
+        }
+        if self.options.is_smoke {
+            words.extend(["--rounds", SMOKE_ROUNDS].map(str::to_owned));
         }
         let smoke_ms = self.options.is_smoke.then_some(2.0);
         if let Some(ms) = self.options.round_ms.or(smoke_ms).or(request.round_ms) {

@@ -40,8 +40,8 @@ fn main() -> ExitCode {
 fn measure(options: Options) -> Result<Vec<String>, String> {
     let start = Instant::now();
     let mut bench = Bench::new(options)?;
-    println!("{} CPU hogs, seed {}\n\n{}", bench.options.hogs, bench.options.seed, table::HEAD);
-    let hogs = Hogs::start(bench.options.hogs);
+    println!("{} CPU hogs, seed {}\n\n{}", bench.options.hogs(), bench.options.seed, table::HEAD);
+    let hogs = Hogs::start(bench.options.hogs());
     let asked: Vec<_> = trials::ALL.into_iter().filter(|(name, _)| bench.options.has(name)).collect();
     for (_, trial) in asked {
         trial(&mut bench)?;

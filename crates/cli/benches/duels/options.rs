@@ -10,7 +10,7 @@ Options, after `--`:
   --repeats N      so many duels in each row, instead of the row's own number
   --round-ms MS    rounds of so many milliseconds in all duels, instead of the trial's own
   --seed N         seed of the orders of links and of the duels that are not measured by default settings (default 1)
-  --hogs N         spinning threads beside the duels (default 2)
+  --hogs N         spinning threads beside the duels (default 2, with --smoke none)
   --idle           none
   --hotloop FILE   the program under trial, instead of the one that Cargo built for this benchmark
   --json FILE      write all rows to this file, after each row
@@ -24,7 +24,7 @@ pub struct Options {
     pub repeats: Option<usize>,
     pub round_ms: Option<f64>,
     pub seed: u64,
-    pub hogs: usize,
+    hogs: Option<usize>,
     pub hotloop: PathBuf,
     pub json: Option<PathBuf>,
     /// Whether it is only asked whether everything runs; then nothing is judged.
@@ -40,7 +40,7 @@ impl Options {
             repeats: None,
             round_ms: None,
             seed: 1,
-            hogs: 2,
+            hogs: None,
             hotloop: PathBuf::from(env!("CARGO_BIN_EXE_hotloop")),
             json: None,
             // `cargo bench` passes `--bench`; `cargo test --benches` passes nothing.
@@ -52,7 +52,7 @@ impl Options {
             match option.as_str() {
                 "--bench" => options.is_smoke = false,
                 "--smoke" | "--quick" | "--test" => is_smoke = true,
-                "--idle" => options.hogs = 0,
+                "--idle" => options.hogs = Some(0),
                 "--help" => return Err(USAGE.to_owned()),
                 _ => {
                     let value = arguments.next().ok_or_else(|| wrong(&option, "has no value or is unknown"))?;
@@ -71,7 +71,7 @@ impl Options {
             "--only" => return Err(wrong(option, &format!("knows no trial `{value}`"))),
             "--repeats" => self.repeats = Some(whole()?.max(1) as usize),
             "--seed" => self.seed = whole()?,
-            "--hogs" => self.hogs = whole()? as usize,
+            "--hogs" => self.hogs = Some(whole()? as usize),
             "--hotloop" => {
                 self.hotloop = std::path::absolute(&value).map_err(|error| wrong(option, &error.to_string()))?
             }
@@ -89,6 +89,11 @@ impl Options {
     /// Whether the trial was asked for.
     pub fn has(&self, trial: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|name| name == trial)
+    }
+
+    /// Spinning threads beside the duels.
+    pub fn hogs(&self) -> usize {
+        self.hogs.unwrap_or(if self.is_smoke { 0 } else { 2 })
     }
 
     /// How often a row is measured that takes so many duels by default.

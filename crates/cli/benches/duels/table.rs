@@ -12,8 +12,8 @@ const LEANING: [&str; 2] = ["leaning-worse", "leaning-better"];
 
 /// The columns of [`Row::line`].
 pub const HEAD: &str = "\
-| trial                      | duels | regressed | improved | worse? / better? | same | unresolved | unstable | change, median  | wait, median / longest |
-|----------------------------|------:|----------:|---------:|-----------------:|-----:|-----------:|---------:|-----------------|-----------------------:|";
+| trial                      | duels | regressed | improved | leaning worse/better | same | unresolved | unstable | change, median  | wait, median / longest |
+|----------------------------|------:|----------:|---------:|---------------------:|-----:|-----------:|---------:|-----------------|-----------------------:|";
 
 /// Duels of one kind.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ impl Row {
         let longest = seconds.iter().copied().fold(0.0, f64::max);
         let wait = format!("{:.1} s / {longest:.1} s", median(&seconds).unwrap_or(0.0));
         let line = format!(
-            "| {:26} | {:>5} | {regressed:>9} | {improved:>8} | {leaning:>16} | {same:>4} | {unresolved:>10} | {unstable:>8} \
+            "| {:26} | {:>5} | {regressed:>9} | {improved:>8} | {leaning:>20} | {same:>4} | {unresolved:>10} | {unstable:>8} \
              | {:15} | {wait:>22} |",
             self.name,
             self.outcomes.len(),
@@ -121,7 +121,7 @@ impl Criterion {
             (_, Wanted::Anything) => None,
             (Measured::Share { count, of }, Wanted::None) => Some(*count == 0 && *of > 0),
             (Measured::Share { count, of }, Wanted::AtLeast(share)) => {
-                Some(*of > 0 && *count as f64 >= share * *of as f64)
+                Some(*of > 0 && *count as f64 >= share * *of as f64 - 1e-9)
             }
             (Measured::Seconds(seconds), Wanted::Seconds(limit)) => Some(*seconds <= limit),
             // A share is no time, nor the other way round.
@@ -133,7 +133,7 @@ impl Criterion {
         &self.name
     }
 
-    fn line(&self) -> String {
+    fn line(&self, is_judged: bool) -> String {
         let (measured, interval) = match self.measured {
             Measured::Share { count, of } => {
                 let bounds = binomial_interval(count, of, 0.05);
@@ -144,10 +144,12 @@ impl Criterion {
         let wanted = match self.wanted {
             Wanted::Anything => String::new(),
             Wanted::None => "none".to_owned(),
+            Wanted::AtLeast(1.0) => "all".to_owned(),
             Wanted::AtLeast(share) => format!("at least {:.0} %", share * 100.0),
             Wanted::Seconds(limit) => format!("at most {limit:.0} s"),
         };
-        let met = self.is_met().map_or("", |is_met| if is_met { "yes" } else { "**no**" });
+        let met = self.is_met().filter(|_| is_judged);
+        let met = met.map_or("", |is_met| if is_met { "yes" } else { "**no**" });
         format!("| {:48} | {measured:>10} | {interval:>15} | {wanted:13} | {met:6} |", self.name)
     }
 
@@ -160,15 +162,15 @@ impl Criterion {
     }
 }
 
-/// The second table.
-pub fn criteria_table(criteria: &[Criterion]) -> String {
+/// The second table. Too short a measurement is not judged.
+pub fn criteria_table(criteria: &[Criterion], is_judged: bool) -> String {
     let head = format!(
         "| {:48} | {:>10} | {:>15} | {:13} | {:6} |",
         "criterion", "measured", "95 % interval", "wanted", "met"
     );
     let rule =
         format!("|{}|{}:|{}:|{}|{}|", "-".repeat(50), "-".repeat(11), "-".repeat(16), "-".repeat(15), "-".repeat(8));
-    let lines = criteria.iter().map(Criterion::line);
+    let lines = criteria.iter().map(|criterion| criterion.line(is_judged));
     [head, rule].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 

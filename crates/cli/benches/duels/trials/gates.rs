@@ -2,7 +2,7 @@
 
 use record::{BudgetState, Gate, Verdict};
 
-use crate::bench::{self, Bench};
+use crate::bench::{self, Bench, SMOKE_ROUNDS};
 use crate::outcome::Outcome;
 use crate::programs::{Disguise, Programs};
 use crate::table::{Criterion, Wanted};
@@ -85,7 +85,7 @@ fn effort(bench: &Bench, usual_s: f64, usual: &str) -> (String, f64) {
     let seed = bench.options.seed;
     let asked_s = bench.options.round_ms.map(|ms| ms / 1e3);
     if bench.options.is_smoke {
-        return (format!("seed = {seed}\nmode = \"quick\"\n"), asked_s.unwrap_or(0.002));
+        return (format!("seed = {seed}\nmode = \"quick\"\nrounds = {SMOKE_ROUNDS}\n"), asked_s.unwrap_or(0.002));
     }
     (format!("seed = {seed}\n{usual}\n"), asked_s.unwrap_or(usual_s))
 }
