@@ -128,7 +128,7 @@ pub static STEPS: &[Step] = &[
         needs_cpp: true,
         action: Action::Commands(&[
             run("cargo test -p benches --profile bench --all-targets"),
-            run("cargo test -p hotloop-cli --release --bench loaded"),
+            run("cargo test -p hotloop-cli --release --bench loaded --bench duels"),
             run("cargo bench -p kernels -- --quick"),
             run("cargo bench -p engine -- --quick"),
         ]),

@@ -1,4 +1,4 @@
-//! CPU hogs: one spinning thread per CPU, at normal priority.
+//! CPU hogs: spinning threads at normal priority.
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -12,10 +12,9 @@ pub struct Hogs {
 }
 
 impl Hogs {
-    /// As many as this process may use CPUs.
-    pub fn start() -> Self {
+    /// Starts this number of threads.
+    pub fn start(count: usize) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let count = thread::available_parallelism().map_or(1, usize::from);
         let spin = |stop: Arc<AtomicBool>| {
             while !stop.load(Ordering::Relaxed) {
                 spin_loop();

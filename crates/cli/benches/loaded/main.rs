@@ -91,10 +91,15 @@ fn compare_runs(effort: &Effort, store: &Path) -> Vec<String> {
     };
     let quiet: Vec<RunShares> = (1..=effort.quiet_runs).map(|number| measure("quiet", number)).collect();
     let loaded: Vec<RunShares> = {
-        let _hogs = Hogs::start();
+        let _hogs = Hogs::start(cpus());
         (1..=effort.loaded_runs).map(|number| measure("loaded", number)).collect()
     };
     summarise_runs(&quiet, &loaded)
+}
+
+/// How many this process may use.
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Prints how the loaded runs compare with the quiet ones; returns the criteria that they fail.
@@ -123,7 +128,7 @@ fn summarise_runs(quiet: &[RunShares], loaded: &[RunShares]) -> Vec<String> {
 fn compare_waiting(effort: &Effort) -> Vec<String> {
     println!("{}", waiting::HEAD);
     let work = waiting::Work::calibrated();
-    let _hogs = Hogs::start();
+    let _hogs = Hogs::start(cpus());
     let mut failures = Vec::new();
     for number in 1..=effort.waiting_repeats {
         match Comparison::measure(work, effort.waiting_time) {
