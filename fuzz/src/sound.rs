@@ -70,6 +70,14 @@ const TEXTS: &[(&str, &str)] = &[
     ("google-benchmark", include_str!("../../crates/import/tests/fixtures/google-benchmark.json")),
     ("criterion", include_str!("../../crates/import/tests/fixtures/criterion/gemm/512/new/sample.json")),
     ("chrome", include_str!("../../crates/import/tests/fixtures/torch-trace.json")),
+    ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench.csv")),
+    ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench.sql")),
+    ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench-old.md")),
+    ("pytest-benchmark", include_str!("../../crates/import/tests/fixtures/pytest-benchmark.json")),
+    ("go-bench", include_str!("../../crates/import/tests/fixtures/go-bench.txt")),
+    ("folded", include_str!("../../crates/import/tests/fixtures/folded.txt")),
+    ("speedscope", include_str!("../../crates/import/tests/fixtures/speedscope-evented.json")),
+    ("speedscope", include_str!("../../crates/import/tests/fixtures/speedscope-sampled.json")),
 ];
 
 /// Each in a file of its own beside the others.
