@@ -91,3 +91,13 @@ pub fn import(path: &Path) -> engine::Result<()> {
     }
     Ok(())
 }
+
+/// What templates of models consist of, and what has to be bounded.
+pub fn template(path: &Path) -> engine::Result<()> {
+    let text = "{%- set ns = namespace(system='', n=[1]) %}{%- macro turn(m) %}{{ '<|' ~ m.role ~ '|>' + m['content'] | trim }}{% endmacro %}
+        {%- if messages[0].role == 'system' %}{%- set ns.system = messages[0].content.strip() %}{%- set messages = messages[1:] %}{%- endif %}
+        {%- for m in messages recursive %}{%- set ns.n = ns.n + [loop.index0, m] %}{{ turn(m) }}{{ m | tojson(indent=2) }}{% else %}
+        {{ raise_exception('no ' ~ -1) }}{%- endfor %}{% if not add_generation_prompt and tools is none %}{{ ns.n | join(', ') }}
+        {% elif eos_token in bos_token %}{{ dict(a=1).items() | list | last | replace('a', 'b') }}{% endif %}{% set x %}y{% endset %}{{ x }}";
+    std::fs::write(path, text).map_err(|error| engine::Error::io(path, &error))
+}
