@@ -70,6 +70,14 @@ const TEXTS: &[(&str, &str)] = &[
     ("google-benchmark", include_str!("../../crates/import/tests/fixtures/google-benchmark.json")),
     ("criterion", include_str!("../../crates/import/tests/fixtures/criterion/gemm/512/new/sample.json")),
     ("chrome", include_str!("../../crates/import/tests/fixtures/torch-trace.json")),
+    ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench.csv")),
+    ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench.sql")),
+    ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench-old.md")),
+    ("pytest-benchmark", include_str!("../../crates/import/tests/fixtures/pytest-benchmark.json")),
+    ("go-bench", include_str!("../../crates/import/tests/fixtures/go-bench.txt")),
+    ("folded", include_str!("../../crates/import/tests/fixtures/folded.txt")),
+    ("speedscope", include_str!("../../crates/import/tests/fixtures/speedscope-evented.json")),
+    ("speedscope", include_str!("../../crates/import/tests/fixtures/speedscope-sampled.json")),
 ];
 
 /// Each in a file of its own beside the others.
@@ -82,4 +90,14 @@ pub fn import(path: &Path) -> engine::Result<()> {
         std::fs::write(&path, bytes).map_err(|error| engine::Error::io(&path, &error))?;
     }
     Ok(())
+}
+
+/// What templates of models consist of, and what has to be bounded.
+pub fn template(path: &Path) -> engine::Result<()> {
+    let text = "{%- set ns = namespace(system='', n=[1]) %}{%- macro turn(m) %}{{ '<|' ~ m.role ~ '|>' + m['content'] | trim }}{% endmacro %}
+        {%- if messages[0].role == 'system' %}{%- set ns.system = messages[0].content.strip() %}{%- set messages = messages[1:] %}{%- endif %}
+        {%- for m in messages recursive %}{%- set ns.n = ns.n + [loop.index0, m] %}{{ turn(m) }}{{ m | tojson(indent=2) }}{% else %}
+        {{ raise_exception('no ' ~ -1) }}{%- endfor %}{% if not add_generation_prompt and tools is none %}{{ ns.n | join(', ') }}
+        {% elif eos_token in bos_token %}{{ dict(a=1).items() | list | last | replace('a', 'b') }}{% endif %}{% set x %}y{% endset %}{{ x }}";
+    std::fs::write(path, text).map_err(|error| engine::Error::io(path, &error))
 }

@@ -36,8 +36,14 @@ macro_rules! target {
     };
 }
 
-const TARGETS: [(&str, CommandLine); 5] =
-    [target!("gguf"), target!("safetensors"), target!("llama2c"), target!("record"), target!("import")];
+const TARGETS: [(&str, CommandLine); 6] = [
+    target!("gguf"),
+    target!("safetensors"),
+    target!("llama2c"),
+    target!("template"),
+    target!("record"),
+    target!("import"),
+];
 
 /// Every target for a short time; what breaks one is kept in `fuzz/artifacts`.
 pub fn check(root: &Path) -> Outcome {

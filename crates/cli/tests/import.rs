@@ -64,6 +64,24 @@ fn what_was_read_is_kept_and_told() {
 }
 
 #[test]
+fn a_copy_of_a_file_is_no_second_run() {
+    let folder = Folder::new("copy");
+    let text = std::fs::read_to_string(fixture("smallmind-enhanced.md")).expect("it is there");
+    let (first, copy) = (folder.file("first.md", &text), folder.file("copy.md", &text));
+    folder.hotloop(&["import", &first]);
+    let output = folder.hotloop(&["import", &copy, "--tag", "again"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(told(&output).contains("kept before, from first.md with the same content"), "{}", told(&output));
+    assert!(told(&folder.hotloop(&["history", "--json"])).contains("\"matching\": 1"));
+    assert!(told(&folder.hotloop(&["report", "again"])).contains("1.19 GFLOP/s"), "the tag names the first run");
+    // Two files at once are one run too; other content is another run.
+    let other = folder.file("other.md", &text.replace("| 905.90 | 1 | 905.900 |", "| 805.90 | 1 | 805.900 |"));
+    let other_copy = folder.file("other-copy.md", &std::fs::read_to_string(&other).expect("it is there"));
+    folder.hotloop(&["import", &other, &other_copy]);
+    assert!(told(&folder.hotloop(&["history", "--json"])).contains("\"matching\": 2"));
+}
+
+#[test]
 fn files_of_other_programs_stand_for_runs() {
     let folder = Folder::new("files");
     let report = folder.hotloop(&["report", &fixture("loopos.txt")]);

@@ -43,6 +43,9 @@ pub struct ImportedRun {
     /// Its id, where it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// The file that the same text was imported from before; `id` is the run that was kept then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<String>,
     /// The run.
     pub run: Run,
 }

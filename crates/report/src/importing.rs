@@ -63,5 +63,8 @@ fn run(found: &ImportedRun) -> String {
     if !run.notes.is_empty() {
         parts.push(plural(run.notes.len() as u64, "note"));
     }
+    if let Some(name) = &found.copy_of {
+        parts.push(format!("kept before, from {name} with the same content"));
+    }
     format!("  {id}{part}: {}\n", parts.join(", "))
 }

@@ -12,7 +12,7 @@ use record::StoredRun;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, params};
 
 use crate::files::Files;
-use crate::{Error, Filter, Id, Listing};
+use crate::{Error, Filter, Id, Listing, write};
 
 /// Raised with every change of the tables and of what they are filled with; the file's name has it.
 pub const VERSION: i32 = 2;
@@ -139,6 +139,16 @@ impl Index {
     }
 
     fn on_disk(path: &Path, lock: Option<File>) -> Outcome<Self> {
+        // SQLite gives its log the rights of the file, and the file those of any other.
+        match write::private(OpenOptions::new().write(true).create_new(true)).open(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(Trouble::File(error)),
+            _ => {}
+        }
+        let about = fs::metadata(path).map_err(Trouble::File)?;
+        if !(about.is_file() || about.is_dir()) {
+            // Opening a pipe waits for somebody at its other end.
+            return Err(Trouble::File(std::io::Error::other("the index is no regular file")));
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(PATIENCE)?;
@@ -358,7 +368,10 @@ fn uri(path: &Path, mode: &str) -> String {
 
 /// Waits for a lock as long as others take to do their work. `None`: the system knows no locks.
 fn lock(path: &Path, take: fn(&File) -> Result<(), TryLockError>) -> Outcome<Option<File>> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(Trouble::File)?;
+    // A pipe that is opened for reading too does not wait for somebody at its other end.
+    let mut options = OpenOptions::new();
+    let options = write::private(options.create(true).truncate(false).read(true).write(true));
+    let file = options.open(path).map_err(Trouble::File)?;
     let begin = Instant::now();
     loop {
         match take(&file) {

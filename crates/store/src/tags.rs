@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 
 use record::StoreFault;
 
@@ -13,6 +13,8 @@ use crate::{Error, ErrorKind, Id, Result};
 
 /// The longest name.
 const MOST_LETTERS: usize = 100;
+/// The longest file of a tag; an id and the end of a line have 65 bytes.
+const MOST_BYTES: u64 = 1 << 10;
 /// Digits from which on a word is taken for the beginning of an id.
 pub const LEAST_DIGITS: usize = 4;
 
@@ -48,10 +50,16 @@ pub fn get(files: &Files, name: &str) -> Result<Option<Id>> {
         return Ok(None);
     }
     let path = files.tags().join(name);
-    let text = match fs::read(&path) {
+    let failed = |error: io::Error| Error::io("cannot read", &path, &error);
+    // Opening a pipe would wait for somebody to write to it.
+    match fs::metadata(&path) {
+        Ok(about) if about.is_file() => {}
+        Ok(_) => return Err(Error::corrupt(&path, "the tag is no regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        read => read.map_err(|error| Error::io("cannot read", &path, &error))?,
-    };
+        Err(error) => return Err(failed(error)),
+    }
+    let mut text = Vec::new();
+    fs::File::open(&path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)).map_err(failed)?;
     let id = std::str::from_utf8(&text).ok().and_then(|text| Id::parse(text.trim_ascii()));
     id.map(Some).ok_or_else(|| Error::corrupt(&path, "the tag holds no id"))
 }

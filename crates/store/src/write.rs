@@ -54,14 +54,13 @@ struct Temporary {
 }
 
 impl Temporary {
+    /// A file that others cannot read: a run has a command line and a prompt in it.
     fn create(files: &Files) -> Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = files.temporaries().join(format!("{}-{since}-{count}", std::process::id()));
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
+        private(OpenOptions::new().write(true).create_new(true))
             .open(&path)
             .map_err(|error| Error::io("cannot write", &path, &error))?;
         Ok(Self { path })
@@ -81,6 +80,21 @@ impl Drop for Temporary {
     }
 }
 
+/// Lets nobody else read the file that is made.
+pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// A folder that nobody else can look into. What was there before keeps its rights.
+fn create_private(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
 /// Makes a folder and those above it, so that they outlive a loss of power.
 fn make_folder(path: &Path) -> Result<()> {
     if path.is_dir() {
@@ -88,7 +102,7 @@ fn make_folder(path: &Path) -> Result<()> {
     }
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make_folder(above)?;
-    match fs::create_dir(path) {
+    match create_private(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !path.is_dir() => {
             Err(Error::io("cannot make the folder", path, &error))
         }

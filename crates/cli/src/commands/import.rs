@@ -32,7 +32,7 @@ pub fn run(options: &args::Import) -> Result<Outcome, Refusal> {
             Ok(imported) => files.push(ImportedFile {
                 path: path.display().to_string(),
                 format: imported.format.name().to_owned(),
-                runs: imported.runs.into_iter().map(|run| ImportedRun { id: None, run }).collect(),
+                runs: imported.runs.into_iter().map(|run| ImportedRun { run, ..ImportedRun::default() }).collect(),
                 unread: imported.unread,
             }),
         }
@@ -52,10 +52,43 @@ pub fn run(options: &args::Import) -> Result<Outcome, Refusal> {
 
 fn keep(files: &mut [ImportedFile], options: &args::Import) -> store::Result<()> {
     for found in files.iter_mut().flat_map(|file| &mut file.runs) {
-        let id = shown::save(&found.run, &options.store, options.tag.as_deref())?;
+        let store = options.store.open()?;
+        let id = match earlier(&store, &found.run)? {
+            None => shown::save(&found.run, &options.store, options.tag.as_deref())?,
+            Some((id, name)) => {
+                if let Some(tag) = &options.tag {
+                    store.tag(tag, &id)?;
+                }
+                found.copy_of = Some(name);
+                id
+            }
+        };
         found.id = Some(id.as_str().to_owned());
     }
     Ok(())
+}
+
+/// The run that was kept of the same text under another file name, and that name: a copy of a file is no further measurement.
+fn earlier(store: &store::Store, run: &record::Run) -> store::Result<Option<(store::Id, String)>> {
+    let Some(origin) = run.imported.as_ref().filter(|origin| origin.source_blake3.is_some()) else { return Ok(None) };
+    let filter = store::Filter { workload: Some(run.workload.name.clone()), ..store::Filter::default() };
+    let candidates = store.list(&filter)?.runs.into_iter().filter(|stored| stored.subject == run.subject.name);
+    for id in candidates.filter_map(|stored| store::Id::parse(&stored.id)) {
+        // A damaged run is no reason not to keep this one.
+        let Ok(loaded) = store.load(id.as_str()) else { continue };
+        let is_copy = |other: &record::Imported| {
+            other.source_blake3 == origin.source_blake3
+                && (&other.format, &other.part) == (&origin.format, &origin.part)
+                && other.source != origin.source
+        };
+        // A later version may read more of the same text: that is worth keeping.
+        if let Some(other) = loaded.run.imported.filter(is_copy)
+            && (&loaded.run.samples, &loaded.run.rows) == (&run.samples, &run.rows)
+        {
+            return Ok(Some((id, other.source)));
+        }
+    }
+    Ok(None)
 }
 
 fn strict(path: &str, unread: &[record::Unread]) -> Refusal {

@@ -7,8 +7,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use minijinja::value::{Object, ValueKind};
+use minijinja::value::{Kwargs, Object, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
+
+use super::nesting::{self, MOST_NESTED};
 
 /// The filter that weighs all of a value.
 pub(super) const WEIGH: &str = "__weigh";
@@ -23,7 +25,9 @@ const BYTES: usize = 8 << 20;
 const TIMES: usize = 64;
 const PER_MESSAGE: usize = 1 << 16;
 /// What a value weighs besides its text.
-const VALUE: usize = 16;
+pub(super) const VALUE: usize = 16;
+/// The widest indentation of JSON: templates of tools use 2 or 4.
+const WIDEST_INDENT: usize = 16;
 
 /// What is left.
 #[derive(Debug)]
@@ -55,6 +59,21 @@ impl Budget {
 /// Teaches an environment to weigh.
 pub(super) fn install(environment: &mut Environment<'_>) {
     environment.add_filter(WEIGH, |state: &mut State, value: Value| weigh(state, &value).map(|()| value));
+    nesting::install(environment);
+    environment.add_filter("tojson", |state: &mut State, value: Value, indent: Option<Value>, more: Kwargs| {
+        let indent = indent.map_or_else(|| more.get::<Option<Value>>("indent"), |indent| Ok(Some(indent)))?;
+        let width = match &indent {
+            Some(indent) if indent.kind() != ValueKind::Bool => usize::try_from(indent.clone())?,
+            _ => 2,
+        };
+        if width > WIDEST_INDENT {
+            let message = format!("tojson indents by at most {WIDEST_INDENT} here, and it asks for {width}");
+            return Err(Error::new(ErrorKind::InvalidOperation, message));
+        }
+        // A line for each value, which begins with as many spaces.
+        charge_indents(state, &value, width, width)?;
+        minijinja::filters::tojson(&value, indent, more)
+    });
     environment.add_filter(PASS, |state: &mut State, value: Value| pass(state, &value).map(|()| value));
     environment.set_formatter(|output, state, value| {
         weigh(state, value)?;
@@ -104,18 +123,36 @@ fn pass(state: &State, value: &Value) -> Result<(), Error> {
 
 /// Weighs all of a value. It stops when the budget is spent, so that lists of lists of lists cannot keep it busy.
 fn weigh(state: &State, value: &Value) -> Result<(), Error> {
+    weigh_at(state, value, 0)
+}
+
+fn weigh_at(state: &State, value: &Value, depth: usize) -> Result<(), Error> {
     pass(state, value)?;
+    let inner = |inner: &Value| weigh_at(state, inner, depth + 1);
     match value.kind() {
-        ValueKind::Seq | ValueKind::Iterable => value.try_iter()?.try_for_each(|item| weigh(state, &item)),
+        // Everything that shows, compares or drops it needs the stack too.
+        ValueKind::Seq | ValueKind::Iterable | ValueKind::Map if depth == MOST_NESTED => Err(nesting::too_deep()),
+        ValueKind::Seq | ValueKind::Iterable => value.try_iter()?.try_for_each(|item| inner(&item)),
         ValueKind::Map => value.try_iter()?.try_for_each(|key| {
-            weigh(state, &key)?;
-            weigh(state, &value.get_item(&key)?)
+            inner(&key)?;
+            inner(&value.get_item(&key)?)
         }),
         _ => Ok(()),
     }
 }
 
-fn charge(state: &State, bytes: usize) -> Result<(), Error> {
+/// Weighs the spaces before the lines of JSON. The value was weighed before, so it is not nested too deeply.
+fn charge_indents(state: &State, value: &Value, indent: usize, width: usize) -> Result<(), Error> {
+    charge(state, indent)?;
+    let inner = |inner: &Value| charge_indents(state, inner, indent + width, width);
+    match value.kind() {
+        ValueKind::Seq | ValueKind::Iterable => value.try_iter()?.try_for_each(|item| inner(&item)),
+        ValueKind::Map => value.try_iter()?.try_for_each(|key| inner(&value.get_item(&key)?)),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn charge(state: &State, bytes: usize) -> Result<(), Error> {
     let budget = state.lookup(NAME).and_then(|value| value.downcast_object::<Left>());
     let spent = |left: &Left| {
         left.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_err()

@@ -2,7 +2,14 @@
 //! `a|__weigh ~ b|__pass|first|__weigh`. A filter binds closer than any operator, so that nothing else changes.
 
 use super::budget::{PASS, WEIGH};
+use super::nesting::{SET, SET_ATTRIBUTE};
 use crate::{Error, Result};
+
+/// Operators, brackets and dots of one tag. The engine reads `- - - a` and `a + b + c` into a tree as deep as there are
+/// operators, and walks through it by recursion. Known templates have a few dozen.
+const MOST_OPERATORS: usize = 500;
+/// `elif` branches of a template, each of which nests in the one before.
+const MOST_BRANCHES: usize = 500;
 
 /// Filters that do not look at what a list holds.
 const SHALLOW: [&str; 9] = ["count", "d", "default", "first", "items", "last", "length", "list", "reverse"];
@@ -12,6 +19,7 @@ const SHALLOW: [&str; 9] = ["count", "d", "default", "first", "items", "last", "
 pub(super) fn guarded(source: &str) -> Result<String> {
     let mut out = String::with_capacity(source.len() * 2);
     let mut rest = source;
+    let mut branches = 0;
     while let Some(at) = rest.find("{{").into_iter().chain(rest.find("{%")).chain(rest.find("{#")).min() {
         let (text, tag) = rest.split_at(at);
         out.push_str(text);
@@ -24,12 +32,25 @@ pub(super) fn guarded(source: &str) -> Result<String> {
             continue;
         }
         let close = if open == "{{" { "}}" } else { "%}" };
-        let mut tag = Tag { rest: inner, close, out: &mut out, joining: vec![false], after_operand: false };
+        let mut tag = Tag {
+            rest: inner,
+            close,
+            out: &mut out,
+            joining: vec![false],
+            after_operand: false,
+            operators: 0,
+            assignment: Assignment::None,
+        };
         tag.control();
-        while tag.step().map_err(|what| {
-            let line = source[..source.len() - tag.rest.len()].lines().count();
+        branches += usize::from(tag.begins_with("elif"));
+        let refused = |rest: &str, what: &str| {
+            let line = source[..source.len() - rest.len()].lines().count();
             Error::unsupported(format!("chat template, line {line}: {what}"))
-        })? {}
+        };
+        if branches > MOST_BRANCHES {
+            return Err(refused(tag.rest, "more `elif` branches than any prompt needs"));
+        }
+        while tag.step().map_err(|what| refused(tag.rest, what))? {}
         rest = tag.rest;
     }
     out.push_str(rest);
@@ -44,6 +65,20 @@ struct Tag<'s, 'o> {
     /// For each open bracket, and the tag itself: whether what stands there now follows an operator that joins or compares.
     joining: Vec<bool>,
     after_operand: bool,
+    /// How many there were.
+    operators: usize,
+    assignment: Assignment,
+}
+
+/// Where a tag that sets something stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Assignment {
+    /// It sets nothing, or has not begun to.
+    None,
+    /// Before the sign `=`, with whether an attribute is among what is set. Behind a bar stand filters of a block instead.
+    Target { has_dot: bool, has_bar: bool },
+    /// Behind it.
+    Value { has_dot: bool },
 }
 
 impl Tag<'_, '_> {
@@ -52,9 +87,11 @@ impl Tag<'_, '_> {
         let Some(first) = self.rest.chars().next() else { return Ok(false) };
         if self.at_end() {
             self.end_operand();
+            self.end_assignment();
             self.copy(self.rest.find(self.close).map_or(0, |at| at + 2));
             return Ok(false);
         }
+        self.count(first)?;
         match first {
             '\'' | '"' => self.text(first),
             '_' | 'a'..='z' | 'A'..='Z' | '0'..='9' => self.word()?,
@@ -80,6 +117,10 @@ impl Tag<'_, '_> {
             '~' | '+' => self.operator(1, true),
             '=' | '!' if self.rest[1..].starts_with('=') => self.operator(2, true),
             '<' | '>' | ':' => self.operator(1, true),
+            '=' if self.joining.len() == 1 => {
+                self.operator(1, false);
+                self.begin_value();
+            }
             '-' | '/' | '%' | '=' | ',' => self.operator(1, false),
             other => self.copy(other.len_utf8()),
         }
@@ -98,6 +139,46 @@ impl Tag<'_, '_> {
         if self.rest.starts_with(['-', '+']) {
             self.copy(1);
         }
+    }
+
+    /// Whether the tag begins with a word, which says what kind of tag it is.
+    fn begins_with(&self, word: &str) -> bool {
+        let rest = self.rest.trim_start().strip_prefix(word);
+        self.close == "%}"
+            && rest.is_some_and(|rest| !rest.starts_with(|next: char| next == '_' || next.is_alphanumeric()))
+    }
+
+    /// Counts what the engine nests, and notes what is set.
+    fn count(&mut self, first: char) -> std::result::Result<(), &'static str> {
+        let is_operator = !first.is_whitespace() && !first.is_ascii_alphanumeric() && !"_'\",".contains(first);
+        let words = ["not", "if", "and", "or", "in", "is"];
+        self.operators += usize::from(is_operator || words.iter().any(|word| self.rest.starts_with(word)));
+        if self.operators > MOST_OPERATORS {
+            return Err("an expression with more operators than any prompt needs");
+        }
+        if let Assignment::Target { has_dot, has_bar } = &mut self.assignment {
+            *has_dot |= first == '.';
+            *has_bar |= first == '|';
+        }
+        Ok(())
+    }
+
+    /// What follows is what something is set to.
+    fn begin_value(&mut self) {
+        if let Assignment::Target { has_dot, has_bar: false } = self.assignment {
+            self.assignment = Assignment::Value { has_dot };
+            self.out.push('(');
+        }
+    }
+
+    fn end_assignment(&mut self) {
+        let (has_dot, bracket) = match self.assignment {
+            Assignment::Value { has_dot } => (has_dot, ")"),
+            Assignment::Target { has_dot, has_bar: true } => (has_dot, ""),
+            _ => return,
+        };
+        self.out.push_str(bracket);
+        self.insert(if has_dot { SET_ATTRIBUTE } else { SET });
     }
 
     fn copy(&mut self, length: usize) {
@@ -128,7 +209,12 @@ impl Tag<'_, '_> {
     fn word(&mut self) -> std::result::Result<(), &'static str> {
         let end = self.rest.find(|other: char| other != '_' && !other.is_ascii_alphanumeric());
         let word = &self.rest[..end.unwrap_or(self.rest.len())];
+        let is_first = self.operators == 0 && !self.after_operand;
         match word {
+            "set" if self.close == "%}" && is_first => {
+                self.assignment = Assignment::Target { has_dot: false, has_bar: false };
+                self.copy(word.len());
+            }
             "and" | "or" | "not" | "in" | "is" | "if" | "else" | "recursive" => {
                 // Of the words, `is` compares with what follows, and `in` looks into it.
                 self.set_joining(self.joining.last() == Some(&true) || word == "is");
@@ -192,10 +278,10 @@ impl Tag<'_, '_> {
 mod tests {
     use super::*;
 
-    /// `W` and `P` stand for the filters.
+    /// `W`, `P` and `S` stand for the filters.
     #[track_caller]
     fn check(source: &str, expected: &str) {
-        let expected = expected.replace("|W", "|__weigh ").replace("|P", "|__pass ");
+        let expected = expected.replace("|W", "|__weigh ").replace("|P", "|__pass ").replace("|S", "|__set ");
         assert_eq!(guarded(source).expect("it is read"), expected);
     }
 
@@ -204,18 +290,26 @@ mod tests {
         check("a + b", "a + b");
         check("{{ a~b|first|trim }}", "{{ a|W~b|P|first|W|trim |W}}");
         check("{{ 'a+b\\'~' +x['y'] -}} +", "{{ 'a+b\\'~' |W+x['y'|W] |W-}} +");
-        check("{%- set x = (a~b)+1 +%}", "{%- set x = (a|W~b|W)|W+1 |W+%}");
+        check("{%- set x = (a~b)+1 +%}", "{%- set x =( (a|W~b|W)|W+1 |W)|S+%}");
         check("{# a ~ b #}{{ c }}", "{# a ~ b #}{{ c }}");
     }
 
     #[test]
     fn what_is_compared_is_weighed() {
         check("{% if a.b=='c' and not d!=e %}", "{% if a.b|W=='c' |Wand not d|W!=e |W%}");
-        check("{% set a = [b, {'c': d+e}] %}", "{% set a = [b, {'c'|W: d|W+e|W}|W] %}");
+        check("{% set a = [b, {'c': d+e}] %}", "{% set a =( [b, {'c'|W: d|W+e|W}|W] )|S%}");
         check("{{ f(x=-1, y=a[-1:]) }}", "{{ f(x=-1, y=a[-1|W:]) }}");
         check("{{ {'a': {'b': c}} }}", "{{ {'a'|W: {'b'|W: c|W}|W} }}");
         check("{% for a in b recursive %}", "{% for a in b |Wrecursive %}");
         check("{% if a is string and b not in c %}", "{% if a |Wis string and b not in c |W%}");
+    }
+
+    #[test]
+    fn what_is_set_is_looked_at() {
+        check("{% set a, b = c, d == e %}", "{% set a, b =( c, d |W== e |W)|S%}");
+        check("{% set a.b = f(c=1) -%}", "{% set a.b =( f(c=1) )|__set_attribute -%}");
+        check("{% set a %}b{% endset %}{% set a|trim %}", "{% set a %}b{% endset %}{% set a|W|trim |S%}");
+        check("{% for set in b %}{{ set }}{% if set == 1 %}", "{% for set in b |W%}{{ set }}{% if set |W== 1 |W%}");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Conversations become prompts by the template that comes with a model: a small program in Jinja, which nobody here wrote.
 //!
-//! So it is bounded: its steps by the engine's fuel, its nesting by the engine's limit, and the text that it makes by `budget`, which sees
-//! every text that grows because `guard` writes that into the template.
+//! So it is bounded: its steps by the engine's fuel, calls in calls by the engine's limit, the text that it makes by `budget`, which sees
+//! every text that grows because `guard` writes that into the template, and values in values by `nesting` in the same way. `guard`
+//! also refuses expressions so long that the engine's own recursion would overflow the stack.
 
 mod budget;
 mod guard;
+mod nesting;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, Value, context};

@@ -2,7 +2,7 @@
 
 use kernels::RopePairing;
 
-use crate::{Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorSource, Value};
+use crate::{Array, Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorSource, Value};
 
 /// What all weights follow from.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +62,33 @@ const LARGEST_WIDTH: usize = 1 << 20;
 const MOST_LAYERS: usize = 1 << 12;
 const MOST_TOKENS: usize = 1 << 24;
 const LONGEST_CONTEXT: usize = 1 << 28;
+
+/// The keys of an architecture that are read here, or change nothing that is computed.
+const KNOWN_KEYS: [&str; 22] = [
+    "attention.causal",
+    "attention.head_count",
+    "attention.head_count_kv",
+    "attention.key_length",
+    "attention.layer_norm_epsilon",
+    "attention.layer_norm_rms_epsilon",
+    "attention.sliding_window",
+    "attention.value_length",
+    "block_count",
+    "context_length",
+    "embedding_length",
+    "feed_forward_length",
+    "rope.dimension_count",
+    "rope.freq_base",
+    "rope.scale_linear",
+    "rope.scaling.attn_factor",
+    "rope.scaling.factor",
+    "rope.scaling.type",
+    // What the other kinds of scaling need, which are refused; how the file was made.
+    "rope.scaling.finetuned",
+    "rope.scaling.original_context_length",
+    "tensor_data_layout",
+    "vocab_size",
+];
 
 impl Architecture {
     /// All of them.
@@ -331,6 +358,41 @@ impl<'a> Keys<'a> {
                 return Err(Error::unsupported(format!("key {}: {what} is not supported", self.key(name))));
             }
         }
+        if self.metadata.bool(&self.key("attention.causal"))? == Some(false) {
+            let key = self.key("attention.causal");
+            return Err(Error::unsupported(format!("key {key}: attention to later tokens is not supported")));
+        }
+        let factor = "rope.scaling.attn_factor";
+        if self.number(factor)?.is_some_and(|factor| factor != 1.0) {
+            return Err(Error::unsupported(format!("key {}: scaled scores are not supported", self.key(factor))));
+        }
+        self.refuse_unread()
+    }
+
+    /// A key that nobody here knows may change what the model computes. Those that say that something is not there may stay.
+    fn refuse_unread(&self) -> Result<()> {
+        let prefix = self.key("");
+        for (key, value) in self.metadata.iter() {
+            let Some(name) = key.strip_prefix(&prefix) else { continue };
+            if !KNOWN_KEYS.contains(&name) && !is_off(value) {
+                let family = self.architecture.name();
+                return Err(Error::unsupported(format!(
+                    "key {key}: it is not known what it means for {family} models, and it may change what they compute"
+                )));
+            }
+        }
         Ok(())
+    }
+}
+
+/// Whether a value says that there is nothing of the kind.
+fn is_off(value: &Value) -> bool {
+    match value {
+        Value::Unsigned(0) | Value::Signed(0) | Value::Bool(false) => true,
+        Value::Float(number) => *number == 0.0,
+        Value::Text(text) => text.is_empty() || text == "none",
+        Value::Array(Array::Unsigned(all)) => all.iter().all(|number| *number == 0),
+        Value::Array(array) => array.is_empty(),
+        _ => false,
     }
 }

@@ -152,6 +152,7 @@ impl Weights {
         options: &mut LoadOptions<'_>,
     ) -> Result<Self> {
         let mut loader = Loader { config, source, compute, options, shelf: Shelf::new(0), done: 0, total: 0 };
+        loader.refuse_unread()?;
         loader.total = loader.total_bytes()?;
         // What is in no file has to be in memory, wherever it is used.
         let in_file = source.file().is_some();
@@ -204,6 +205,49 @@ struct Loader<'a, 'b> {
 }
 
 impl<'a> Loader<'a, '_> {
+    /// A tensor that is left out would make another model of it, so that every tensor is read or the file is refused.
+    fn refuse_unread(&self) -> Result<()> {
+        let tied = !self.has("output.weight")?;
+        for name in self.source.names() {
+            if !self.reads(name, tied)? {
+                let (family, layers) = (self.config.architecture.name(), self.config.layers);
+                return Err(Error::unsupported(format!(
+                    "tensor {name}: {family} models of {layers} layers have no such tensor here, and without it the model \
+                     would compute something else"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether [`Loader::whole`] reads a tensor of this name.
+    fn reads(&self, name: &str, tied: bool) -> Result<bool> {
+        let gpt2 = self.config.architecture.is_gpt2();
+        let Some((layer, part)) = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) else {
+            return Ok(match name {
+                "token_embd.weight" | "output_norm.weight" => true,
+                "token_embd.bias" => tied,
+                "output.weight" | "output.bias" => !tied,
+                "position_embd.weight" | "output_norm.bias" => gpt2,
+                "rope_freqs.weight" => self.config.rope.is_some(),
+                _ => false,
+            });
+        };
+        let is_layer =
+            layer.parse().is_ok_and(|number: usize| number < self.config.layers && number.to_string() == layer);
+        let (part, ending) = part.rsplit_once('.').unwrap_or_default();
+        let has = |part: &str| self.has(&format!("blk.{layer}.{part}.weight"));
+        let is_part = match (part, ending) {
+            ("attn_norm" | "ffn_norm", "bias") | ("ffn_gate", _) => (part == "ffn_gate") != gpt2,
+            ("attn_norm" | "ffn_norm" | "attn_output" | "ffn_up" | "ffn_down", _) => true,
+            // A fused matrix is read instead of three; where neither is there, that is said.
+            ("attn_qkv", _) => has("attn_qkv")? || !has("attn_q")?,
+            ("attn_q" | "attn_k" | "attn_v", _) => !has("attn_qkv")?,
+            _ => false,
+        };
+        Ok(is_layer && is_part && matches!(ending, "weight" | "bias"))
+    }
+
     fn total_bytes(&self) -> Result<usize> {
         let mut total = 0usize;
         for name in self.source.names() {

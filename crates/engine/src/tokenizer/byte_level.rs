@@ -50,8 +50,9 @@ impl ByteLevel {
         let mut pairs = HashMap::with_capacity_and_hasher(merges.len(), Seeded::default());
         let mut text = Vec::new();
         for (rank, merge) in (0u32..).zip(merges) {
-            let (left, right, id) = read_merge(vocabulary, merge, &mut text)
+            let merged = read_merge(vocabulary, merge, &mut text)
                 .map_err(|what| Error::malformed(format!("merge {rank}, {merge:?}: {what}")))?;
+            let Some((left, right, id)) = merged else { continue };
             // The first of equal merges counts.
             pairs.entry(key(left, right)).or_insert(Joined { rank, id });
         }
@@ -100,35 +101,40 @@ fn key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
+/// The two tokens and what they become; `None` where one of them is no bytes, so that no text has it.
 fn read_merge(
     vocabulary: &Vocabulary,
     merge: &str,
     text: &mut Vec<u8>,
-) -> std::result::Result<(u32, u32, u32), String> {
+) -> std::result::Result<Option<(u32, u32, u32)>, String> {
     // A token never begins with the space that parts them.
     let space = merge.char_indices().skip(1).find(|(_, character)| *character == ' ');
     let (left, right) = space.map(|(at, _)| merge.split_at(at)).ok_or("no space between two tokens")?;
     let right = &right[1..];
     text.clear();
-    push_bytes(left, text);
+    let is_left = push_bytes(left, text);
     let middle = text.len();
-    push_bytes(right, text);
+    if !(push_bytes(right, text) && is_left) {
+        return Ok(None);
+    }
     let find = |bytes, name: &str| vocabulary.find(bytes).ok_or_else(|| format!("{name:?} is no token"));
     let whole = vocabulary.find(text).ok_or("the two together are no token")?;
-    Ok((find(&text[..middle], left)?, find(&text[middle..], right)?, whole))
+    Ok(Some((find(&text[..middle], left)?, find(&text[middle..], right)?, whole)))
 }
 
-/// Adds the bytes that a token's characters stand for. A token with a character that stands for no byte is meant as it is written.
-pub(super) fn push_bytes(token: &str, bytes: &mut Vec<u8>) {
+/// Adds the bytes that a token's characters stand for, and says whether all of them stand for one. A token with a character that
+/// stands for none is shown as it is written; texts never become it.
+pub(super) fn push_bytes(token: &str, bytes: &mut Vec<u8>) -> bool {
     let start = bytes.len();
     for character in token.chars() {
         let Some(byte) = byte_of(character) else {
             bytes.truncate(start);
             bytes.extend_from_slice(token.as_bytes());
-            return;
+            return false;
         };
         bytes.push(byte);
     }
+    true
 }
 
 /// The character that files write for a byte.

@@ -138,12 +138,13 @@ fn vocabulary(metadata: &Metadata, family: &Family) -> Result<Vocabulary> {
     let kinds = kinds(metadata, tokens.len())?;
     let mut vocabulary = Vocabulary::with_capacity(tokens.len());
     let mut bytes = Vec::new();
+    let mut is_text = Vec::with_capacity(tokens.len());
     for (id, token) in tokens.iter().enumerate() {
         let kind = kinds.as_ref().map_or(Kind::Normal, |kinds| kinds[id]);
         bytes.clear();
-        push_token(token, kind, family, &mut bytes).map_err(|what| {
+        is_text.push(push_token(token, kind, family, &mut bytes).map_err(|what| {
             Error::malformed(format!("key {KEY}: token {id}, {token:?}, is marked as a byte and is not written {what}"))
-        })?;
+        })?);
         vocabulary.push(&bytes, kind);
     }
     let parts: &[Kind] = match family {
@@ -151,14 +152,21 @@ fn vocabulary(metadata: &Metadata, family: &Family) -> Result<Vocabulary> {
         Family::ByteLevel(_) | Family::Characters => &[Kind::Normal, Kind::Byte, Kind::UserDefined, Kind::Unused],
     };
     for kind in parts {
-        let ids: Vec<u32> = vocabulary.of_kind(*kind).collect();
+        // A token that no text becomes would stand in the way of the one with the same bytes.
+        let ids: Vec<u32> = vocabulary.of_kind(*kind).filter(|id| is_text[*id as usize]).collect();
         ids.into_iter().for_each(|id| vocabulary.enter(id));
     }
     Ok(vocabulary)
 }
 
-/// Adds the bytes that a token stands for.
-fn push_token(token: &str, kind: Kind, family: &Family, bytes: &mut Vec<u8>) -> std::result::Result<(), &'static str> {
+/// Adds the bytes that a token stands for. Whether a text can become it: vocabularies write their texts in an alphabet of
+/// their own, and a token with other characters is never found in one.
+fn push_token(
+    token: &str,
+    kind: Kind,
+    family: &Family,
+    bytes: &mut Vec<u8>,
+) -> std::result::Result<bool, &'static str> {
     match (family, kind) {
         (_, Kind::Control | Kind::Unknown)
         | (Family::ByteLevel(_) | Family::Characters | Family::PlainWords, Kind::UserDefined) => {
@@ -178,11 +186,13 @@ fn push_token(token: &str, kind: Kind, family: &Family, bytes: &mut Vec<u8>) -> 
                 bytes.push(b' ');
                 bytes.extend_from_slice(part.as_bytes());
             }
+            // Spaces are written as U+2581.
+            return Ok(kind == Kind::UserDefined || !token.contains(' '));
         }
-        (Family::ByteLevel(_) | Family::Characters, _) => byte_level::push_bytes(token, bytes),
+        (Family::ByteLevel(_) | Family::Characters, _) => return Ok(byte_level::push_bytes(token, bytes)),
         (Family::PlainWords, _) => plain_words::push_token(token, bytes),
     }
-    Ok(())
+    Ok(true)
 }
 
 fn kinds(metadata: &Metadata, count: usize) -> Result<Option<Vec<Kind>>> {

@@ -152,6 +152,55 @@ fn harmful_templates_come_to_an_end() {
     refused(&long, text);
 }
 
+/// Each overflowed the stack, which ends the process, or took gigabytes.
+#[test]
+fn templates_cannot_exhaust_the_stack() {
+    let in_namespace = "cannot be set to a";
+    refused("{% set n=namespace() %}{% set n.a=n %}{{ n }}", in_namespace);
+    refused("{% set n=namespace() %}{% set n.a=[{'x': n}][0:] %}{{ n }}", in_namespace);
+    refused("{% set n=namespace() %}{% set n.a, b = n, 1 %}{{ n }}", in_namespace);
+    refused("{% set n=namespace() %}{% set n.a | default(n, true) %}{% endset %}{{ n }}", in_namespace);
+    refused("{% set n=namespace() %}{% for x in [1, n] %}{% set n.a = loop %}{% endfor %}{{ n }}", in_namespace);
+    refused("{% macro m() %}{% endmacro %}{% set n=namespace() %}{% set n.a = m %}", in_namespace);
+    let deep = "nested more than 64 deep";
+    refused("{% set n=namespace(a=1) %}{% for i in range(2000) %}{% set n.a=[n.a] %}{% endfor %}", deep);
+    refused("{% set n=namespace(a=1) %}{% for i in range(2000) %}{% set n.a={'a': n.a} %}{% endfor %}", deep);
+    refused(&format!("{}{{{{ x }}}}", "{% set x=[x] %}".repeat(4_000)), deep);
+    refused(&format!("{{{{ {}1{} }}}}", "[".repeat(70), "]".repeat(70)), deep);
+    let operators = "more operators";
+    for long in [
+        format!("{{{{ {}1 }}}}", "-".repeat(50_000)),
+        format!("{{{{ {}1 }}}}", "not ".repeat(15_000)),
+        format!("{{{{ 1{} }}}}", "+1".repeat(30_000)),
+        format!("{{{{ a{} }}}}", ".b".repeat(30_000)),
+        format!("{{{{ a{} }}}}", "|e".repeat(30_000)),
+        format!("{{{{ a{} }}}}", "[0]".repeat(20_000)),
+        format!("{{{{ a{} }}}}", " if 0 else 1".repeat(5_000)),
+        format!("{{% set x = {}1 %}}", "-".repeat(50_000)),
+    ] {
+        refused(&long, operators);
+    }
+    refused(&format!("{{% if 0 %}}{}{{% endif %}}", "{% elif 0 %}".repeat(5_000)), "branches");
+}
+
+/// What is cut from itself again and again is held once, not level by level.
+#[test]
+fn slices_of_slices_are_lists() {
+    let source = "{% set n=namespace(a=[1, 2], b=[[0]]) %}{% for i in range(500) %}{% set n.a=n.a[0:] %}\
+        {% set n.b=[n.b[0][0:]] %}{% endfor %}{{ n.a }} {{ n.b|tojson }}";
+    check(source, &[], "[1, 2] [[0]]");
+}
+
+#[test]
+fn json_is_indented_within_bounds() {
+    check("{{ [1]|tojson(indent=2) }} {{ [1]|tojson(4) }}", &[], "[\n  1\n] [\n    1\n]");
+    for wide in ["tojson(indent=1000000000)", "tojson(100000000)", "tojson(17)"] {
+        refused(&format!("{{{{ messages|{wide} }}}}"), "indents by at most 16");
+    }
+    let wide = "{% set n=namespace(a=[1]) %}{% for i in range(12) %}{% set n.a=[n.a,n.a,n.a] %}{% endfor %}{{ n.a|tojson(16) }}";
+    refused(wide, "more text");
+}
+
 #[test]
 fn long_conversations_are_not_refused() {
     let content = "word ".repeat(20_000);

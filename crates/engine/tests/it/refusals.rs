@@ -124,6 +124,60 @@ fn what_is_not_supported() {
 }
 
 #[test]
+fn keys_that_change_results_are_read_or_refused() {
+    for (key, value) in [
+        ("rope.scaling.attn_factor", Float(0.5)),
+        ("attention.causal", Value::Bool(false)),
+        ("attention.scale", Float(0.2)),
+        ("attention.clamp_kqv", Float(8.0)),
+        ("use_parallel_residual", Value::Bool(true)),
+        ("rope.dimension_sections", Value::Array(engine::Array::Unsigned(vec![8, 8, 0, 0]))),
+        ("a_key_of_tomorrow", Unsigned(1)),
+    ] {
+        let key = format!("llama.{key}");
+        refuses(&made().set(&key, value), Unsupported, &format!("key {key}: "));
+    }
+    for (key, value) in [
+        ("rope.scaling.attn_factor", Float(1.0)),
+        ("attention.causal", Value::Bool(true)),
+        ("attention.clamp_kqv", Float(0.0)),
+        ("use_parallel_residual", Value::Bool(false)),
+        ("rope.scaling.original_context_length", Unsigned(96)),
+        ("tensor_data_layout", text("Meta AI original pth")),
+    ] {
+        load(&made().set(&format!("llama.{key}"), value), &compute());
+    }
+    // Of another family, which this model is not.
+    load(&made().set("qwen2.attention.scale", Float(0.2)), &compute());
+}
+
+#[test]
+fn tensors_that_would_be_left_out() {
+    for (name, len) in [
+        ("blk.0.attn_q_norm.weight", 16),
+        ("blk.1.attn_k_norm.weight", 16),
+        ("blk.0.attn_sub_norm.weight", 64),
+        ("blk.2.attn_norm.bias", 64),
+        ("output_norm.bias", 64),
+        ("rope_factors_long.weight", 8),
+        ("rope_factors_short.weight", 8),
+        ("blk.0.attn_q.scale", 1),
+        ("blk.3.attn_norm.weight", 64),
+        ("blk.00.attn_norm.weight", 64),
+        ("position_embd.weight", 64),
+        ("token_embd.bias", 293),
+        ("anything", 1),
+    ] {
+        let with = made().put(name, &[len], &vec![1.0; len]);
+        refuses(&with, Unsupported, &format!("tensor {name}: llama models of 3 layers have no such tensor here"));
+    }
+    let gpt2 = Made::lively(&gpt2());
+    for name in ["rope_freqs.weight", "blk.0.attn_q.weight", "blk.0.ffn_gate.weight"] {
+        refuses(&gpt2.clone().put(name, &[8], &[1.0; 8]), Unsupported, &format!("tensor {name}: gpt2 models"));
+    }
+}
+
+#[test]
 fn tensors_that_are_missing() {
     let optional = ["output.weight", "blk.0.attn_q.bias", "blk.0.attn_qkv.bias"];
     let names = |spec: &Synthetic| {

@@ -116,6 +116,16 @@ impl Made {
         self
     }
 
+    /// Only the first layers: a file with more of them than it says is refused.
+    pub fn with_layers(mut self, layers: usize) -> Self {
+        let is_kept = |name: &str| {
+            let number = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
+            number.is_none_or(|(number, _)| number.parse::<usize>().is_ok_and(|number| number < layers))
+        };
+        self.tensors.retain(|tensor| is_kept(&tensor.name));
+        self.set("llama.block_count", Value::Unsigned(layers as u64))
+    }
+
     /// Changes a tensor.
     pub fn change(mut self, name: &str, change: impl FnOnce(&mut Tensor<'static>)) -> Self {
         change(self.tensors.iter_mut().find(|tensor| tensor.name == name).unwrap());

@@ -302,3 +302,59 @@ fn tags_that_name_nothing_are_named() {
     store.untag("gone").expect("it is taken away");
     assert_eq!(list(&folder).faults, []);
 }
+
+/// In a thread of its own, so that waiting for a pipe is a failure.
+#[cfg(unix)]
+#[test]
+fn tags_that_are_no_files_are_named() {
+    let folder = Folder::new();
+    let ids = ten(&folder);
+    let store = Store::open(folder.path());
+    store.tag("good", &ids[0]).expect("it is tagged");
+    let tags = folder.path().join("tags");
+    let made = std::process::Command::new("mkfifo").arg(tags.join("pipe")).status().expect("it is started");
+    assert!(made.success());
+    fs::create_dir(tags.join("folder")).expect("it is made");
+    std::os::unix::fs::symlink("/dev/zero", tags.join("device")).expect("it is made");
+    let long = fs::File::create(tags.join("long")).expect("it is made");
+    long.set_len(1 << 32).expect("a file without blocks");
+    let (done, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let listing = store.list(&Filter::default());
+        let errors = ["pipe", "folder", "device", "long"].map(|name| store.resolve(name));
+        done.send((listing, errors)).expect("it is waited for");
+    });
+    let (listing, errors) = wait.recv_timeout(std::time::Duration::from_secs(20)).expect("nothing waits");
+    let listing = listing.expect("they are listed");
+    assert_eq!((listing.runs.len(), listing.faults.len()), (10, 4), "{:?}", listing.faults);
+    for error in errors {
+        assert_eq!(error.expect_err("it is no tag").kind(), ErrorKind::Corrupt);
+    }
+    fs::remove_dir(tags.join("folder")).expect("it is removed");
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_can_read_what_is_kept() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new();
+    let store = Store::open(folder.path().join("new").join("store"));
+    let id = store.save(&run(1)).expect("it is saved");
+    store.tag("good", &id).expect("it is tagged");
+    store.list(&Filter::default()).expect("they are listed");
+    let mut pending = vec![folder.path().join("new")];
+    let mut files = 0;
+    while let Some(path) = pending.pop() {
+        let about = fs::metadata(&path).expect("it is there");
+        let rights = about.permissions().mode() & 0o777;
+        if about.is_dir() {
+            assert_eq!(rights, 0o700, "{}", path.display());
+            pending.extend(fs::read_dir(&path).expect("it is read").map(|entry| entry.expect("it is read").path()));
+        } else {
+            files += 1;
+            assert_eq!(rights, 0o600, "{}", path.display());
+        }
+    }
+    assert!(files >= 4, "a run, a tag, the index and its lock");
+}

@@ -87,6 +87,45 @@ fn the_first_merge_is_made_first() {
     check(&tokenizer, "\nab", "\n|ab");
 }
 
+/// Adds tokens of the usual kind, with a score where there are scores.
+fn with(mut metadata: Metadata, more: &[&str]) -> Metadata {
+    let mut add = |key: &str, change: &dyn Fn(&mut Array)| {
+        if let Some(Value::Array(mut array)) = metadata.get(key).cloned() {
+            change(&mut array);
+            metadata.set(key, Value::Array(array));
+        }
+    };
+    add("tokenizer.ggml.tokens", &|array| {
+        if let Array::Text(tokens) = array {
+            tokens.extend(more.iter().map(|token| (*token).to_owned()));
+        }
+    });
+    add("tokenizer.ggml.token_type", &|array| {
+        if let Array::Signed(kinds) = array {
+            kinds.extend(more.iter().map(|_| 1));
+        }
+    });
+    add("tokenizer.ggml.scores", &|array| {
+        if let Array::Float(scores) = array {
+            scores.extend(more.iter().map(|_| -0.5));
+        }
+    });
+    metadata
+}
+
+#[test]
+fn a_token_in_other_letters_does_not_hide_another() {
+    // U+200D as it is, which no text becomes, before its three bytes in the letters of the file.
+    let mut metadata = with(merges(), &["\u{200d}", "âĢ", "âĢį"]);
+    metadata.set("tokenizer.ggml.merges", texts(&["â Ģ", "âĢ į", "a \u{200d}"]));
+    let tokenizer = read(&metadata);
+    assert_eq!(tokenizer.encode("\u{200d}", Encode::default()), [263]);
+    assert_eq!(tokenizer.decode(&[261]), "\u{200d}");
+    // A space as it is, before the letter that stands for it.
+    let tokenizer = read(&with(pieces(), &["b c", "b▁", "b▁c"]));
+    assert_eq!(tokenizer.encode("b c", Encode::default()).last(), Some(&274));
+}
+
 #[test]
 fn special_texts_are_tokens_only_where_they_are_trusted() {
     let tokenizer = read(&pieces());
