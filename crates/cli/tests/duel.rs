@@ -59,7 +59,7 @@ fn the_same_command_twice_never_moves() {
     let output = short(&["sleep 0.01", "sleep 0.01"]);
     let said = text(&output.stdout);
     assert!(matches!(output.status.code(), Some(0 | 13)), "{output:?}");
-    assert!(said.contains("Both sides are the same program") && said.contains("ONCE MORE"), "{said}");
+    assert!(said.contains("Both sides are the same program") && said.contains("REPEAT"), "{said}");
     let last = said.lines().last().expect("a line");
     assert!(
         ["same", "unresolved", "unstable"].iter().any(|word| last.starts_with(&format!("VERDICT {word}"))),
@@ -75,6 +75,11 @@ fn one_that_sleeps_much_longer_regressed() {
         let last = text(&output.stdout).lines().last().unwrap_or_default().to_owned();
         assert!(!last.starts_with("VERDICT improved") && !last.starts_with("VERDICT same"), "{output:?}");
         if last.starts_with("VERDICT regressed wall_s +") {
+            let first = text(&output.stdout).lines().next().unwrap_or_default();
+            assert!(
+                first.starts_with("sleep 0.2 is ") && first.contains("× slower than sleep 0.03 (95 % CI "),
+                "{first}"
+            );
             assert_eq!(output.status.code(), Some(10));
             assert!(last.contains("% floor ") || last.contains("] floor "), "{last}");
             assert!(text(&output.stdout).contains("SECOND MEASUREMENT"), "{output:?}");
@@ -82,6 +87,30 @@ fn one_that_sleeps_much_longer_regressed() {
         }
     }
     panic!("six times as long was not seen in five duels");
+}
+
+#[test]
+fn what_is_bound_by_the_cpu_is_judged_by_its_time() {
+    let work = |count: u64| format!("sh -c 'i=0; while [ $i -lt {count} ]; do i=$((i+1)); done'");
+    let begun = Instant::now();
+    let output =
+        output(&[&work(40_000), &work(80_000), "--round-ms", "40", "--launches", "4", "--rounds", "4", "--seed", "5"]);
+    let said = text(&output.stdout);
+    let first = said.lines().next().unwrap_or_default();
+    assert!(said.contains("cpu_s (threshold 2.0 %): every side is CPU-bound on one thread"), "{said}");
+    assert!(first.contains("slower than") && first.contains("by CPU time, "), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_time_budget_bounds_a_duel_of_a_slow_and_a_fast_side() {
+    let begun = Instant::now();
+    let output = output(&["sleep 0.001", "sleep 0.15", "--time-budget", "6", "--json"]);
+    let took = begun.elapsed().as_secs_f64();
+    let duel = Duel::from_json(text(&output.stdout)).expect("a duel");
+    assert!(took < 9.0 && duel.design.time_budget_s.is_some_and(|budget| budget < 6.0), "{took}: {:?}", duel.design);
+    assert_eq!(duel.design.gates[0].metric, "wall_s", "{:?}", duel.design);
+    assert!(duel.findings[0].judgements[0].estimate.is_some_and(|estimate| estimate > 5.0), "{:?}", duel.findings);
 }
 
 #[test]
@@ -102,7 +131,7 @@ fn quick_tells_a_direction_at_most() {
     let quick = ["--quick", "--round-ms", "1", "--metric", "steps"];
     let output = self::output(&[&[few.as_str(), &many][..], &quick].concat());
     ends(&output, 0, "VERDICT leaning-worse steps +100.0%");
-    assert!(text(&output.stderr).contains("warning: nothing is certain"), "{output:?}");
+    assert!(text(&output.stderr).contains("warning: no certain verdict"), "{output:?}");
     let failing = self::output(&[&[few.as_str(), &many, "--on-unresolved", "fail"][..], &quick].concat());
     ends(&failing, 11, "VERDICT leaning-worse");
 }
@@ -114,7 +143,7 @@ fn other_output_is_wrong_however_fast() {
     assert!(text(&output.stdout).contains("it is not the same computation"), "{output:?}");
     ends(&short(&["echo HOTLOOP output=1", "echo HOTLOOP output=2"]), 14, "VERDICT wrong-output");
     let unchecked = short(&["echo one two", "echo one too"]);
-    assert!(text(&unchecked.stdout).contains("no output was compared"), "{unchecked:?}");
+    assert!(text(&unchecked.stdout).contains("Output: not compared"), "{unchecked:?}");
 }
 
 /// A Cargo project with one program.
@@ -249,6 +278,7 @@ fn what_was_measured_before_ctrl_c_is_told() {
     }
     run(&folder, "kill", &["-INT", &child.id().to_string()]);
     let output = child.wait_with_output().expect("it ends");
+    assert!(text(&output.stderr).contains("press Ctrl-C again"), "it is acknowledged: {output:?}");
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(text(&output.stdout).contains("The duel was interrupted"), "{output:?}");
     let _ = fs::remove_dir_all(&folder);

@@ -17,6 +17,14 @@ impl Folder {
     /// # Errors
     /// Why it cannot be made.
     pub fn new() -> io::Result<Self> {
+        Self::within(&env::temp_dir())
+    }
+
+    /// A new one in this folder.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    pub(crate) fn within(parent: &Path) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
@@ -24,7 +32,7 @@ impl Folder {
         // A folder that is there already is another's.
         loop {
             let name = format!("hotloop-{}-{}", process::id(), NEXT.fetch_add(1, Relaxed));
-            let path = env::temp_dir().join(name);
+            let path = parent.join(name);
             match builder.create(&path) {
                 Ok(()) => return Ok(Folder { path }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -50,7 +50,10 @@ pub struct Duel {
     pub findings: Vec<Finding>,
     /// All of it in one word.
     pub verdict: Verdict,
-    /// The second measurement of what had regressed, where there was one.
+    /// What it took, in seconds; without the second measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<f64>,
+    /// The second measurement of changes that the first one found, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Box<Duel>>,
     /// Whether it was broken off, so that less was measured than asked for.
@@ -87,7 +90,16 @@ pub struct Design {
     pub warmup: u64,
     /// What is judged, declared beforehand, with the change that matters as a share.
     pub gates: Vec<GateMetric>,
-    /// Whether this is the second measurement of what had regressed.
+    /// Why it is judged by these metrics, where nobody named them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate_reason: Option<String>,
+    /// What it was allowed to take, in seconds; launches, rounds and calls were planned to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_budget_s: Option<f64>,
+    /// The memory of every process was shifted at random by fewer bytes than these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub padding_bytes: Option<u64>,
+    /// Whether this is the second measurement of a change that the first one found.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmation: bool,
 }

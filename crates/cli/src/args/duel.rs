@@ -11,39 +11,41 @@ use super::{DuelEngine, Format, OnUnresolved, whole_number};
 /// What is measured in turns, and how.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    about = "Measure two or more sides in turns, and say which is better, if that can be said: commands, programs, Git revisions, models, settings of the engine",
+    about = "Compare the speed of two or more sides: commands, programs, Git revisions, models, engine settings",
     after_help = "Examples:\n  \
         hotloop duel ./old ./new                                   two programs\n  \
-        hotloop duel './sort --radix big.txt' './sort big.txt'     two commands; a pipe needs `sh -c '...'`\n  \
+        hotloop duel './sort --radix big.txt' './sort big.txt'     two commands; for a pipe use `sh -c '...'`\n  \
         hotloop duel rev:main rev:HEAD --bin train -- {} --steps 100\n                                                             \
-        two revisions of the Cargo project in this folder, built apart and kept\n  \
-        hotloop duel --a kv=off --b kv=on --synthetic medium       two ways to compute\n  \
+        two revisions of the Cargo project in this folder\n  \
+        hotloop duel --a kv=off --b kv=on --synthetic medium       two engine settings\n  \
         hotloop duel big.gguf small.gguf --with threads=2          two models\n  \
+        hotloop duel ./a ./b --time-budget 30                      at most 30 seconds\n  \
         hotloop duel ./a ./b ./c --thorough --metric wall_s=2% --metric peak_rss_bytes --out duel.json\n  \
-        hotloop duel ./old ./new --check-output --exact            what they print must be the same; instructions by Valgrind\n\n\
-        Every side runs in fresh processes, launch by launch, round by round, in random turns and never two at a time. The base, the\n\
-        first side, runs twice: what it differs by from itself is the floor, below which nothing can be seen. A change has to be\n\
-        larger than the floor and than what matters. What regressed is measured a second time before it is believed.\n\n\
-        A program may print figures of its own, and what it computed:\n  \
+        hotloop duel ./old ./new --check-output --exact            compare output; count instructions with Valgrind\n\n\
+        Sides take turns in balanced random order, never two at a time, in fresh processes. The first side is the base. It runs\n\
+        twice, the second time as placebo: what it differs by from itself is noise. A change counts if it is above the threshold\n\
+        and the noise, in two separate measurements.\n\n\
+        The metric that decides is chosen before the duel starts: CPU time (threshold 2 %) if every side is CPU-bound on one\n\
+        thread, instructions (0.5 %) with --exact, otherwise wall time (3 %). --metric names others.\n\n\
+        A program may print figures of its own and its result:\n  \
         HOTLOOP tokens_per_s=123 unit=1/s better=higher\n  \
         HOTLOOP output=TEXT\n\n\
-        Settings of the engine are words, apart by commas or blanks: kv=on|off (keep keys and values), pool=on|off (keep scratch\n\
-        memory), threads=N, isa=scalar|avx2|avx512|neon, cache=f32|f16|q8_0, in_place=on|off, exact=on|off, type=f32|f16|q8_0|q4_0|...\n\
-        (how weights are written), batch=N (sequences computed together), sequences=N, tokens=N, prompt=N, seed=N, model=FILE,\n\
-        synthetic=SIZES. Tokens that differ are wrong output, unless type, cache, exact, isa or the model differ: then it is told how\n\
-        far they agree.\n\n\
-        Modes: quick (2 launches of 6 rounds, without a placebo: a direction at most), standard (6 of 8), thorough (10 of 12); it ends\n\
-        early where the verdict stands.\n\n\
-        Exit code: 0 better or the same, or not known; 1 it could not be measured or written; 2 bad input; 10 regressed;\n\
-        11 unresolved (with --on-unresolved fail alone); 12 incomparable; 13 unstable; 14 wrong output; 130 interrupted.\n\
-        The last line that is printed says the same: VERDICT and a word.\n\n\
-        Environment:\n  HOTLOOP_CACHE=DIR  the folder of built revisions"
+        Engine settings, separated by commas or spaces: kv=on|off (keep keys and values), pool=on|off (keep scratch memory),\n\
+        threads=N, isa=scalar|avx2|avx512|neon, cache=f32|f16|q8_0, in_place=on|off, exact=on|off, type=f32|f16|q8_0|q4_0|...\n\
+        (weight format), batch=N (sequences computed together), sequences=N, tokens=N, prompt=N, seed=N, model=FILE,\n\
+        synthetic=SIZES. Different tokens are wrong output, unless type, cache, exact, isa or the model differ: then the report\n\
+        shows how far they agree.\n\n\
+        A duel ends early when the verdict is clear. The first line of the report is the answer, the last line is for programs:\n\
+        VERDICT and a word.\n\n\
+        Exit codes: 0 improved, same or undecided; 1 measurement or writing failed; 2 bad input; 10 regressed; 11 undecided (with\n\
+        --on-unresolved fail); 12 not comparable; 13 unstable machine; 14 wrong output; 130 interrupted.\n\n\
+        Environment:\n  HOTLOOP_CACHE=DIR  folder for built revisions"
 )]
 pub struct Duel {
     /// What is measured.
     #[arg(
         value_name = "SIDE",
-        help = "a command in quotes, a program, rev:REVISION, or a model: a file, small, medium, sizes; the first one is the base"
+        help = "command in quotes, program, rev:REVISION, or model (file, small, medium, sizes); the first side is the base"
     )]
     pub sides: Vec<String>,
     #[command(flatten)]
@@ -57,7 +59,7 @@ pub struct Duel {
     #[command(flatten)]
     pub output: Output,
     /// What sides are put into.
-    #[arg(last = true, value_name = "COMMAND", help = "behind `--`: what to run, with {} for each side")]
+    #[arg(last = true, value_name = "COMMAND", help = "after `--`: the command to run, with {} for each side")]
     pub command: Vec<String>,
 }
 
@@ -66,35 +68,39 @@ pub struct Duel {
 #[command(next_help_heading = "Measuring")]
 pub struct Effort {
     /// Little.
-    #[arg(long, conflicts_with_all = ["standard", "thorough", "mode"], help = "2 launches of 6 rounds: tells a direction at most")]
+    #[arg(long, conflicts_with_all = ["standard", "thorough", "mode"], help = "few launches and rounds: for large differences")]
     pub quick: bool,
     /// As usual.
-    #[arg(long, conflicts_with_all = ["thorough", "mode"], help = "6 launches of 8 rounds; so it is by itself")]
+    #[arg(long, conflicts_with_all = ["thorough", "mode"], help = "default: a compromise of time and certainty")]
     pub standard: bool,
     /// Much.
-    #[arg(long, conflicts_with = "mode", help = "10 launches of 12 rounds")]
+    #[arg(long, conflicts_with = "mode", help = "more launches and rounds: for small differences")]
     pub thorough: bool,
     /// By name.
     #[arg(long, value_name = "NAME", value_parser = mode, help = "quick, standard or thorough")]
     pub mode: Option<Mode>,
     /// Launches.
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--launches", 1, 10_000),
-        help = "launches at most, instead of the mode's")]
+        help = "maximum number of launches")]
     pub launches: Option<usize>,
     /// Rounds.
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--rounds", 1, 100_000),
-        help = "rounds of each launch, instead of the mode's")]
+        help = "rounds per launch")]
     pub rounds: Option<usize>,
     /// The length of a round.
     #[arg(long, value_name = "MS", allow_hyphen_values = true, value_parser = whole_number("--round-ms", 1, 3_600_000),
-        help = "repeat the work until a round takes so many milliseconds (default 250)")]
+        help = "minimum duration of a round of the slowest side, in milliseconds")]
     pub round_ms: Option<usize>,
+    /// What it may take.
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = super::profile::seconds,
+        help = "maximum duration; fewer and shorter rounds are measured if needed")]
+    pub time_budget: Option<Duration>,
     /// What orders follow from.
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed,
-        help = "what the random orders follow from (default: another one each time)")]
+        help = "RNG seed of orders and memory offsets (default: random)")]
     pub seed: Option<u64>,
     /// Whether to believe the first measurement.
-    #[arg(long, help = "do not measure a second time what regressed")]
+    #[arg(long, help = "do not confirm changes by a second measurement")]
     pub no_confirm: bool,
 }
 
@@ -104,13 +110,13 @@ pub struct Effort {
 pub struct Judged {
     /// Gates.
     #[arg(long = "metric", value_name = "NAME[=PERCENT%]", value_parser = gate,
-        help = "judge by this metric, from this change on (default wall_s=3%); up to five may be given")]
+        help = "metric that decides, and its threshold; up to five (default: CPU time or wall time, see below)")]
     pub metrics: Vec<Gate>,
     /// Whether what is printed has to be the same.
-    #[arg(long, help = "what the sides print must be the same, or the verdict is wrong-output")]
+    #[arg(long, help = "require equal output of all sides")]
     pub check_output: bool,
     /// Whether to count instructions.
-    #[arg(long, help = "count the instructions of programs by Valgrind, once for each launch: slow, and almost exact")]
+    #[arg(long, help = "count instructions with Valgrind, once per launch: slow, almost free of noise")]
     pub exact: bool,
     /// What becomes of what cannot be told.
     #[arg(
@@ -119,7 +125,7 @@ pub struct Judged {
         value_enum,
         default_value = "pass",
         hide_default_value = true,
-        help = "pass or fail: how to end where nothing can be told (default pass)"
+        help = "exit code of an undecided duel: pass or fail (default pass)"
     )]
     pub on_unresolved: OnUnresolved,
 }
@@ -129,16 +135,16 @@ pub struct Judged {
 #[command(next_help_heading = "Revisions")]
 pub struct Built {
     /// The program.
-    #[arg(long, value_name = "NAME", help = "the program, where the project has several")]
+    #[arg(long, value_name = "NAME", help = "binary to build, if there are several")]
     pub bin: Option<String>,
     /// The package.
-    #[arg(long, value_name = "NAME", help = "the package, where the project has several")]
+    #[arg(long, value_name = "NAME", help = "package to build, if there are several")]
     pub package: Option<String>,
     /// Features.
     #[arg(long, value_name = "LIST", value_delimiter = ',', help = "features to build with")]
     pub features: Vec<String>,
     /// The profile.
-    #[arg(long, value_name = "NAME", help = "the profile to build by (default release)")]
+    #[arg(long, value_name = "NAME", help = "Cargo profile (default release)")]
     pub profile: Option<String>,
 }
 
@@ -147,13 +153,13 @@ pub struct Built {
 #[command(next_help_heading = "Output")]
 pub struct Output {
     /// A name for it.
-    #[arg(long, value_name = "TEXT", help = "a name for what is compared")]
+    #[arg(long, value_name = "TEXT", help = "name of the comparison")]
     pub name: Option<String>,
     /// Where it goes.
-    #[arg(long, value_name = "FILE", help = "write the duel with all its samples to this file, as JSON")]
+    #[arg(long, value_name = "FILE", help = "write the duel with all samples to this file, as JSON")]
     pub out: Option<PathBuf>,
     /// Whether to print for programs.
-    #[arg(long, help = "print the duel as JSON instead of the report; the last line goes to standard error")]
+    #[arg(long, help = "print JSON instead of the report; the VERDICT line goes to standard error")]
     pub json: bool,
     /// The form of the report.
     #[arg(
@@ -168,7 +174,7 @@ pub struct Output {
     pub format: Format,
     /// Rows of each ranking.
     #[arg(long, value_name = "N", default_value_t = 12, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--top", 1, 10_000), help = "parts of a change that are shown (default 12)")]
+        value_parser = whole_number("--top", 1, 10_000), help = "number of rows of the cause table (default 12)")]
     pub top: usize,
 }
 
@@ -279,6 +285,7 @@ mod tests {
             ("duel a b --metric x=-1", "not `x=-1`"),
             ("duel a b --metric x --metric x", "given twice"),
             ("duel a b --metric a --metric b --metric c --metric d --metric e --metric f", "5 times at most"),
+            ("duel a b --time-budget soon", "--time-budget takes a number of seconds from 0.1 to 86400, not `soon`"),
             ("duel a b --launches 0", "from 1 to 10000, not `0`"),
             ("duel a b --on-unresolved maybe", "--on-unresolved takes one of pass, fail, not `maybe`"),
             ("duel a b --json --format markdown", "do not go together"),

@@ -17,6 +17,11 @@ pub fn listen(again: fn()) {
     });
 }
 
+/// The same, where the first request is acknowledged too.
+pub fn listen_saying(first: fn(), again: fn()) {
+    let _ = ctrlc::set_handler(move || if ASKED.swap(true, Ordering::Relaxed) { again() } else { first() });
+}
+
 /// From now on each request is noted, and `answer` follows.
 pub fn listen_to_each(answer: fn()) {
     let _ = ctrlc::set_handler(move || {

@@ -243,9 +243,11 @@ impl<'a> Sides<'a> {
         let is_called_alike =
             |base: &Arm| arguments(base) == arguments(candidate) && base.workload == candidate.workload;
         match () {
-            () if self.is_same_program(candidate) => "Both sides are the same program, asked to do the same. ",
+            () if self.is_same_program(candidate) => "Both sides are the same program with the same arguments. ",
+            // The engine is always the same program: its sides differ in their models and settings.
+            () if !candidate.models.is_empty() => "",
             () if self.has_same_bytes(candidate) && self.base.is_some_and(is_called_alike) => {
-                "Both files have the same bytes, and are called by different names or in different places. "
+                "Both files have the same bytes, but different names or places. "
             }
             () => "",
         }

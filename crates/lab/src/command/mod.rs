@@ -30,7 +30,7 @@ use record::{ProcessUse, Profile};
 pub use found::{CannotRun, Why};
 pub use repeat::{Measured, Repeats};
 pub use sitting::{Settings, Watch, measure};
-pub use usage::terminate;
+pub use usage::{Scheduled, terminate};
 pub use words::split;
 
 pub(crate) use scratch::Scratch;
@@ -68,8 +68,21 @@ pub struct Ended {
     pub usage: ProcessUse,
     /// What the library in it recorded, where it wrote that.
     pub profile: Option<Profile>,
+    /// What the scheduler knows of its main thread, where that could be read.
+    pub scheduled: Option<Scheduled>,
     /// What has to be known to understand them.
     pub notes: Vec<String>,
+}
+
+/// How a program is run apart.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Apart {
+    /// Whether the profiler in it is asked for a profile.
+    pub(crate) profiled: bool,
+    /// Another file that is executed instead of its own, under the name of the program.
+    pub(crate) file: Option<PathBuf>,
+    /// A variable with a value that only it gets.
+    pub(crate) variable: Option<(&'static str, String)>,
 }
 
 impl Command {
@@ -123,12 +136,16 @@ impl Command {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(crate) fn run_apart(&self, streams: Streams, profiled: bool) -> Result<Ended, CannotRun> {
+    pub(crate) fn run_apart(&self, streams: Streams, apart: &Apart) -> Result<Ended, CannotRun> {
         let Streams { output, complaints } = streams;
         let redirect = |command: &mut process::Command| {
             command.stdin(process::Stdio::null()).stdout(output).stderr(complaints);
+            if let Some((name, value)) = &apart.variable {
+                command.env(name, value);
+            }
         };
-        self.execute(profiled.then(Asked::default).as_ref(), redirect, |_| {})
+        let start = Start::new(&self.program, &self.arguments, apart.file.as_deref());
+        self.execute_from(start, apart.profiled.then(Asked::default).as_ref(), redirect, |_| {})
     }
 
     fn execute(
@@ -137,15 +154,24 @@ impl Command {
         prepare: impl FnOnce(&mut process::Command),
         started: impl FnOnce(u32),
     ) -> Result<Ended, CannotRun> {
-        let mut start = Start::new(&self.program, &self.arguments);
+        self.execute_from(Start::new(&self.program, &self.arguments, None), asked, prepare, started)
+    }
+
+    fn execute_from(
+        &self,
+        mut start: Start,
+        asked: Option<&Asked>,
+        prepare: impl FnOnce(&mut process::Command),
+        started: impl FnOnce(u32),
+    ) -> Result<Ended, CannotRun> {
         let command = start.command();
         prepare(command);
         // Never the folder of who measures this process.
         command.env_remove("HOTLOOP_SNAPSHOT_DIR");
         let Some(asked) = asked else {
-            let (_, usage, notes) =
+            let usage::Measured { usage, scheduled, notes, .. } =
                 usage::measure(start, started).map_err(|error| CannotRun::new(&self.program, error))?;
-            return Ok(Ended { usage, profile: None, notes });
+            return Ok(Ended { usage, profile: None, scheduled, notes });
         };
         let folder = Snapshots::new();
         if let Ok(folder) = &folder {
@@ -157,7 +183,7 @@ impl Command {
         if let Some(percent) = asked.budget_percent {
             command.env("HOTLOOP_BUDGET", percent.to_string());
         }
-        let (process, usage, mut notes) =
+        let usage::Measured { process, usage, scheduled, mut notes } =
             usage::measure(start, started).map_err(|error| CannotRun::new(&self.program, error))?;
         let profile = match folder {
             Ok(folder) => folder.collect(process, &usage, &mut notes),
@@ -166,6 +192,6 @@ impl Command {
                 None
             }
         };
-        Ok(Ended { usage, profile, notes })
+        Ok(Ended { usage, profile, scheduled, notes })
     }
 }

@@ -59,7 +59,7 @@ impl Command {
         for launch in 0..count {
             watch.run(launch, count);
             let start_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let Ended { usage, profile, notes } = self.once(asked, hidden.as_mut(), watch)?;
+            let Ended { usage, profile, notes, .. } = self.once(asked, hidden.as_mut(), watch)?;
             let phase = if launch < repeats.warmup { Phase::Warmup } else { Phase::Timed };
             let failure = failure(&usage, *first_code.get_or_insert(usage.exit_code));
             // One that somebody ended before its end is none, unless it is the only one: servers end only so.

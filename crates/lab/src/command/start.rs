@@ -1,6 +1,7 @@
 //! How a program is started: through the launcher where the system runs that, else directly.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process;
 
 use super::found;
@@ -15,17 +16,21 @@ pub(super) enum Start {
 }
 
 impl Start {
-    pub(super) fn new(program: &OsStr, arguments: &[OsString]) -> Self {
+    /// Of a program, or of another file that is called by the program's name.
+    pub(super) fn new(program: &OsStr, arguments: &[OsString], instead: Option<&Path>) -> Self {
         // What is not found is left to the system, which says why or looks in places of its own.
-        let file = found::file(program).ok_or_else(|| "its file is not in a folder of PATH".to_owned());
+        let found = instead.map(Path::to_owned).or_else(|| found::file(program));
+        let file = found.ok_or_else(|| "its file is not in a folder of PATH".to_owned());
         match file.and_then(|file| Launch::new(&file, program, arguments)) {
             Ok(launch) => Start::Launched(launch),
-            Err(why) => Start::directly(program, arguments, why),
+            Err(why) => Start::directly((program, instead), arguments, why),
         }
     }
 
-    fn directly(program: &OsStr, arguments: &[OsString], why: String) -> Self {
-        let mut command = process::Command::new(program);
+    fn directly((program, instead): (&OsStr, Option<&Path>), arguments: &[OsString], why: String) -> Self {
+        let mut command = process::Command::new(instead.map_or(program, Path::as_os_str));
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::arg0(&mut command, program);
         command.args(arguments);
         Start::Directly(command, why)
     }
@@ -41,15 +46,15 @@ impl Start {
 
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
-    use super::super::usage::measure;
+    use super::super::usage::{Measured, measure};
     use super::*;
 
     #[test]
     fn started_directly_a_small_program_has_no_peak_and_it_is_said_why() {
         // More than `true` has, whatever other tests hold.
         let held = std::hint::black_box(vec![1_u8; 8 << 20]);
-        let start = Start::directly(OsStr::new("true"), &[], "it is a test".to_owned());
-        let (_, usage, notes) = measure(start, |_| {}).expect("it runs");
+        let start = Start::directly((OsStr::new("true"), None), &[], "it is a test".to_owned());
+        let Measured { usage, notes, .. } = measure(start, |_| {}).expect("it runs");
         drop(held);
         assert_eq!((usage.peak_rss_bytes, usage.exit_code), (None, Some(0)));
         assert!(notes.iter().any(|note| note.contains("peak memory: not measured") && note.contains("it is a test")));

@@ -15,10 +15,46 @@ use super::launcher::{Launch, Launched};
 use super::start::Start;
 use crate::peak_rss;
 
-/// The process, what the system counted for it, and what has to be known of that.
-type Measured = (u32, ProcessUse, Vec<String>);
+/// A program that ran to its end.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    pub(super) process: u32,
+    /// What the system counted for it.
+    pub(super) usage: ProcessUse,
+    pub(super) scheduled: Option<Scheduled>,
+    /// What has to be known to understand that.
+    pub(super) notes: Vec<String>,
+}
 
-/// Runs a program to its end: its id, its figures, and what has to be known of them.
+/// What the scheduler knows of the main thread of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Scheduled {
+    /// How long it ran on a CPU, in seconds.
+    pub ran_s: f64,
+    /// How long it waited for a CPU although it could run, in seconds.
+    pub waited_s: f64,
+}
+
+impl Scheduled {
+    /// Of a process that runs, or has ended and was not waited for yet. `None` where the system does not tell.
+    pub(crate) fn of(process: &str) -> Option<Self> {
+        Self::read(&std::fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?)
+    }
+
+    /// Nanoseconds on a CPU, nanoseconds of waiting for one, and how often it got one.
+    fn read(text: &str) -> Option<Self> {
+        let mut numbers = text.split_whitespace().map(|number| number.parse::<u64>().ok());
+        let mut seconds = || Some(numbers.next()?? as f64 * 1e-9);
+        Some(Self { ran_s: seconds()?, waited_s: seconds()? })
+    }
+
+    /// What was added since.
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self { ran_s: self.ran_s - before.ran_s, waited_s: self.waited_s - before.waited_s }
+    }
+}
+
+/// Runs a program to its end.
 pub(super) fn measure(start: Start, started: impl FnOnce(u32)) -> io::Result<Measured> {
     match start {
         Start::Launched(launch) => launched(launch, started),
@@ -32,17 +68,18 @@ fn launched(launch: Launch, started: impl FnOnce(u32)) -> io::Result<Measured> {
         Launched::Running(running) => running,
         Launched::Killed(status) => {
             let usage = ProcessUse { wall_s: start.elapsed().as_secs_f64(), ..ProcessUse::default() };
-            return Ok((0, ProcessUse { exit_code: status.code(), signal: signal(status), ..usage }, Vec::new()));
+            let usage = ProcessUse { exit_code: status.code(), signal: signal(status), ..usage };
+            return Ok(Measured { usage, ..Measured::default() });
         }
     };
     let process = running.process();
     started(process);
     // The launcher was waited for before, and is not counted.
     let before = Counters::of_children();
-    let (ended, wall) = running.wait()?;
+    let (ended, wall, scheduled) = running.wait()?;
     let usage = usage(&ended, wall, before);
     let notes = usage.peak_rss_bytes.is_none().then(|| TOO_SMALL.to_owned());
-    Ok((process, usage, notes.into_iter().collect()))
+    Ok(Measured { process, usage, scheduled, notes: notes.into_iter().collect() })
 }
 
 fn direct(mut command: Command, why: &str, started: impl FnOnce(u32)) -> io::Result<Measured> {
@@ -63,7 +100,7 @@ fn direct(mut command: Command, why: &str, started: impl FnOnce(u32)) -> io::Res
             "{NO_PEAK}, because it is below that of hotloop itself, and the launcher cannot be used ({why})"
         ));
     }
-    Ok((process, usage, notes))
+    Ok(Measured { process, usage, scheduled: None, notes })
 }
 
 /// How every note about a peak that is not known begins.
@@ -147,4 +184,17 @@ fn signal(status: ExitStatus) -> Option<i32> {
 #[cfg(not(unix))]
 fn signal(_: ExitStatus) -> Option<i32> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_scheduler_tells_is_read() {
+        let read = Scheduled::read("1500000000 20000000 12\n");
+        assert_eq!(read, Some(Scheduled { ran_s: 1.5, waited_s: 0.02 }));
+        assert_eq!((Scheduled::read(""), Scheduled::read("12"), Scheduled::read("a b c")), (None, None, None));
+        assert_eq!(Scheduled::of("no such process"), None);
+    }
 }

@@ -1,4 +1,4 @@
-//! How often the work has to be repeated so that a round is long enough.
+//! How often the work is repeated in a round, so that a round is long enough to measure.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,37 @@ use super::{Launched, Reading, WALL};
 const TRIES: u32 = 8;
 /// Rounds that have to be long enough in a row.
 const CONFIRMATIONS: usize = 2;
-/// What is added to a guess, so that a round which is a little faster is long enough too.
+/// Work of which one call takes this many rounds needs no confirmation.
+const FAR_LONGER: f64 = 2.0;
+/// What is added to a guess, so that a slightly faster round is still long enough.
 const MARGIN: f64 = 1.1;
 /// The work grows at most so much from one guess to the next: the first call may have been a fast one.
 const GROWTH: f64 = 100.0;
 /// More repeats than anything needs whose time can be measured.
 const MOST: u64 = 1 << 40;
+/// A round of the fastest side should take this long, in seconds: shorter ones mostly measure the clock and the scheduler.
+pub(super) const SHORTEST_S: f64 = 0.02;
+/// For the sake of the fastest side, rounds of the slowest one grow by this factor at most.
+const STRETCH: u64 = 5;
 
-/// What was found out before the first launch that counts.
+/// What was found out about a side before the first launch that counts.
+#[derive(Debug, Clone)]
 pub(super) struct Calibrated {
+    /// Repeats that make a round of this side long enough.
     pub(super) calls: u64,
-    /// What the last round gave.
+    /// What its last round measured.
     pub(super) reading: Reading,
+    /// What that round took, in seconds.
+    pub(super) wall_s: f64,
+    /// What it took to start the side, in seconds.
+    pub(super) start_s: f64,
+}
+
+impl Calibrated {
+    /// The time of one call, in seconds.
+    pub(super) fn call_s(&self) -> f64 {
+        self.wall_s / self.calls.max(1) as f64
+    }
 }
 
 /// The time of a round, by its own clock where it has one.
@@ -32,7 +51,7 @@ pub(super) fn timed(launched: &mut dyn Launched, calls: u64, profiled: bool) -> 
     Ok((reading, wall))
 }
 
-/// Finds the number of repeats on the base, and confirms it twice.
+/// Finds the number of repeats for one side, and confirms it twice.
 pub(super) fn calibrate(
     launched: &mut dyn Launched,
     round: Duration,
@@ -40,13 +59,14 @@ pub(super) fn calibrate(
 ) -> Result<Calibrated, String> {
     let wanted = round.as_secs_f64();
     let mut calls = 1;
-    let (mut reading, mut wall) = timed(launched, calls, false)?;
-    for _ in 0..TRIES {
-        calls = scaled(calls, wanted, wall);
+    let (mut reading, mut wall_s) = timed(launched, calls, false)?;
+    let is_long = wall_s >= wanted * FAR_LONGER;
+    for _ in 0..if is_long { 0 } else { TRIES } {
+        calls = scaled(calls, wanted, wall_s);
         let mut long_enough = 0;
         while long_enough < CONFIRMATIONS && !is_stopped() {
-            (reading, wall) = timed(launched, calls, false)?;
-            if wall < wanted {
+            (reading, wall_s) = timed(launched, calls, false)?;
+            if wall_s < wanted {
                 break;
             }
             long_enough += 1;
@@ -55,7 +75,15 @@ pub(super) fn calibrate(
             break;
         }
     }
-    Ok(Calibrated { calls, reading })
+    Ok(Calibrated { calls, reading, wall_s, start_s: 0.0 })
+}
+
+/// Repeats for all sides: as many as the slowest side needs, and more where a round of the fastest one would be too short to measure.
+pub(super) fn calls(sides: &[Calibrated]) -> u64 {
+    let slowest = sides.iter().map(|side| side.calls).min().unwrap_or(1).max(1);
+    let fastest_s = sides.iter().map(Calibrated::call_s).fold(f64::INFINITY, f64::min);
+    let wanted = if fastest_s > 0.0 { (SHORTEST_S / fastest_s).ceil().min(MOST as f64) as u64 } else { MOST };
+    wanted.clamp(slowest, slowest.saturating_mul(STRETCH))
 }
 
 /// As many calls as would take long enough, if each takes what it took.
@@ -112,6 +140,27 @@ mod tests {
     fn a_slow_beginning_does_not_decide() {
         let (found, rounds) = calls(0.001, 0.2);
         assert!(found >= 250, "{rounds:?}");
+    }
+
+    #[test]
+    fn very_long_work_is_not_repeated_to_size_it() {
+        assert_eq!(calls(30.0, 30.0), (1, vec![1]));
+    }
+
+    #[test]
+    fn rounds_are_sized_by_the_slower_side() {
+        let side = |calls: u64, call_s: f64| Calibrated {
+            calls,
+            reading: Reading::default(),
+            wall_s: call_s * calls as f64,
+            start_s: 0.0,
+        };
+        assert_eq!(super::calls(&[side(20, 0.01), side(10, 0.02)]), 10, "both are long enough");
+        assert_eq!(super::calls(&[side(200, 0.001), side(10, 0.02)]), 20, "20 ms of the faster one");
+        assert_eq!(super::calls(&[side(20_000, 1e-5), side(1, 0.3)]), 5, "but not for a minute of the slower one");
+        assert_eq!(super::calls(&[side(1, 3.0), side(1, 6.0)]), 1);
+        assert_eq!(super::calls(&[side(7, 0.0)]), 35);
+        assert_eq!(super::calls(&[]), 1);
     }
 
     #[test]

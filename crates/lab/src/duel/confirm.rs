@@ -1,4 +1,6 @@
-//! A second measurement of what regressed: only what both say is believed.
+//! A second measurement of what improved or regressed: only what both say is believed.
+
+use std::collections::BTreeSet;
 
 use record::{Duel, Finding, Verdict};
 
@@ -8,15 +10,21 @@ use super::{Contestant, Settings, Watch};
 /// What is added to the seed: the orders of the second measurement are others.
 const OTHER_SEED: u64 = 0x5851_F42D_4C95_7F2D;
 
-/// Whether something regressed that has not been measured a second time.
+/// Fewer launches tell nothing of how launches differ.
+const LEAST: u64 = 3;
+
+/// Whether something improved or regressed that has not been measured a second time.
 #[must_use]
 pub fn needs_confirmation(duel: &Duel) -> bool {
-    !duel.interrupted && duel.findings.iter().any(|finding| finding.confirmed.is_none() && has_regressed(finding))
+    !duel.interrupted && duel.findings.iter().any(|finding| finding.confirmed.is_none() && has_changed(finding))
 }
 
-/// Measures once more what regressed, with fresh processes and in other orders, and gives the first duel with what the second
-/// one says of it. What did not regress in both is unresolved, and so is what could not be measured again: why stands in the
+/// Measures once more what improved or regressed, with fresh processes and in other orders, and gives the first duel with what the
+/// second one says of it. What did not do so in both is unresolved, and so is what could not be measured again: why stands in the
 /// failures, and the first measurement is kept.
+///
+/// It takes as many launches as the first one needed. All of the allowed chance is spent on one look, so what was decided at an early
+/// look is decided again by less.
 ///
 /// # Errors
 /// There are no two sides.
@@ -35,18 +43,23 @@ pub(super) fn confirm_by(
     watch: &mut dyn Watch,
     judge: Judge,
 ) -> Result<Duel, String> {
-    let failing: Vec<&str> =
-        first.findings.iter().filter(|finding| has_regressed(finding)).map(|finding| &*finding.arm).collect();
+    let changed: Vec<&str> =
+        first.findings.iter().filter(|finding| has_changed(finding)).map(|finding| &*finding.arm).collect();
     let mut sides = sides(contestants)?;
     let base = sides[0].name.clone();
-    sides.retain(|side| side.name == base || failing.contains(&side.name.as_str()));
+    sides.retain(|side| side.name == base || changed.contains(&side.name.as_str()));
     let settings = Settings {
         seed: settings.seed.wrapping_add(OTHER_SEED),
         calls: Some(first.design.calls).filter(|calls| *calls > 0),
         profiled_rounds: 0,
+        launches: launches(&first, settings),
+        rounds: first.design.rounds,
+        gates: first.design.gates.clone(),
+        usual_gates: BTreeSet::new(),
         ..settings.clone()
     };
-    match Sitting::new(&settings, sides, &mut *watch, judge).confirming().fight() {
+    let design = first.design.clone();
+    match Sitting::new(&settings, sides, &mut *watch, judge).at_one_look().confirming(&design).fight() {
         Ok(second) => Ok(compare::confirm_duel(first, second)),
         Err(why) => {
             let kept = compare::unconfirmed(first, &why);
@@ -55,7 +68,14 @@ pub(super) fn confirm_by(
     }
 }
 
-/// Whether a gate regressed.
-fn has_regressed(finding: &Finding) -> bool {
-    finding.judgements.iter().any(|found| found.gate && found.verdict == Verdict::Regressed)
+/// As many launches as the first measurement needed, and enough for an interval.
+fn launches(first: &Duel, settings: &Settings) -> u64 {
+    let needed = first.samples.iter().map(|sample| sample.launch + 1).max().unwrap_or(settings.launches);
+    needed.max(LEAST).min(settings.launches)
+}
+
+/// Whether a gate improved or regressed.
+fn has_changed(finding: &Finding) -> bool {
+    let is_change = |verdict| matches!(verdict, Verdict::Improved | Verdict::Regressed);
+    finding.judgements.iter().any(|found| found.gate && is_change(found.verdict))
 }

@@ -17,6 +17,9 @@ mod tests;
 pub mod worker;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process;
+use std::time::Duration;
 
 use record::{Arm, Change, Difference, Metric, Profile};
 use serde::{Deserialize, Serialize};
@@ -30,6 +33,12 @@ pub use sitting::{Judge, duel};
 
 /// The time of a round by the clock: what a round's length is told by.
 pub const WALL: &str = "wall_s";
+/// CPU time of a round.
+const CPU: &str = "cpu_s";
+/// CPU time of the main thread in a round.
+const MAIN_CPU: &str = "env_main_cpu_s";
+/// How long the main thread waited for a CPU in a round, although it could run.
+const RUN_DELAY: &str = "env_run_delay_s";
 /// Times that a CPU was taken from the process that worked.
 pub const INVOLUNTARY_SWITCHES: &str = "env_involuntary_switches";
 
@@ -47,6 +56,19 @@ pub trait Contestant {
     /// Why it cannot be started.
     fn launch(&mut self) -> Result<Box<dyn Launched>, String>;
 
+    /// The same under conditions that differ from launch to launch and from arm to arm. Sides that cannot do that ignore them.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    fn launch_under(&mut self, _: &Conditions) -> Result<Box<dyn Launched>, String> {
+        self.launch()
+    }
+
+    /// The file that it runs, where the processes of another arm can run a copy of it.
+    fn file(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// In what it would have to be like the base and is not: then it is not measured. Two builds of one program by different
     /// profiles say nothing about the program.
     fn differences(&self, base: &Arm) -> Vec<Difference> {
@@ -56,6 +78,31 @@ pub trait Contestant {
     /// What has to be known to understand its figures; asked behind the rounds.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+/// The most bytes by which the memory of a process is shifted at random: a page.
+pub const PADDING_BYTES: u64 = 4_096;
+/// A variable that shifts the memory of a worker; nobody reads it.
+const PADDING: &str = "HOTLOOP_PADDING";
+
+/// How the processes of one launch differ from others of the same program without doing other work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Conditions {
+    /// What the offsets of its stack and environment follow from; without it they are left as they are. Speed may depend on them by
+    /// some percent, so they differ from process to process, and that is in the interval.
+    pub seed: Option<u64>,
+    /// Whether to run a copy of the file, because another arm runs the file itself.
+    pub copied: bool,
+}
+
+impl Conditions {
+    /// Shifts the memory of a process that is about to be started.
+    pub fn pad(&self, command: &mut process::Command) {
+        if let Some(seed) = self.seed {
+            let bytes = order::Random::new(seed).below(PADDING_BYTES);
+            command.env(PADDING, "x".repeat(usize::try_from(bytes).unwrap_or(0)));
+        }
     }
 }
 
@@ -120,10 +167,12 @@ pub struct Progress<'a> {
     pub round: u64,
     /// Rounds of each launch.
     pub rounds: u64,
-    /// Whether this is the second measurement of what had regressed.
+    /// Whether this is the second measurement of a change that the first one found.
     pub confirmation: bool,
     /// How the first metric that is judged changed, of the first candidate, as far as the launches before this one tell.
     pub so_far: Option<SoFar<'a>>,
+    /// What is left if all launches are needed, as far as that is known.
+    pub left: Option<Duration>,
 }
 
 /// What is known of a change while it is being measured.

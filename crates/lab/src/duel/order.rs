@@ -17,40 +17,112 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
+    /// A number below `limit`.
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        // The upper half of the product: as good as even for limits that are far below 2^64.
+        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
+    }
+
     /// The numbers below `count`, in any order.
     pub(super) fn shuffled(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for last in (1..count).rev() {
-            // The upper half of the product: below `last + 1`, and as good as even for so few.
-            let chosen = ((u128::from(self.next()) * (last as u128 + 1)) >> 64) as usize;
-            order.swap(last, chosen);
+            order.swap(last, self.below(last as u64 + 1) as usize);
         }
         order
     }
 }
 
-/// The orders of rounds: in every block of as many rounds as there are arms, each arm has each place once.
+/// Orders of a block's rounds that are tried.
+const TRIES: usize = 48;
+
+/// The orders of rounds.
+///
+/// Rounds come from Williams designs with random names: in every block of as many rounds as there are arms each arm has each place once,
+/// and within the rounds of a design each arm follows each other arm equally often. The rounds of a block are put into the order in which
+/// that holds across rounds as well. So neither a drift nor what the process before left behind favours an arm. With three arms or more no
+/// arm follows itself; with two that is as frequent for both.
 #[derive(Debug)]
 pub(super) struct Schedule {
     arms: usize,
-    /// The order of the arms in this block, and by how much it is turned in each round that is left.
-    block: (Vec<usize>, Vec<usize>),
+    /// Blocks that are still to come, the next one last, with the rounds that are left of each.
+    blocks: Vec<Vec<Vec<usize>>>,
+    /// The arm that worked last.
+    last: Option<usize>,
+    /// How often an arm (the second index) began a round behind another one (the first).
+    followed: Vec<Vec<u64>>,
 }
 
 impl Schedule {
     pub(super) fn new(arms: usize) -> Self {
-        Self { arms, block: (Vec::new(), Vec::new()) }
+        Self { arms, blocks: Vec::new(), last: None, followed: vec![vec![0; arms]; arms] }
+    }
+
+    /// The order of the rounds before those that count. The first round that counts follows it.
+    pub(super) fn warm_up(&mut self, random: &mut Random) -> Vec<usize> {
+        let order = random.shuffled(self.arms);
+        self.last = order.last().copied();
+        order
     }
 
     /// The order of the next round.
     pub(super) fn next(&mut self, random: &mut Random) -> Vec<usize> {
-        if self.block.1.is_empty() {
-            self.block = (random.shuffled(self.arms), random.shuffled(self.arms));
+        self.blocks.retain(|block| !block.is_empty());
+        if self.blocks.is_empty() {
+            self.blocks = design(self.arms, random);
         }
-        let (arms, turns) = &mut self.block;
-        let turn = turns.pop().unwrap_or(0);
-        (0..self.arms).map(|place| arms[(place + turn) % self.arms]).collect()
+        let Some(block) = self.blocks.last() else { return Vec::new() };
+        let orders = (0..TRIES).map(|_| random.shuffled(block.len())).min_by_key(|order| self.cost(block, order));
+        let next = orders.and_then(|order| order.first().copied()).unwrap_or(0);
+        let round = self.blocks.last_mut().map(|block| block.swap_remove(next)).unwrap_or_default();
+        if let (Some(last), Some(first)) = (self.last, round.first()) {
+            self.followed[last][*first] += 1;
+        }
+        self.last = round.last().copied();
+        round
     }
+
+    /// How bad it would be to do the rounds of a block in this order: how often an arm would follow itself that need not, then how
+    /// unevenly arms would follow each other.
+    fn cost(&self, block: &[Vec<usize>], order: &[usize]) -> (usize, u64) {
+        let (mut itself, mut uneven, mut last) = (0, 0, self.last);
+        let mut added: Vec<(usize, usize)> = Vec::with_capacity(order.len());
+        for round in order.iter().map(|place| &block[*place]) {
+            if let Some(pair) = last.zip(round.first().copied()) {
+                itself += usize::from(pair.0 == pair.1 && self.arms > 2);
+                let before =
+                    self.followed[pair.0][pair.1] + added.iter().filter(|other| **other == pair).count() as u64;
+                uneven += 2 * before + 1;
+                added.push(pair);
+            }
+            last = round.last().copied();
+        }
+        (itself, uneven)
+    }
+}
+
+/// The rounds of a Williams design with random names, as blocks in which each arm has each place once: one block of an even number of
+/// arms, two of an odd one.
+fn design(arms: usize, random: &mut Random) -> Vec<Vec<Vec<usize>>> {
+    let names = random.shuffled(arms);
+    // 0, 1, n−1, 2, n−2, …: neighbours differ by every number once.
+    let first =
+        (0..arms).map(|place| if place % 2 == 1 { place.div_ceil(2) } else { (arms - place / 2) % arms.max(1) });
+    let first: Vec<usize> = first.collect();
+    let rounds = |first: &[usize]| -> Vec<Vec<usize>> {
+        (0..arms).map(|turn| first.iter().map(|arm| names[(arm + turn) % arms]).collect()).collect()
+    };
+    let block = rounds(&first);
+    if arms % 2 == 0 {
+        return vec![block];
+    }
+    // Backwards each arm follows those that it led before.
+    let backwards: Vec<usize> = first.iter().rev().copied().collect();
+    let mut blocks = vec![block, rounds(&backwards)];
+    if random.next() % 2 == 0 {
+        blocks.reverse();
+    }
+    blocks
 }
 
 #[cfg(test)]
@@ -69,6 +141,47 @@ mod tests {
                     assert_eq!(there.len(), arms, "{block:?}");
                 }
             }
+        }
+    }
+
+    /// How often each arm (the second index) worked right behind another one (the first), with a launch every so many rounds.
+    fn followers(arms: usize, rounds: usize, of_a_launch: usize, seed: u64) -> Vec<Vec<u32>> {
+        let (mut random, mut schedule) = (Random::new(seed), Schedule::new(arms));
+        let mut counts = vec![vec![0; arms]; arms];
+        let mut last = 0;
+        for round in 0..rounds {
+            if round % of_a_launch == 0 {
+                last = *schedule.warm_up(&mut random).last().expect("there are arms");
+            }
+            for arm in schedule.next(&mut random) {
+                counts[last][arm] += 1;
+                last = arm;
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn each_arm_follows_each_other_equally_often() {
+        for (arms, rounds, of_a_launch) in [(3, 48, 6), (4, 48, 6), (5, 120, 12), (6, 60, 6), (3, 12, 3)] {
+            for seed in 0..20 {
+                let counts = followers(arms, rounds, of_a_launch, seed);
+                let others = (0..arms).flat_map(|last| (0..arms).map(move |arm| (last, arm))).filter(|(a, b)| a != b);
+                let others: Vec<u32> = others.map(|(last, arm)| counts[last][arm]).collect();
+                let (least, most) = (others.iter().min().expect("pairs"), others.iter().max().expect("pairs"));
+                assert!(most - least <= if arms == 3 { 2 } else { 4 }, "{arms} arms, seed {seed}: {counts:?}");
+                let itself: u32 = (0..arms).map(|arm| counts[arm][arm]).sum();
+                assert!(itself <= 3 && (arms == 5 || itself == 0), "{arms} arms, seed {seed}: {counts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_arms_both_follow_themselves_as_often() {
+        for seed in 0..20 {
+            let counts = followers(2, 48, 6, seed);
+            let apart = |one: u32, other: u32| one.abs_diff(other);
+            assert!(apart(counts[0][0], counts[1][1]) <= 6 && apart(counts[0][1], counts[1][0]) <= 6, "{counts:?}");
         }
     }
 

@@ -27,8 +27,13 @@ pub struct Settings {
     pub seed: u64,
     /// The chance of a false verdict.
     pub alpha: f64,
-    /// What is judged, with the change that matters.
+    /// What is judged, with the change that matters. Where there is none, one is chosen from the rounds that size the others: CPU time
+    /// where every side is CPU-bound on one thread, else wall time.
     pub gates: Vec<GateMetric>,
+    /// Why it is judged by these, where that is not plain.
+    pub gate_reason: Option<String>,
+    /// What the whole may take; launches, rounds and their lengths are planned to fit.
+    pub time_budget: Option<Duration>,
     /// Gates for which nobody said what matters: that follows from what they are, which programs tell only when they run.
     pub usual_gates: BTreeSet<String>,
     /// A name for what is compared.
@@ -53,6 +58,8 @@ impl Settings {
             seed: 0,
             alpha: rules::ALPHA,
             gates,
+            gate_reason: None,
+            time_budget: None,
             usual_gates: BTreeSet::new(),
             name: None,
             chosen,
@@ -63,9 +70,14 @@ impl Settings {
     /// Launches after which it is looked whether the verdict stands; the last one always.
     #[must_use]
     pub fn looks(&self) -> Vec<u64> {
-        let before = Mode::THOROUGH.looks.iter().copied().filter(|look| *look < self.launches);
-        before.chain([self.launches]).collect()
+        looks(self.launches)
     }
+}
+
+/// Launches after which it is looked whether the verdict stands, of so many.
+pub(super) fn looks(launches: u64) -> Vec<u64> {
+    let before = Mode::THOROUGH.looks.iter().copied().filter(|look| *look < launches);
+    before.chain([launches]).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process;
 
-use lab::duel::{Contestant, Program, ProgramSettings, Reading};
+use lab::duel::{Conditions, Contestant, Program, ProgramSettings, Reading};
 use record::Better;
 
 fn program(words: &[&str]) -> ProgramSettings {
@@ -52,6 +52,62 @@ fn what_it_prints_is_compared_where_that_is_asked_for() {
     assert_eq!(output("echo a", true), output("echo a; echo complaint >&2", true));
     assert_ne!(output("echo a", true), output("echo b", true));
     assert!(output("echo $$", true).expect("an output").contains(", then "), "calls differ");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_copy_is_another_file_that_is_called_by_the_same_name() {
+    let conditions = |copied, seed| Conditions { seed, copied };
+    let output = |words: &[&str], conditions| {
+        let settings = ProgramSettings { check_output: true, ..program(words) };
+        let mut program = Program::new(settings).expect("it is there");
+        let reading = program.launch_under(&conditions).expect("a launch").round(3, false).expect("a round");
+        (reading.output.expect("an output"), program.notes())
+    };
+    let file = ["readlink", "/proc/self/exe"];
+    let (original, notes) = output(&file, conditions(false, Some(1)));
+    assert!(notes.is_empty() && !original.contains(", then "), "padding is not in the path: {original}");
+    assert_ne!(original, output(&file, conditions(true, None)).0, "another file");
+    // Environment and arguments, with the name it is called by, are those of the original.
+    let told = ["sh", "-c", "env | sort; echo $0 $@; cat /proc/$$/comm", "name", "a b"];
+    let (plain, _) = output(&told, conditions(false, None));
+    for conditions in [conditions(false, Some(7)), conditions(true, Some(8)), conditions(true, None)] {
+        assert_eq!(output(&told, conditions), (plain.clone(), Vec::new()), "{conditions:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_script_is_not_copied_and_a_note_says_so() {
+    use std::os::unix::fs::PermissionsExt;
+    let script = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("script-{}", process::id()));
+    std::fs::write(&script, "#!/bin/sh\necho $0 ${HOTLOOP_PADDING:+padded}\n").expect("a file");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let words = [script.to_str().expect("UTF-8")];
+    let conditions = Conditions { seed: Some(3), copied: true };
+    let output = |check_output| {
+        let mut program = Program::new(ProgramSettings { check_output, ..program(&words) }).expect("it is there");
+        let reading = program.launch_under(&conditions).expect("a launch").round(4, false).expect("a round");
+        (reading.output, program.notes())
+    };
+    let (checked, notes) = output(true);
+    let expected = blake3::hash(format!("{} \n", words[0]).as_bytes()).to_hex().to_string();
+    assert_eq!(checked, Some(expected), "nothing is added where output is compared");
+    assert!(notes.len() == 1 && notes[0].contains("it is a script"), "{notes:?}");
+    let _ = std::fs::remove_file(script);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_scheduler_tells_what_the_main_thread_did() {
+    let (reading, _) = round(program(&["sleep", "0.02"]), 1).expect("a round");
+    let Some(ran) = reading.values.get("env_main_cpu_s") else {
+        return println!("skipped: this kernel does not count it");
+    };
+    assert!(*ran > 0.0 && *ran < 0.02 && reading.values["env_run_delay_s"] >= 0.0, "{reading:?}");
+    // The work is in a child.
+    let (reading, _) = round(shell("seq 300000 > /dev/null; true"), 1).expect("a round");
+    assert!(reading.values["env_main_cpu_s"] < 0.5 * reading.values["cpu_s"], "{reading:?}");
 }
 
 #[test]

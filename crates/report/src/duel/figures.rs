@@ -4,12 +4,20 @@ use record::{Change, Duel, Judgement, Seconds};
 
 use crate::units::{in_unit, seconds};
 
-/// A value in the unit of its metric.
-pub(super) fn value(duel: &Duel, metric: &str, value: Option<f64>) -> String {
-    in_unit(duel.metrics.get(metric).map_or("", |metric| metric.unit.as_str()), value)
+/// A value of a round in the unit of its metric; of one call, where a round sums its calls.
+pub(super) fn value(duel: &Duel, name: &str, value: Option<f64>) -> String {
+    let metric = duel.metrics.get(name);
+    let is_summed = metric.is_some_and(|metric| compare::rules::is_summed(name, metric));
+    let calls = if is_summed { calls(duel) } else { 1.0 };
+    in_unit(metric.map_or("", |metric| metric.unit.as_str()), value.map(|value| value / calls))
 }
 
-/// What has a sign, with a real one.
+/// Calls of a round.
+pub(super) fn calls(duel: &Duel) -> f64 {
+    duel.design.calls.max(1) as f64
+}
+
+/// A number with its sign.
 fn signed(value: f64, written: impl Fn(f64) -> String) -> String {
     match value {
         0.0 => written(0.0),
@@ -28,7 +36,7 @@ pub(super) fn change(judgement: &Judgement) -> String {
     estimate.map_or_else(String::new, signed_percent)
 }
 
-/// Where a change lies.
+/// The interval of a change.
 pub(super) fn interval(change: Option<Change>) -> String {
     change
         .map_or_else(String::new, |change| between(change.low, change.high, |share| format!("{:.1} %", share * 100.0)))

@@ -1,4 +1,4 @@
-//! What a duel comes to.
+//! The verdict, as a line for programs and as a section.
 
 use record::{Duel, Finding, Judgement, Verdict};
 
@@ -28,7 +28,7 @@ pub fn verdict_line(duel: &Duel) -> String {
 }
 
 /// The gate that a finding comes from.
-fn gate(finding: &Finding) -> Option<&Judgement> {
+pub(super) fn gate(finding: &Finding) -> Option<&Judgement> {
     let gates = || finding.judgements.iter().filter(|judgement| judgement.gate);
     let worst = if finding.verdict == Verdict::Mixed { Verdict::Regressed } else { finding.verdict };
     gates().find(|gate| gate.verdict == worst).or_else(|| gates().next())
@@ -52,26 +52,26 @@ pub(super) fn verdict(duel: &Duel) -> Section {
     let mut facts = Vec::new();
     for finding in &duel.findings {
         let confirmed = match finding.confirmed {
-            Some(true) => " A second measurement said the same.",
-            Some(false) => " So nothing is known for certain.",
+            Some(true) => " Confirmed by a second measurement.",
+            Some(false) => "",
             None => "",
         };
         facts.push((format!("{} {}", finding.arm, word(finding)), format!("{}{confirmed}", finding.sentence)));
     }
     if duel.findings.len() > 1 {
-        facts.push(("all".to_owned(), format!("Together: {}.", crate::gate::word(duel.verdict))));
+        facts.push(("all".to_owned(), format!("{} overall", crate::gate::word(duel.verdict))));
     }
     let base = duel.arms.first().map_or("", |arm| arm.name.as_str());
-    Section::new("VERDICT", &format!("of each side against {base}")).with(Block::Facts(facts))
+    Section::new("VERDICT", &format!("each side compared with {base}")).with(Block::Facts(facts))
 }
 
 pub(super) fn differences(finding: &Finding) -> Option<Section> {
     let mut table = Table::new(&["field", "base", &finding.arm]);
     table.columns.iter_mut().for_each(|column| column.is_text = true);
-    let cell = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+    let cell = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     for difference in &finding.differences {
         table.row([difference.field.clone(), cell(&difference.base), cell(&difference.candidate)]);
     }
-    let explanation = "why the two do not answer the same question; nothing was measured";
+    let explanation = "these have to be equal for a fair comparison; nothing was measured";
     (!table.is_empty()).then(|| Section::new("DIFFERENCES", explanation).with(Block::Table(table)))
 }

@@ -1,4 +1,4 @@
-//! What was compared, how, and where.
+//! What was compared, how it was measured, and on which machine.
 
 use record::{Arm, Duel, Phase, Sample};
 
@@ -20,33 +20,24 @@ pub(super) fn missing(duel: &Duel) -> Option<Section> {
     let is_told = duel.arms.iter().all(|arm| arm.output_varies.is_some());
     let mut sentences = Vec::new();
     if !is_told {
-        sentences.push(
-            "Whether the sides compute the same: no output was compared. `--check-output` compares what they print."
-                .to_owned(),
-        );
+        sentences.push("Output: not compared. `--check-output` compares what the sides print.".to_owned());
     }
     for (metric, what) in [
         ("cpu_s", "CPU time"),
         ("peak_rss_bytes", "Peak memory"),
-        (
-            "instructions",
-            "Instructions: this CPU does not count them for us. `--exact` counts those of programs by Valgrind",
-        ),
+        ("instructions", "Instructions: hardware counters are not available. `--exact` counts them with Valgrind"),
     ] {
         if !has(metric) {
             sentences.push(format!("{what}."));
         }
     }
     if duel.profiles.is_empty() {
-        sentences.push("Where a change comes from: no side gave a profile.".to_owned());
+        sentences.push("Cause of a change: no side recorded a profile.".to_owned());
     }
     let dropped = duel.findings.iter().flat_map(|finding| &finding.judgements).filter(|found| found.gate);
     let dropped: u64 = dropped.map(|found| found.dropped).max().unwrap_or(0);
     if dropped > 0 {
-        sentences.push(format!(
-            "In {} something that is judged had no value: they are in no figure.",
-            plural(dropped, "round")
-        ));
+        sentences.push(format!("{} without a value of a gate; left out of all figures.", plural(dropped, "round")));
     }
     (!sentences.is_empty()).then(|| Section::new("NOT MEASURED", "").with(Block::List(sentences)))
 }
@@ -57,23 +48,23 @@ pub(super) fn sides(duel: &Duel) -> Section {
     for arm in &duel.arms {
         table.row(side(arm));
     }
-    Section::new("SIDES", "program and output by the beginnings of their hashes").with(Block::Table(table))
+    Section::new("SIDES", "first digits of the hashes of program and output").with(Block::Table(table))
 }
 
 fn side(arm: &Arm) -> [String; 6] {
     let build = arm.subject.build.as_ref();
     let short = |text: &str| text.chars().take(DIGITS).collect::<String>();
-    let label = if is_placebo(&arm.name) { "the base once more: the placebo".to_owned() } else { arm.label.clone() };
+    let label = if is_placebo(&arm.name) { "placebo: the base again".to_owned() } else { arm.label.clone() };
     [
         arm.name.clone(),
         label,
-        build.and_then(|build| build.profile.clone()).unwrap_or_else(|| "not known".to_owned()),
+        build.and_then(|build| build.profile.clone()).unwrap_or_else(|| "unknown".to_owned()),
         build.and_then(|build| build.binary_blake3.as_deref()).map_or_else(String::new, short),
         arm.subject.git.as_ref().map_or_else(String::new, |git| short(&git.commit)),
         match (&arm.output, arm.output_varies) {
             (_, Some(true)) => "varies".to_owned(),
             (Some(output), _) => short(output),
-            (None, _) => "not told".to_owned(),
+            (None, _) => "not compared".to_owned(),
         },
     ]
 }
@@ -82,46 +73,49 @@ pub(super) fn design(duel: &Duel) -> Section {
     let design = &duel.design;
     let launched = duel.samples.iter().map(|sample| sample.launch + 1).max().unwrap_or(0);
     let early = if launched > 0 && launched < design.launches && !duel.interrupted {
-        " It ended early, because the verdict stood."
+        " Ended early: the verdict was clear."
     } else {
         ""
     };
     let measured = format!(
-        "{} of {} with {} each, all sides in turns and never two at a time; orders are random, by the seed {}.{early}",
-        launched,
-        plural(design.launches, "launch").replace("launchs", "launches"),
+        "{launched} of {} {} with {} each; sides take turns in balanced random order (seed {}).{early}",
+        design.launches,
+        if design.launches == 1 { "launch" } else { "launches" },
         plural(design.rounds, "round"),
         design.seed
     );
     let walls = duel.samples.iter().filter(|sample| sample.phase == Phase::Timed);
     let walls: Vec<f64> = walls.filter_map(|sample| sample.values.get("wall_s").copied()).collect();
-    let took = compare::median(&walls).map_or_else(String::new, |wall| format!(", in {} usually", seconds(wall)));
-    let round = format!("the work {}{took}; {} to warm up", times(design.calls), plural(design.warmup, "round"));
+    let took = compare::median(&walls).map_or_else(String::new, |wall| format!(", median {}", seconds(wall)));
+    let round = format!("{}{took}; {} of warm-up", plural(design.calls, "call"), plural(design.warmup, "round"));
     let looks: Vec<String> = design.looks.iter().map(u64::to_string).collect();
     let gates: Vec<String> =
-        design.gates.iter().map(|gate| format!("{} from {} on", gate.metric, percent(gate.threshold))).collect();
+        design.gates.iter().map(|gate| format!("{} (threshold {})", gate.metric, percent(gate.threshold))).collect();
+    let reason = design.gate_reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    let judged = Some(gates.join(", ")).filter(|gates| !gates.is_empty()).map(|gates| gates + &reason);
+    let padding = design.padding_bytes.filter(|_| launched > 0);
+    let padding = padding.map(|bytes| format!("stack of every process shifted by 0 to {bytes} bytes at random"));
+    let budget = design.time_budget_s.map(seconds);
     let chance = format!(
-        "{} for a false verdict, over all gates, sides and looks (after launch {})",
+        "at most {} over all gates, sides and looks (after launch {})",
         percent(design.alpha),
         looks.join(", ")
     );
     Section::new("HOW IT WAS MEASURED", "").with_facts([
         ("mode", Some(design.mode.clone()).filter(|mode| !mode.is_empty())),
         ("launches", Some(measured).filter(|_| launched > 0)),
-        ("a round", Some(round).filter(|_| launched > 0)),
-        ("judged by", Some(gates.join(", ")).filter(|gates| !gates.is_empty())),
-        ("chance", Some(chance)),
+        ("round", Some(round).filter(|_| launched > 0)),
+        ("judged by", judged),
+        ("memory layout", padding),
+        ("time budget", budget),
+        ("false verdicts", Some(chance)),
     ])
 }
 
-fn times(calls: u64) -> String {
-    if calls == 1 { "once".to_owned() } else { format!("{} times", mean_count(calls as f64)) }
-}
-
-/// The machine, and what disturbed the rounds.
+/// The machine, and what disturbed the rounds: shown, never judged.
 pub(super) fn surroundings(duel: &Duel) -> Section {
     let machine = &duel.environment.machine;
-    let cpu = machine.cpu.model.clone().unwrap_or_else(|| "a CPU without a name".to_owned());
+    let cpu = machine.cpu.model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
     let described = format!("{cpu}, {}, {}", plural(u64::from(machine.cpus), "CPU"), machine.os);
     let of = |name: &str| -> Vec<f64> {
         let timed = duel.samples.iter().filter(|sample| sample.phase == Phase::Timed);
@@ -131,20 +125,21 @@ pub(super) fn surroundings(duel: &Duel) -> Section {
         let values = of(name);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let middle = compare::median(&values)?;
-        Some(format!("{} usually, {} at most", value(duel, name, Some(middle)), value(duel, name, Some(most))))
+        Some(format!("median {}, maximum {}", value(duel, name, Some(middle)), value(duel, name, Some(most))))
     };
     let others = duel.environment.noise.as_ref().and_then(|noise| noise.others_cpus);
-    Section::new("SURROUNDINGS", "of each round; shown, and never judged").with_facts([
+    Section::new("MACHINE", "and its state during the rounds").with_facts([
         ("machine", Some(described)),
-        ("load", told("env_load_1m")),
-        ("waiting for a CPU", told("env_cpu_pressure").map(|text| format!("{text}, of a round"))),
-        ("taken by a hypervisor", told("env_steal_share").map(|text| format!("{text}, of all CPUs"))),
-        ("CPU taken away", told("env_involuntary_switches").map(|text| format!("{text}, times in a round"))),
-        ("other programs", others.map(|cpus| format!("{} CPUs in the mean", mean_count(cpus)))),
+        ("load average", told("env_load_1m")),
+        ("CPU pressure", told("env_cpu_pressure").map(|text| format!("{text} of a round"))),
+        ("steal time", told("env_steal_share").map(|text| format!("{text} of all CPUs"))),
+        ("run delay", told("env_run_delay_s").map(|text| format!("{text} in a round"))),
+        ("preemptions", told("env_involuntary_switches").map(|text| format!("{text} in a round"))),
+        ("other programs", others.map(|cpus| format!("used {} CPUs on average", mean_count(cpus)))),
     ])
 }
 
-/// How to measure it once more: what was typed, with the orders of this time.
+/// How to repeat it: the command line, with the seed of this time.
 pub(super) fn again(duel: &Duel) -> Option<Section> {
     let (first, rest) = duel.command.split_first()?;
     let mut words = vec!["hotloop".to_owned(), first.clone()];
@@ -153,5 +148,5 @@ pub(super) fn again(duel: &Duel) -> Option<Section> {
     }
     words.extend_from_slice(rest);
     let sentence = format!("`{}`", shell::line(&words));
-    Some(Section::new("ONCE MORE", "the same orders; the machine will not be the same").with(Block::Text(sentence)))
+    Some(Section::new("REPEAT", "with the same orders").with(Block::Text(sentence)))
 }

@@ -1,4 +1,4 @@
-//! Every metric, and what a second measurement says.
+//! Every metric, and what a second measurement showed.
 
 use record::{Duel, Finding, Judgement, Verdict};
 
@@ -12,18 +12,39 @@ pub(super) fn section(duel: &Duel, finding: &Finding) -> Option<Section> {
         return None;
     }
     let base = duel.arms.first().map_or("base", |arm| arm.name.as_str());
-    let mut table =
-        Table::new(&["metric", base, &finding.arm, "change", "it lies between", "floor", "visible from", "verdict"])
-            .least_important(&["visible from"])
-            .with_words_last();
-    for judgement in &finding.judgements {
+    let mut table = Table::new(&["metric", base, &finding.arm, "change", INTERVAL, "placebo", "detectable", "verdict"])
+        .least_important(&["detectable"])
+        .with_words_last();
+    let mut judgements: Vec<&Judgement> = finding.judgements.iter().collect();
+    judgements.sort_by_key(|judgement| rank(judgement));
+    for judgement in &judgements {
         table.row(cells(duel, judgement));
     }
-    let explanation = "medians of a round; change: the middle of all rounds, each against the base in the same round; floor: what the base differs by from itself; visible from: \
-        changes from here on would have had a verdict. Gates decide; what else was measured is a hint.";
-    let title = "METRICS";
-    Some(Section::new(title, explanation).with(Block::Table(table)))
+    let mut explanation = "medians per call; change: median of all rounds, each side against the base in the same round; placebo: \
+        largest likely difference between two runs of the base; detectable: smallest change that would have been decided. Gates \
+        decide, other rows are hints."
+        .to_owned();
+    if judgements.iter().any(|judgement| is_against_medians(judgement)) {
+        explanation.push_str(AGAINST);
+    }
+    Some(Section::new("METRICS", &explanation).with(Block::Table(table)))
 }
+
+/// Gates first, then the two clocks that people look for.
+fn rank(judgement: &Judgement) -> (bool, usize) {
+    let known = ["wall_s", "cpu_s"].iter().position(|name| *name == judgement.metric);
+    (!judgement.gate, if judgement.gate { 0 } else { known.unwrap_or(usize::MAX) })
+}
+
+/// Whether the change has another sign than the difference of the medians, which are of all rounds and not of pairs.
+fn is_against_medians(judgement: &Judgement) -> bool {
+    let estimate = judgement.change.map(|change| change.estimate).or(judgement.estimate);
+    let medians = judgement.candidate.zip(judgement.base).map(|(candidate, base)| candidate - base);
+    estimate.zip(medians).is_some_and(|(estimate, medians)| estimate * medians < 0.0)
+}
+
+const INTERVAL: &str = "95 % CI";
+const AGAINST: &str = " *: pairs of the same round differ the other way than the medians of all rounds.";
 
 fn cells(duel: &Duel, judgement: &Judgement) -> [String; 8] {
     let share = |share: Option<f64>| share.map_or_else(String::new, percent);
@@ -38,7 +59,7 @@ fn cells(duel: &Duel, judgement: &Judgement) -> [String; 8] {
         judgement.metric.clone(),
         value(duel, &judgement.metric, judgement.base),
         value(duel, &judgement.metric, judgement.candidate),
-        judged(change(judgement)),
+        judged(change(judgement) + if is_against_medians(judgement) { "*" } else { "" }),
         judged(interval(judgement.change)),
         judged(share(judgement.floor)),
         judged(share(judgement.visible)),
@@ -46,12 +67,10 @@ fn cells(duel: &Duel, judgement: &Judgement) -> [String; 8] {
     ]
 }
 
-/// What regressed, measured once more.
+/// Changes, measured a second time.
 pub(super) fn confirmation(duel: &Duel) -> Option<Section> {
     let second = duel.confirmation.as_ref()?;
-    let mut table =
-        Table::new(&["side", "metric", "first", "it lies between", "second", "it lies between", "together"])
-            .with_words_last();
+    let mut table = Table::new(&["side", "metric", "first", INTERVAL, "second", INTERVAL, "verdict"]).with_words_last();
     table.columns[1].is_text = true;
     for finding in duel.findings.iter().filter(|finding| finding.confirmed.is_some()) {
         let again = second.findings.iter().find(|other| other.arm == finding.arm);
@@ -68,7 +87,6 @@ pub(super) fn confirmation(duel: &Duel) -> Option<Section> {
             ]);
         }
     }
-    let explanation =
-        "what regressed, measured once more with fresh processes and in other orders; only what both say is believed";
+    let explanation = "changes are measured again with fresh processes in other orders; only what both show counts";
     (!table.is_empty()).then(|| Section::new("SECOND MEASUREMENT", explanation).with(Block::Table(table)))
 }

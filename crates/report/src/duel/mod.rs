@@ -1,7 +1,8 @@
-//! A duel for people: what it comes to, by how much, why, and how that is known.
+//! A duel for people: the answer in one line, then the figures, their cause and how they were measured.
 
 mod figures;
 mod head;
+mod headline;
 mod method;
 mod metrics;
 mod why;
@@ -9,24 +10,30 @@ mod why;
 use record::{Duel, Finding, Verdict};
 
 use crate::RunOptions;
+use crate::layout::wrapped;
 use crate::run;
 use crate::run::document::{Block, Document, Section};
 
 pub(crate) use head::told;
 pub use head::verdict_line;
 
-/// A duel for the terminal, in lines of at most 120 columns; the last one is the verdict.
+/// A duel for the terminal, in lines of at most 120 columns. The first line is the answer, the last one the verdict for programs.
 #[must_use]
 pub fn text(duel: &Duel, options: &RunOptions) -> String {
     let text = run::terminal::write(&document(duel, options.top.max(1)), options.page());
-    format!("{text}\n{}\n", verdict_line(duel))
+    let answers = headline::lines(duel).iter().map(|line| wrapped(line, options.page().width).join("\n") + "\n").collect::<String>();
+    let gap = if answers.is_empty() { "" } else { "\n" };
+    format!("{answers}{gap}{text}\n{}\n", verdict_line(duel))
 }
 
-/// A duel as GitHub shows it. The same as on the terminal.
+/// A duel as GitHub shows it: the same as on the terminal, with the answer below the title.
 #[must_use]
 pub fn markdown(duel: &Duel, options: &RunOptions) -> String {
     let text = run::markdown::write(&document(duel, options.top.max(1)));
-    format!("{text}\n{}\n", verdict_line(duel))
+    let answers: String =
+        headline::lines(duel).iter().map(|line| format!("\n**{}**\n", run::markdown::escaped(line))).collect();
+    let (title, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    format!("{title}\n{answers}{rest}\n{}\n", verdict_line(duel))
 }
 
 fn document(duel: &Duel, top: usize) -> Document {
@@ -41,7 +48,7 @@ fn document(duel: &Duel, top: usize) -> Document {
     sections.push(method::surroundings(duel));
     if !duel.notes.is_empty() {
         let notes = Block::List(duel.notes.clone());
-        sections.push(Section::new("NOTES", "what has to be known to understand the figures").with(notes));
+        sections.push(Section::new("NOTES", "").with(notes));
     }
     sections.extend(method::again(duel));
     Document { kind: "HOTLOOP DUEL", title: title(duel), warnings: warnings(duel), sections }
@@ -50,19 +57,18 @@ fn document(duel: &Duel, top: usize) -> Document {
 fn title(duel: &Duel) -> String {
     let labels: Vec<&str> =
         duel.arms.iter().filter(|arm| !is_placebo(&arm.name)).map(|arm| arm.label.as_str()).collect();
-    let against = labels.join(" against ");
+    let against = labels.join(" vs. ");
     duel.name.as_ref().map_or(against.clone(), |name| format!("{name}: {against}"))
 }
 
 fn warnings(duel: &Duel) -> Vec<String> {
     let mut warnings = Vec::new();
     if duel.interrupted {
-        warnings.push("The duel was interrupted: less was measured than asked for.".to_owned());
+        warnings.push("The duel was interrupted: less was measured than planned.".to_owned());
     }
     warnings.extend(duel.failures.iter().map(|failure| format!("Failed: {failure}")));
     for arm in duel.arms.iter().filter(|arm| arm.output_varies == Some(true)) {
-        warnings
-            .push(format!("{} does not put out the same in every round: that it is right cannot be told.", arm.name));
+        warnings.push(format!("The output of {} varies from round to round, so it cannot be checked.", arm.name));
     }
     warnings
 }
@@ -72,7 +78,7 @@ fn is_placebo(name: &str) -> bool {
     name.ends_with('\'')
 }
 
-/// The word for a candidate; what did not come again is said to be so.
+/// The word for a candidate, with a remark where a second measurement did not confirm it.
 fn word(finding: &Finding) -> String {
     let word = crate::gate::word(finding.verdict);
     match (finding.verdict, finding.confirmed) {

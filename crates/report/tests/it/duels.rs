@@ -92,8 +92,12 @@ fn base() -> Duel {
             round_s: 0.25,
             warmup: 1,
             gates: vec![GateMetric { metric: "wall_s".to_owned(), threshold: 0.03 }],
+            gate_reason: Some("A uses a CPU for 80 % of its run time".to_owned()),
+            time_budget_s: Some(60.0),
+            padding_bytes: Some(4_096),
             confirmation: false,
         },
+        duration_s: Some(20.6),
         arms: vec![arm("A", "rev:main", "release"), arm("A'", "rev:main", "release"), arm("B", "rev:HEAD", "release")],
         environment: Environment { machine: machine(), ..Environment::default() },
         metrics: BTreeMap::from([
@@ -209,4 +213,98 @@ fn wrong() -> Duel {
         (arm.output, arm.output_varies) = (Some(output.repeat(64)), Some(false));
     }
     duel
+}
+
+/// The first line of a duel of which one metric changed.
+fn headline(metric: Metric, found: Judgement, verdict: Verdict) -> String {
+    let mut duel = with(verdict, "", vec![found.clone()]);
+    duel.metrics.insert(found.metric, metric);
+    report::duel_text(&duel, &report::RunOptions::default()).lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_first_line_is_the_answer() {
+    let time = || metric("", "s");
+    let of = |verdict, change| headline(time(), judgement("wall_s", verdict, change), verdict);
+    let pairs = [
+        (
+            of(Verdict::Regressed, (0.1, 0.09, 0.11)),
+            "rev:HEAD is 1.10× slower than rev:main (95 % CI 1.09–1.11), decided by wall time, 21 s",
+        ),
+        (
+            of(Verdict::Improved, (-0.5, -0.6, -0.2)),
+            "rev:HEAD is 2.00× faster than rev:main (95 % CI 1.25–2.50), decided by wall time, 21 s",
+        ),
+        (
+            of(Verdict::LeaningWorse, (0.03, 0.001, 0.06)),
+            "rev:HEAD is probably 1.03× slower than rev:main (95 % CI 1.001–1.06), judged by wall time, 21 s",
+        ),
+        (
+            of(Verdict::Same, (0.002, -0.004, 0.009)),
+            "no difference beyond 3 % between rev:main and rev:HEAD (95 % CI −0.4 % to +0.9 %), decided by wall time, 21 s",
+        ),
+        (
+            of(Verdict::Unresolved, (0.01, -0.03, 0.05)),
+            "cannot tell: rev:HEAD is between 3 % faster and 5 % slower than rev:main, judged by wall time, 21 s",
+        ),
+        (
+            of(Verdict::Unstable, (0.01, -0.03, 0.05)),
+            "no verdict: rev:main differed from itself, so the machine changed, judged by wall time, 21 s",
+        ),
+    ];
+    pairs.iter().for_each(|(found, expected)| assert_eq!(found, expected));
+    // More tokens in a second are less time for each.
+    let rate = Metric { better: Better::Higher, ..metric("", "tokens/s") };
+    let found = Judgement { gate: true, ..judgement("tokens_per_s", Verdict::Improved, (0.25, 0.2, 0.3)) };
+    let line = headline(rate, found, Verdict::Improved);
+    assert_eq!(line, "rev:HEAD is 1.25× faster than rev:main (95 % CI 1.20–1.30), decided by tokens per second, 21 s");
+    let found = Judgement { gate: true, ..judgement("peak_rss_bytes", Verdict::Regressed, (0.25, 0.2, 0.3)) };
+    let line = headline(metric("", "bytes"), found, Verdict::Regressed);
+    assert_eq!(
+        line,
+        "peak memory of rev:HEAD is 1.25× that of rev:main (95 % CI 1.20–1.30), decided by peak memory, 21 s"
+    );
+}
+
+#[test]
+fn the_first_line_says_what_stands_in_the_way() {
+    let line = |duel: &Duel| {
+        let text = report::duel_text(duel, &report::RunOptions::default());
+        text.split("\n\n").next().unwrap_or_default().replace('\n', " ")
+    };
+    assert_eq!(line(&incomparable()), "not comparable: rev:main and target/debug/train differ in build profile, 21 s");
+    assert!(line(&wrong()).starts_with("wrong output: rev:HEAD does not put out what rev:main does"));
+    let expected = "interrupted, so far: cannot tell: rev:HEAD is 1.07× slower than rev:main (95 % CI 1.05–1.09) at first, and a second \
+                    measurement did not confirm it, judged by wall time, 41 s";
+    assert_eq!(line(&gone()), expected);
+    let mut long = regressed();
+    long.arms[2].label = "x".repeat(100);
+    assert!(line(&long).starts_with("B is 1.07× slower than A (95 % CI 1.05–1.09), decided by wall time"));
+    assert!(
+        line(&same()).lines().count() == 1 && line(&same()).contains("make | tail"),
+        "a line for each: {}",
+        line(&same())
+    );
+}
+
+#[test]
+fn times_are_those_of_one_call_and_contradictions_are_marked() {
+    let row = |duel: &Duel, name: &str| {
+        let text = report::duel_text(duel, &report::RunOptions::default());
+        let row = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default().to_owned();
+        (row.split_whitespace().collect::<Vec<_>>().join(" "), text.contains("*: pairs of the same round"))
+    };
+    // A quarter of a second of twelve calls.
+    let (wall, _) = row(&regressed(), "wall_s");
+    assert!(wall.starts_with("wall_s 20.8 ms 22.3 ms +7.1 % +5.2 % to +9.0 %"), "{wall}");
+    let mut duel = regressed();
+    duel.findings[0].judgements[1].candidate = Some(0.1);
+    let (cpu, is_explained) = row(&duel, "cpu_s");
+    assert!(cpu.starts_with("cpu_s 20.8 ms 8.33 ms +6.0 %* ") && is_explained, "{cpu}");
+    assert!(!row(&regressed(), "cpu_s").1);
+    // The peak of a round is that of each call.
+    duel.findings[0].judgements[1].metric = "peak_rss_bytes".to_owned();
+    duel.findings[0].judgements[1].base = Some(1_048_576.0);
+    duel.metrics.insert("peak_rss_bytes".to_owned(), metric("", "bytes"));
+    assert!(row(&duel, "peak_rss_bytes").0.starts_with("peak_rss_bytes 1 MiB "), "{duel:?}");
 }

@@ -12,7 +12,7 @@ use kernels::Pool;
 use kernels::quant::Format;
 use lab::Folder;
 use lab::duel::worker::Worker;
-use lab::duel::{Contestant, Launched};
+use lab::duel::{Conditions, Contestant, Launched};
 use lab::sequences::{Rounds, agreement, blake3_of};
 use record::{Arm, Metric, Model, Quality, Workload, WorkloadKind};
 
@@ -74,10 +74,15 @@ impl Contestant for Engine {
     }
 
     fn launch(&mut self) -> Result<Box<dyn Launched>, String> {
+        self.launch_under(&Conditions::default())
+    }
+
+    fn launch_under(&mut self, conditions: &Conditions) -> Result<Box<dyn Launched>, String> {
         let program =
             std::env::current_exe().map_err(|error| format!("where this program lies is not known: {error}"))?;
         let mut command = Command::new(program);
         command.args(&self.command);
+        conditions.pad(&mut command);
         Ok(Box::new(Worker::spawn(&mut command)?))
     }
 

@@ -1,9 +1,26 @@
-//! How far a duel is, on a terminal: the interval as it narrows.
+//! How far a duel is, on a terminal: the interval as it narrows, and the time that is left.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 use lab::duel::{Doing, Progress, SoFar, Watch};
 
 use super::super::{interrupt, progress};
+
+/// The bar that is shown now, so that a message does not break its line.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Says that a request to end has arrived.
+#[allow(clippy::print_stderr, reason = "there may be no bar to say it on")]
+pub fn acknowledge() {
+    let said = "stopping after this call; press Ctrl-C again to stop at once";
+    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match shown.filter(|bar| !bar.is_hidden() && !bar.is_finished()) {
+        Some(bar) => bar.println(said),
+        None => eprintln!("{said}"),
+    }
+}
 
 /// Shows a duel.
 pub struct Follower {
@@ -14,7 +31,9 @@ pub struct Follower {
 
 impl Follower {
     pub fn new() -> Self {
-        Self { bar: progress("{pos:>3} of {len} rounds", ""), which: String::new() }
+        let bar = progress("{pos:>3} of {len} rounds", "");
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        Self { bar, which: String::new() }
     }
 
     /// The next one of several.
@@ -42,14 +61,15 @@ impl Watch for Follower {
             Doing::Profiling => "profiling",
             Doing::Measuring => "measuring",
         };
-        let again = if progress.confirmation { ", once more what regressed" } else { "" };
+        let again = if progress.confirmation { ", second measurement" } else { "" };
+        let left = progress.left.map_or_else(String::new, |left| format!(", at most {} left", time(left)));
         let launch = format!("launch {} of {}", progress.launch.max(1), progress.launches);
         let so_far = progress.so_far.map_or_else(String::new, |SoFar { metric, change }| {
             format!("; {metric} {:+.1} to {:+.1} %", change.low * 100.0, change.high * 100.0)
         });
         self.bar.set_length(progress.launches * progress.rounds);
         self.bar.set_position(progress.launch.saturating_sub(1) * progress.rounds + progress.round);
-        self.say(&format!("{doing}, {launch}{again}{so_far}"));
+        self.say(&format!("{doing}, {launch}{again}{left}{so_far}"));
     }
 
     fn is_stopped(&self) -> bool {
@@ -58,5 +78,24 @@ impl Watch for Follower {
 
     fn is_seen(&self) -> bool {
         !self.bar.is_hidden()
+    }
+}
+
+/// Whole seconds, or minutes and seconds.
+fn time(left: Duration) -> String {
+    match left.as_secs_f64().ceil() as u64 {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_are_left_are_short() {
+        let left = [0.2, 41.0, 119.5, 185.0].map(|seconds| time(Duration::from_secs_f64(seconds)));
+        assert_eq!(left, ["1 s", "41 s", "2 min 0 s", "3 min 5 s"]);
     }
 }

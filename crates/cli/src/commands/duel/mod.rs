@@ -6,7 +6,7 @@ pub mod follower;
 mod revisions;
 
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use lab::duel::{Contestant, Settings, confirm, duel, needs_confirmation};
 use lab::machine::Chosen;
@@ -19,8 +19,10 @@ use follower::Follower;
 
 /// What a side that is a revision begins with.
 const REVISION: &str = "rev:";
-/// The metric that is judged where nobody named one.
-const WALL: &str = lab::duel::WALL;
+/// What `--exact` counts.
+const INSTRUCTIONS: &str = "instructions";
+/// The part of a time budget that is for the first measurement; what is left confirms it.
+const FIRST_SHARE: f64 = 0.6;
 /// Exit code for what could not be measured.
 const NOT_MEASURED: u8 = 1;
 /// How long a request to end may be on its way.
@@ -39,7 +41,7 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// Measures, judges, and measures again what regressed.
+/// Measures, judges, and measures changes a second time.
 pub fn run(options: &args::Duel) -> Result<Outcome, Failure> {
     let hint = "leave the variable out to use the best that this CPU has";
     let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
@@ -51,8 +53,8 @@ pub fn run(options: &args::Duel) -> Result<Outcome, Failure> {
         })?;
     }
     let settings = settings(options, chosen);
-    interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
     let mut follower = Follower::new();
+    interrupt::listen_saying(follower::acknowledge, || std::process::exit(i32::from(interrupt::EXIT_CODE)));
     let contestants = contestants(options, &follower);
     let measured = contestants.map_err(not_ready).and_then(|mut contestants| {
         fight(&settings, &mut contestants, !options.effort.no_confirm, &mut follower).map_err(not_measured)
@@ -89,11 +91,16 @@ fn fight(
     confirms: bool,
     follower: &mut Follower,
 ) -> Result<Duel, String> {
-    let first = duel(settings, contestants, follower)?;
+    let budget = settings.time_budget;
+    let begun = Instant::now();
+    let share = if confirms { FIRST_SHARE } else { 1.0 };
+    let first = Settings { time_budget: budget.map(|budget| budget.mul_f64(share)), ..settings.clone() };
+    let first = duel(&first, contestants, follower)?;
     if !confirms || !needs_confirmation(&first) {
         return Ok(first);
     }
-    confirm(first, settings, contestants, follower)
+    let left = budget.map(|budget| budget.saturating_sub(begun.elapsed()));
+    confirm(first, &Settings { time_budget: left, ..settings.clone() }, contestants, follower)
 }
 
 fn settings(options: &args::Duel, chosen: Chosen) -> Settings {
@@ -102,6 +109,10 @@ fn settings(options: &args::Duel, chosen: Chosen) -> Settings {
     settings.launches = effort.launches.map_or(settings.launches, |launches| launches as u64);
     settings.rounds = effort.rounds.map_or(settings.rounds, |rounds| rounds as u64);
     settings.round = options.round().unwrap_or(settings.round);
+    settings.time_budget = effort.time_budget;
+    if options.judged.exact && options.judged.metrics.is_empty() {
+        settings.gate_reason = Some("`--exact` counts them, and counts do not depend on the load".to_owned());
+    }
     let unsaid = options.judged.metrics.iter().filter(|gate| gate.threshold.is_none());
     settings.usual_gates = unsaid.map(|gate| gate.metric.clone()).collect();
     settings.name = options.output.name.clone();
@@ -121,7 +132,9 @@ fn gates(options: &args::Duel) -> Vec<GateMetric> {
         threshold: threshold.unwrap_or_else(|| compare::rules::threshold(metric, &Metric::default())),
     };
     match options.judged.metrics.as_slice() {
-        [] => vec![gate(WALL, None)],
+        [] if options.judged.exact => vec![gate(INSTRUCTIONS, None)],
+        // Chosen by what the sides do.
+        [] => Vec::new(),
         named => named.iter().map(|named| gate(&named.metric, named.threshold)).collect(),
     }
 }
@@ -159,7 +172,7 @@ fn told(options: &args::Duel, duel: &Duel) -> Outcome {
     let code = code(duel, options.judged.on_unresolved);
     let is_unknown = matches!(duel.verdict, Verdict::Unresolved | Verdict::LeaningWorse);
     if is_unknown && code == 0 {
-        said.push_str("warning: nothing is certain; `--on-unresolved fail` makes that a failure\n");
+        said.push_str("warning: no certain verdict; `--on-unresolved fail` makes that a failure\n");
     }
     Outcome { text, said, code, not_written: written.err() }
 }

@@ -31,6 +31,8 @@ use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 use wait4::{ResUse, try_wait4_pid};
 
+use super::usage::Scheduled;
+
 /// `MFD_EXEC`, which kernels before 6.3 do not know and some later ones insist on.
 const MFD_EXEC: MFdFlags = MFdFlags::from_bits_retain(0x10);
 /// Seconds, nanoseconds and process id, then the error number: 8 bytes each.
@@ -119,8 +121,8 @@ impl Running {
         self.process
     }
 
-    /// Waits until it has ended: how it did, what the system counted for it, and how long it took.
-    pub(in crate::command) fn wait(self) -> io::Result<(ResUse, Duration)> {
+    /// Waits until it has ended: how it did and what the system counted for it, how long it took, and what the scheduler knows of it.
+    pub(in crate::command) fn wait(self) -> io::Result<(ResUse, Duration, Option<Scheduled>)> {
         let process = Pid::from_raw(i32::try_from(self.process).map_err(io::Error::other)?);
         // `wait4` for a process id is offered without blocking only.
         while let Err(error) = waitid(Id::Pid(process), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
@@ -129,8 +131,11 @@ impl Running {
             }
         }
         let wall = monotonic()?.saturating_sub(self.since);
+        // Gone with the process, so it is read before that is waited for.
+        let scheduled = Scheduled::of(&self.process.to_string());
         let ended = try_wait4_pid(self.process)?;
-        Ok((ended.ok_or_else(|| io::Error::other("a process that has ended is still running"))?, wall))
+        let ended = ended.ok_or_else(|| io::Error::other("a process that has ended is still running"))?;
+        Ok((ended, wall, scheduled))
     }
 }
 
@@ -192,8 +197,10 @@ mod tests {
             let Ok(Launched::Running(running)) = launch.start() else { panic!("it runs") };
             ended = Some(running.wait().expect("it ends"));
         });
-        let (ended, wall) = ended.expect("it ran");
+        let (ended, wall, scheduled) = ended.expect("it ran");
         assert!(ended.status.success() && wall >= Duration::from_millis(50), "{wall:?}");
+        // Kernels that do not count it have no such file.
+        assert!(scheduled.is_none_or(|found| found.ran_s > 0.0 && found.ran_s < wall.as_secs_f64()), "{scheduled:?}");
         let direct = printed(|writer| {
             let mut command = process::Command::new(words[0]);
             assert!(command.args(&words[1..]).stdout(writer).status().expect("it runs").success());

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use wait4::ResUse;
 
+use super::usage::Scheduled;
+
 /// There is none.
 pub(in crate::command) enum Launch {}
 
@@ -40,7 +42,7 @@ impl Running {
         match *self {}
     }
 
-    pub(in crate::command) fn wait(self) -> io::Result<(ResUse, Duration)> {
+    pub(in crate::command) fn wait(self) -> io::Result<(ResUse, Duration, Option<Scheduled>)> {
         match self {}
     }
 }

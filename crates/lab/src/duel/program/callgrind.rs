@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 
-use crate::command::{Command, Scratch, Why};
+use crate::command::{Apart, Command, Scratch, Why};
 
 /// Counts the instructions of one call, in all processes of the program.
 pub(super) fn count(command: &[OsString], scratch: &mut Scratch) -> Result<f64, String> {
@@ -11,7 +11,7 @@ pub(super) fn count(command: &[OsString], scratch: &mut Scratch) -> Result<f64, 
     let tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--trace-children=yes", "--"];
     let words = tool.iter().map(OsString::from).chain(command.iter().cloned());
     let command = Command::new(words).ok_or("there is no command to count")?;
-    let ended = command.run_apart(scratch.streams()?, false).map_err(|error| match error.why {
+    let ended = command.run_apart(scratch.streams()?, &Apart::default()).map_err(|error| match error.why {
         Why::NotFound => {
             "instructions are counted by Valgrind, which is not there: install the package `valgrind`, or leave \
                           `--exact` out"

@@ -1,6 +1,7 @@
 //! Any program as a side of a duel: every call is a fresh process of it, and the system counts what it takes.
 
 mod callgrind;
+mod copy;
 mod layout;
 mod merged;
 mod printed;
@@ -10,18 +11,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufReader, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use kernels::limits::counters::{Event, count_with_children};
-use record::{Arm, Better, Build, Difference, Git, Metric, Per, ProcessUse, Subject, Workload, WorkloadKind};
+use record::{Arm, Better, Build, Difference, Git, Metric, Per, Subject, Workload, WorkloadKind};
 
 use super::differences::{differences, unknown_builds};
-use super::{Contestant, INVOLUNTARY_SWITCHES, Launched, Reading, WALL};
+use super::order::Random;
+use super::{
+    CPU, Conditions, Contestant, INVOLUNTARY_SWITCHES, Launched, MAIN_CPU, PADDING, PADDING_BYTES, RUN_DELAY, Reading,
+    WALL,
+};
 use crate::blake3_of;
-use crate::command::{Command, Ended, NO_PEAK, Scratch};
+use crate::command::{Apart, Command, Ended, NO_PEAK, Scratch};
+use copy::Copy;
 use printed::Printed;
 
+/// Linux takes 4,096 bytes with the zero at the end.
+const LONGEST_PATH: usize = 4_000;
 const PEAK: &str = "peak_rss_bytes";
 const INSTRUCTIONS: &str = "instructions";
 
@@ -90,6 +98,10 @@ pub struct Program {
     settings: ProgramSettings,
     arm: Arm,
     command: Command,
+    /// Its file as it was found.
+    file: PathBuf,
+    /// A copy of that, once it was asked for; `None` within where it cannot be had.
+    copy: Option<Option<Rc<Copy>>>,
     /// Why instructions are counted: by Valgrind, or because the CPU does it anyway.
     counting: Counting,
     /// Metrics of which the value of each call is kept.
@@ -143,7 +155,7 @@ impl Program {
         };
         let is_machine_code = is_machine_code(&file);
         let each_call = BTreeSet::new();
-        Ok(Self { settings, arm, command, counting, each_call, is_machine_code, learned: Rc::default() })
+        Ok(Self { settings, arm, command, file, copy: None, counting, each_call, is_machine_code, learned: Rc::default() })
     }
 
     /// Keeps the value of each call of these metrics, as a series beside the value of the round: quantiles of calls cannot be
@@ -180,8 +192,15 @@ impl Contestant for Program {
     }
 
     fn launch(&mut self) -> Result<Box<dyn Launched>, String> {
+        self.launch_under(&Conditions::default())
+    }
+
+    fn launch_under(&mut self, conditions: &Conditions) -> Result<Box<dyn Launched>, String> {
+        let copy = if conditions.copied { self.copy() } else { None };
         Ok(Box::new(Processes {
             command: self.command.clone(),
+            padded: conditions.seed.map(|seed| self.padded(seed, copy.as_deref())),
+            copy,
             words: self.settings.words.clone(),
             check_output: self.settings.check_output,
             counting: self.counting,
@@ -199,6 +218,10 @@ impl Contestant for Program {
         differences(base, &self.arm)
     }
 
+    fn file(&self) -> Option<PathBuf> {
+        self.file.canonicalize().ok()
+    }
+
     fn notes(&self) -> Vec<String> {
         self.learned.borrow().notes.iter().cloned().collect()
     }
@@ -211,6 +234,71 @@ fn is_machine_code(file: &Path) -> bool {
     read.is_ok() && (start == *b"\x7fELF" || start == [0xcf, 0xfa, 0xed, 0xfe] || start.starts_with(b"MZ"))
 }
 
+impl Program {
+    /// A copy of its file for an arm that must not share it. Where there is none, the arm runs the file itself, and a note says so.
+    fn copy(&mut self) -> Option<Rc<Copy>> {
+        let Self { copy, file, learned, .. } = self;
+        let made = copy.get_or_insert_with(|| match Copy::of(file) {
+            Ok(copy) => Some(Rc::new(copy)),
+            Err(why) => {
+                let note = format!("two arms run the same file, because no copy of it could be used: {why}");
+                learned.borrow_mut().notes.insert(note);
+                None
+            }
+        });
+        made.clone()
+    }
+
+    fn padded(&self, seed: u64, copy: Option<&Copy>) -> Padded {
+        let file = copy.map_or(&self.file, |copy| &copy.file).clone();
+        // What a script is told of its own path, and what a program prints of its environment, is part of what they put out.
+        let by = match (copy::is_script(&file), self.settings.check_output) {
+            (false, _) => Padding::Path,
+            (true, false) => Padding::Variable,
+            (true, true) => Padding::None,
+        };
+        Padded { file, by, random: Random::new(seed) }
+    }
+}
+
+/// Shifts the stack of each process by a random number of bytes: alignment of the stack alone changes the speed of some programs by
+/// several percent.
+struct Padded {
+    file: PathBuf,
+    by: Padding,
+    random: Random,
+}
+
+/// Where the bytes are.
+enum Padding {
+    /// The system keeps the path of the file above the environment. Slashes may be repeated, and programs do not see them.
+    Path,
+    Variable,
+    None,
+}
+
+impl Padded {
+    fn apply(&mut self, apart: &mut Apart) {
+        let bytes = usize::try_from(self.random.below(PADDING_BYTES)).unwrap_or(0);
+        match self.by {
+            Padding::Path => apart.file = Some(lengthened(&self.file, bytes)),
+            Padding::Variable => apart.variable = Some((PADDING, "x".repeat(bytes))),
+            Padding::None => {}
+        }
+    }
+}
+
+/// A path to the same file, longer by so many slashes, or by as many as a path may have.
+fn lengthened(file: &Path, bytes: usize) -> PathBuf {
+    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return file.to_owned() };
+    let bytes = bytes.min(LONGEST_PATH.saturating_sub(file.as_os_str().len()));
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut path = folder.as_os_str().to_owned();
+    path.push("/".repeat(bytes.max(1)));
+    path.push(name);
+    path.into()
+}
+
 /// Whether the CPU counts instructions for us.
 fn cpu_counts() -> bool {
     let work = || (0..10_000).for_each(|step| _ = std::hint::black_box(step));
@@ -220,6 +308,9 @@ fn cpu_counts() -> bool {
 /// One launch: there is no process between the calls.
 struct Processes {
     command: Command,
+    padded: Option<Padded>,
+    /// The file that is executed instead of the command's.
+    copy: Option<Rc<Copy>>,
     words: Vec<OsString>,
     check_output: bool,
     counting: Counting,
@@ -241,7 +332,7 @@ impl Launched for Processes {
         let mut profile = None;
         for _ in 0..calls {
             let (ended, instructions) = self.call(profiled)?;
-            sum.add(&ended.usage, instructions);
+            sum.add(&ended, instructions);
             let unknown = ended.notes.iter().filter(|note| note.starts_with(NO_PEAK));
             self.learned.borrow_mut().notes.extend(unknown.cloned());
             let printed = printed::read(BufReader::new(self.scratch.output()?), self.check_output)?;
@@ -260,14 +351,19 @@ impl Processes {
     fn call(&mut self, profiled: bool) -> Result<(Ended, Option<u64>), String> {
         let mut ended = None;
         let mut instructions = None;
+        let file = self.copy.as_ref().map(|copy| copy.file.clone());
+        let mut apart = Apart { profiled, file, ..Apart::default() };
+        if let Some(padded) = &mut self.padded {
+            padded.apply(&mut apart);
+        }
         if self.counting == Counting::Cpu && !profiled {
             let streams = self.scratch.streams()?;
-            let run = || ended = Some(self.command.run_apart(streams, profiled));
+            let run = || ended = Some(self.command.run_apart(streams, &apart));
             instructions = count_with_children(Event::Instructions, run).ok();
         }
         let ended = match ended {
             Some(ended) => ended,
-            None => self.command.run_apart(self.scratch.streams()?, profiled),
+            None => self.command.run_apart(self.scratch.streams()?, &apart),
         };
         let ended = ended.map_err(|error| error.to_string())?;
         match (ended.usage.exit_code, ended.usage.signal) {
@@ -295,12 +391,15 @@ impl Sum {
         Self { series: each_call.iter().map(|name| (name.clone(), Vec::new())).collect(), ..Self::default() }
     }
 
-    fn add(&mut self, usage: &ProcessUse, instructions: Option<u64>) {
+    fn add(&mut self, ended: &Ended, instructions: Option<u64>) {
+        let Ended { usage, scheduled, .. } = ended;
         let count = |number: Option<u64>| number.map(|number| number as f64);
         let cpu_s = usage.user_s.zip(usage.system_s).map(|(user, system)| user + system);
         let all = [
             (WALL, Some(usage.wall_s)),
-            ("cpu_s", cpu_s),
+            (CPU, cpu_s),
+            (MAIN_CPU, scheduled.map(|scheduled| scheduled.ran_s)),
+            (RUN_DELAY, scheduled.map(|scheduled| scheduled.waited_s)),
             ("user_s", usage.user_s),
             ("system_s", usage.system_s),
             (PEAK, count(usage.peak_rss_bytes)),
@@ -353,6 +452,18 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn longer_paths_name_the_same_file() {
+        let longer = |file: &str, bytes| lengthened(Path::new(file), bytes).to_string_lossy().into_owned();
+        assert_eq!(
+            (longer("/bin/true", 3), longer("a/b", 0), longer("b", 2)),
+            ("/bin///true".into(), "a/b".into(), ".//b".into())
+        );
+        assert_eq!(longer("/bin/true", 10_000).len(), LONGEST_PATH - 1);
+        let file = lengthened(Path::new("/bin/true"), 4_095);
+        assert!(file.is_file() && std::process::Command::new(file).status().expect("it runs").success());
+    }
 
     #[test]
     fn what_only_some_calls_printed_is_not_known_of_the_round() {

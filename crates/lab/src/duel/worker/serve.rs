@@ -3,7 +3,11 @@
 use std::io::{self, BufRead, Write};
 
 use super::{Answer, Request, VERSION};
-use crate::duel::{INVOLUNTARY_SWITCHES, Reading};
+use crate::command::Scheduled;
+use crate::duel::{INVOLUNTARY_SWITCHES, MAIN_CPU, RUN_DELAY, Reading};
+
+/// The process as it sees itself; of its threads that is the first one, which does the rounds.
+const MAIN_THREAD: &str = "self";
 
 /// A request is short: whatever is longer is none.
 const LONGEST: u64 = 4_096;
@@ -27,8 +31,13 @@ pub fn serve(
         let request: Request = serde_json::from_str(&line)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("no request: {error}")))?;
         let switched = involuntary_switches();
+        let scheduled = Scheduled::of(MAIN_THREAD);
         let answer = match round(request.calls, request.profiled) {
             Ok(mut reading) => {
+                if let Some((before, after)) = scheduled.zip(Scheduled::of(MAIN_THREAD)) {
+                    let Scheduled { ran_s, waited_s } = after.since(before);
+                    reading.values.extend([(MAIN_CPU.to_owned(), ran_s), (RUN_DELAY.to_owned(), waited_s)]);
+                }
                 let switches = switched.zip(involuntary_switches()).map(|(before, after)| after - before);
                 reading.values.extend(switches.map(|switches| (INVOLUNTARY_SWITCHES.to_owned(), switches)));
                 checked(reading)

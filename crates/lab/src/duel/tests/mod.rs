@@ -1,5 +1,7 @@
 //! Whole duels of sides that only say what they took.
 
+mod fairness;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -166,7 +168,10 @@ fn every_launch_has_fresh_processes_a_warm_up_and_all_rounds() {
     let sides = vec![fake("a", 0.01, &events), fake("b", 0.02, &events)];
     let duel = fought(&settings(Mode::STANDARD), sides, &mut looker, unresolved).expect("a duel");
     assert_eq!(duel.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "A'", "B"]);
-    assert_eq!((duel.design.calls, duel.design.looks.as_slice()), (28, [3, 6].as_slice()));
+    let (calls, looks) = (duel.design.calls, duel.design.looks.as_slice());
+    // What the slower one needs for a quarter of a second.
+    assert_eq!((calls, looks), (14, [3, 6].as_slice()));
+    assert!(duel.duration_s.is_some_and(|took| took > 0.0) && duel.design.padding_bytes.is_some());
     let count = |phase, arm: &str| {
         let is_it = |sample: &&record::Sample| sample.phase == phase && sample.arm.as_deref() == Some(arm);
         duel.samples.iter().filter(is_it).count()
@@ -181,8 +186,8 @@ fn every_launch_has_fresh_processes_a_warm_up_and_all_rounds() {
     assert!(duel.samples.iter().all(|sample| sample.values.keys().all(|name| duel.metrics.contains_key(name))));
     let events = events.borrow();
     let starts = |label: &str| events.iter().filter(|event| **event == format!("start {label}")).count();
-    assert_eq!((starts("a"), starts("b")), (1 + 2 * 6, 6), "one of the base to size rounds by");
-    assert_eq!(events.iter().filter(|event| event.starts_with("end")).count(), 19);
+    assert_eq!((starts("a"), starts("b")), (1 + 2 * 6, 1 + 6), "one of each to size rounds by");
+    assert_eq!(events.iter().filter(|event| event.starts_with("end")).count(), 20);
     assert!(looker.so_far && looker.told.contains(&(Doing::Measuring, 6, 8)), "{:?}", looker.told);
     assert_eq!(duel.verdict, Verdict::Unresolved);
 }
@@ -386,7 +391,31 @@ fn only_what_regresses_twice_is_believed() {
     let second = both.confirmation.as_ref().expect("the second one");
     assert!(second.design.confirmation && second.design.seed != first.design.seed);
     assert_eq!(second.design.calls, first.design.calls);
+    assert_eq!(
+        (second.design.launches, second.design.looks.as_slice()),
+        (3, [3].as_slice()),
+        "as many as the first needed"
+    );
     assert!(!needs_confirmation(&both));
+}
+
+#[test]
+fn what_improved_is_measured_again_too() {
+    let events = Events::default();
+    let settings = settings(Mode::STANDARD);
+    let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
+    let judge: Judge = |duel, _| {
+        let mut said = outcome(duel, Verdict::Improved);
+        for finding in said.findings.iter_mut().filter(|finding| finding.arm == "C") {
+            finding.judgements[0].verdict = Verdict::Same;
+        }
+        said
+    };
+    let first = fought(&settings, fakes.clone(), &mut looker(), judge).expect("a duel");
+    assert!(needs_confirmation(&first));
+    let both = confirm_by(first, (&settings, &mut boxed(fakes)), &mut looker(), judge).expect("a duel");
+    let second = both.confirmation.expect("the second one");
+    assert_eq!(second.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "A'", "B"]);
 }
 
 #[test]

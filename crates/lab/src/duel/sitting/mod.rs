@@ -1,20 +1,27 @@
 //! The course of a duel: launches, rounds, looks.
 
-use std::collections::BTreeMap;
+mod gates;
+mod pace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use compare::Outcome;
 use record::{
-    Arm, Better, DUEL_SCHEMA, DUEL_VERSION, Design, Duel, ENVIRONMENT_METRICS, Environment, Finding, GateMetric,
-    Metric, Phase, Sample, Verdict,
+    Arm, Better, DUEL_SCHEMA, DUEL_VERSION, Design, Duel, Environment, Finding, Metric, Phase, Sample, Verdict,
 };
 
-use super::calibrate::{calibrate, timed};
+use super::calibrate::{Calibrated, calibrate, calls, timed};
 use super::order::{Random, Schedule};
 use super::profiles::Paths;
-use super::{Contestant, Doing, INVOLUNTARY_SWITCHES, Launched, Progress, Reading, Settings, SoFar, Watch};
+use super::{
+    Conditions, Contestant, Doing, INVOLUNTARY_SWITCHES, Launched, MAIN_CPU, PADDING_BYTES, Progress, RUN_DELAY,
+    Settings, SoFar, Watch,
+};
 use crate::doctor::now;
 use crate::machine::{self, Moment, NoiseWatch, System};
+use pace::Pace;
 
 /// The row of samples: there is but one kind of work.
 const ROW: &str = "round";
@@ -64,6 +71,8 @@ pub(super) fn sides(contestants: &mut [Box<dyn Contestant>]) -> Result<Vec<Side<
 /// Why it does not go on.
 enum Stop {
     Interrupted,
+    /// The time budget is spent.
+    OutOfTime,
     Failed(String),
 }
 
@@ -73,13 +82,18 @@ pub(super) struct Sitting<'a> {
     sides: Vec<Side<'a>>,
     /// The side that each arm is a process of.
     arms: Vec<usize>,
+    /// Whether an arm runs a copy of its file, because an arm before it runs the file itself.
+    copied: Vec<bool>,
     /// The arms that are measured: not those that cannot be compared.
     measured: Vec<usize>,
     /// Whether a profiled round of the arm may give a profile.
     may_profile: Vec<bool>,
     watch: &'a mut dyn Watch,
     judge: Judge,
+    /// The launches after which it is judged, of so many.
+    looks: fn(u64) -> Vec<u64>,
     began: Instant,
+    pace: Pace,
     random: Random,
     schedule: Schedule,
     duel: Duel,
@@ -114,26 +128,38 @@ impl<'a> Sitting<'a> {
             findings: told.collect(),
             ..Duel::default()
         };
+        let began = Instant::now();
         Sitting {
             settings,
+            copied: copied(&arms, &sides),
             may_profile: vec![settings.profiled_rounds > 0; arms.len()],
             measured: (0..arms.len()).collect(),
             schedule: Schedule::new(arms.len()),
             random: Random::new(settings.seed),
-            began: Instant::now(),
+            pace: Pace::new(began, settings.time_budget),
+            began,
             disputed: BTreeMap::new(),
             so_far: None,
             sides,
             arms,
             watch,
             judge,
+            looks: super::settings::looks,
             duel,
         }
     }
 
-    /// This is the second measurement of what had regressed.
-    pub(super) fn confirming(mut self) -> Self {
+    /// This is the second measurement of what the first one found, judged by what decided that.
+    pub(super) fn confirming(mut self, first: &Design) -> Self {
         self.duel.design.confirmation = true;
+        self.duel.design.gate_reason.clone_from(&first.gate_reason);
+        self
+    }
+
+    /// It is looked at once, behind the last launch.
+    pub(super) fn at_one_look(mut self) -> Self {
+        self.looks = |launches| vec![launches];
+        self.duel.design.looks = (self.looks)(self.duel.design.launches);
         self
     }
 
@@ -151,7 +177,9 @@ impl<'a> Sitting<'a> {
             match self.measure() {
                 Ok(()) => {}
                 Err(Stop::Interrupted) if self.has_measured() => self.duel.interrupted = true,
+                Err(Stop::OutOfTime) if self.has_measured() => {}
                 Err(Stop::Interrupted) => return Err("it was ended before anything was measured".to_owned()),
+                Err(Stop::OutOfTime) => return Err(self.too_short_a_budget()),
                 Err(Stop::Failed(error)) => return Err(error),
             }
             self.tell_metrics()?;
@@ -161,6 +189,7 @@ impl<'a> Sitting<'a> {
         let machine = machine::machine(&System, self.settings.chosen);
         let noise = noise.finish(&System, machine.cpus, LOOK);
         let variables = crate::run::variables();
+        self.duel.duration_s = Some(self.began.elapsed().as_secs_f64());
         self.duel.environment = Environment { machine, limits: None, noise: Some(noise), variables };
         for side in &self.sides {
             let notes = side.contestant.notes().into_iter().map(|note| format!("{}: {note}", side.name));
@@ -171,7 +200,11 @@ impl<'a> Sitting<'a> {
 
     fn measure(&mut self) -> Result<(), Stop> {
         self.calibrate()?;
-        for launch in 0..self.settings.launches {
+        for launch in 0..self.duel.design.launches {
+            self.pace.begin_launch(launch);
+            if launch > 0 && self.pace.is_nearly_over() {
+                break;
+            }
             self.launch(launch)?;
             self.tell_metrics().map_err(Stop::Failed)?;
             if self.is_refused() {
@@ -186,55 +219,42 @@ impl<'a> Sitting<'a> {
         Ok(())
     }
 
-    /// Finds the number of repeats on a process of the base, and whether there is what is to be judged.
+    /// Finds the number of repeats from one process of each side, what decides, and how much fits into the time.
     fn calibrate(&mut self) -> Result<(), Stop> {
         self.tell(Doing::Calibrating, 0, 0);
-        let mut launched = self.start(0)?;
-        let watch = &*self.watch;
-        let found = match self.settings.calls {
-            Some(calls) => timed(launched.as_mut(), calls, false).map(|(reading, _)| (calls, reading)),
-            None => calibrate(launched.as_mut(), self.settings.round, || watch.is_stopped())
-                .map(|found| (found.calls, found.reading)),
-        };
-        let (calls, reading) = found.map_err(|error| self.stopped_by(0, "while its rounds were sized", error))?;
-        self.duel.design.calls = calls;
-        self.tell_metrics().map_err(Stop::Failed)?;
-        for gate in self.duel.design.gates.iter_mut().filter(|gate| self.settings.usual_gates.contains(&gate.metric)) {
-            let metric = self.duel.metrics.get(&gate.metric).cloned().unwrap_or_default();
-            gate.threshold = compare::rules::threshold(&gate.metric, &metric);
+        let mut found = Vec::new();
+        let is_placebo = |arm: &usize| *arm > 0 && self.arms[*arm] == 0;
+        let sized: Vec<usize> = self.measured.iter().copied().filter(|arm| !is_placebo(arm)).collect();
+        for arm in sized {
+            let start = Instant::now();
+            let mut launched = self.start(arm)?;
+            let start_s = start.elapsed().as_secs_f64();
+            let watch = &*self.watch;
+            let sized = match self.settings.calls {
+                Some(calls) => timed(launched.as_mut(), calls, false).map(|(reading, wall_s)| Calibrated {
+                    calls,
+                    reading,
+                    wall_s,
+                    start_s,
+                }),
+                None => calibrate(launched.as_mut(), self.settings.round, || watch.is_stopped()),
+            };
+            let sized = sized.map_err(|error| self.stopped_by(arm, "while its rounds were sized", error))?;
+            found.push((arm, Calibrated { start_s, ..sized }));
         }
-        self.drop_unmeasured(&reading);
-        self.check_gates(0, &reading).map_err(Stop::Failed)
+        let sides: Vec<Calibrated> = found.iter().map(|(_, side)| side.clone()).collect();
+        self.duel.design.calls = self.settings.calls.unwrap_or_else(|| calls(&sides));
+        self.declare_gates(&found).map_err(Stop::Failed)?;
+        self.plan(&found);
+        Ok(())
     }
 
-    /// What this system does not tell of the base is not judged, as long as something else is: that is no fault of the sides.
-    fn drop_unmeasured(&mut self, reading: &Reading) {
-        let is_there = |gate: &GateMetric| reading.values.contains_key(&gate.metric);
-        let is_known = |gate: &GateMetric| self.duel.metrics.contains_key(&gate.metric);
-        if !self.duel.design.gates.iter().any(is_there) {
-            return;
-        }
-        let gates = std::mem::take(&mut self.duel.design.gates);
-        let (kept, dropped): (Vec<_>, Vec<_>) = gates.into_iter().partition(|gate| is_there(gate) || !is_known(gate));
-        self.duel.design.gates = kept;
-        let notes = dropped.iter().map(|gate| format!("`{}` is not judged: it could not be measured", gate.metric));
-        self.duel.notes.extend(notes);
-    }
-
-    /// Every side has to give what is judged.
-    fn check_gates(&self, arm: usize, reading: &Reading) -> Result<(), String> {
-        let missing = self.duel.design.gates.iter().find(|gate| !reading.values.contains_key(&gate.metric));
-        let Some(gate) = missing else { return Ok(()) };
-        let is_judged = |name: &&str| !name.starts_with(ENVIRONMENT_METRICS);
-        let there: Vec<&str> = reading.values.keys().map(String::as_str).filter(is_judged).collect();
-        let notes = self.sides[self.arms[arm]].contestant.notes();
-        let why = notes.iter().map(|note| format!(" ({note})")).collect::<String>();
-        Err(format!(
-            "there is no `{}` to judge by; {} has {}{why}",
-            gate.metric,
-            self.duel.arms[arm].label,
-            there.join(", ")
-        ))
+    fn too_short_a_budget(&self) -> String {
+        let budget_s = self.settings.time_budget.unwrap_or_default().as_secs_f64();
+        format!(
+            "the time budget of {budget_s:.0} s was over before the first round was measured: allow more time, or give the sides less \
+             work"
+        )
     }
 
     /// One launch: fresh processes of all arms, of which only one works at a time.
@@ -245,10 +265,10 @@ impl<'a> Sitting<'a> {
             processes[arm] = Some(self.start(arm)?);
         }
         self.tell(Doing::WarmingUp, launch + 1, 0);
-        for arm in self.any_order() {
-            self.take(arm, &mut processes, (Phase::Warmup, launch, 0))?;
+        for place in self.schedule.warm_up(&mut self.random) {
+            self.take(self.measured[place], &mut processes, (Phase::Warmup, launch, 0))?;
         }
-        for round in 0..self.settings.rounds {
+        for round in 0..self.duel.design.rounds {
             self.tell(Doing::Measuring, launch + 1, round + 1);
             for place in self.schedule.next(&mut self.random) {
                 self.take(self.measured[place], &mut processes, (Phase::Timed, launch, round))?;
@@ -265,7 +285,8 @@ impl<'a> Sitting<'a> {
 
     fn start(&mut self, arm: usize) -> Result<Box<dyn Launched>, Stop> {
         self.check_stopped()?;
-        let launched = self.sides[self.arms[arm]].contestant.launch();
+        let conditions = Conditions { seed: Some(self.random.next()), copied: self.copied[arm] };
+        let launched = self.sides[self.arms[arm]].contestant.launch_under(&conditions);
         launched.map_err(|error| self.stopped_by(arm, "when it was started", error))
     }
 
@@ -380,7 +401,11 @@ impl<'a> Sitting<'a> {
     }
 
     fn check_stopped(&self) -> Result<(), Stop> {
-        if self.watch.is_stopped() { Err(Stop::Interrupted) } else { Ok(()) }
+        match (self.watch.is_stopped(), self.pace.is_over()) {
+            (true, _) => Err(Stop::Interrupted),
+            (false, true) => Err(Stop::OutOfTime),
+            (false, false) => Ok(()),
+        }
     }
 
     /// A process that fails because somebody ended all of us has not failed.
@@ -393,52 +418,12 @@ impl<'a> Sitting<'a> {
         Stop::Failed(format!("{name} (`{label}`) {place}: {error}"))
     }
 
-    /// Asks the sides what their metrics mean. What does not mean the same for all of them cannot be compared: a gate fails, and
-    /// whatever else is left out.
-    fn tell_metrics(&mut self) -> Result<(), String> {
-        for arm in &self.measured {
-            let side = &self.sides[self.arms[*arm]];
-            for (name, metric) in side.contestant.metrics() {
-                let known = self.duel.metrics.entry(name.clone()).or_insert_with(|| metric.clone());
-                if meaning(known) != meaning(&metric) {
-                    let (one, other) = (meaning(known), meaning(&metric));
-                    let dispute = format!("`{name}` is {one} at first and {other} for {}", side.name);
-                    self.disputed.entry(name).or_insert(dispute);
-                }
-            }
-        }
-        self.duel.metrics.extend(surroundings());
-        let gates = &self.duel.design.gates;
-        match gates.iter().find_map(|gate| self.disputed.get(&gate.metric)) {
-            Some(dispute) => Err(format!("{dispute}: that cannot be judged by; let all sides print the same")),
-            None => Ok(()),
-        }
-    }
-
-    /// Leaves out what does not mean the same for all sides, and says so.
-    fn drop_disputed(&mut self) {
-        for (name, dispute) in &self.disputed {
-            self.duel.metrics.remove(name);
-            for sample in &mut self.duel.samples {
-                sample.values.remove(name);
-                sample.series.remove(name);
-            }
-            self.duel.notes.push(format!("{dispute}: it is left out"));
-        }
-    }
-
     fn tell(&mut self, doing: Doing, launch: u64, round: u64) {
         let so_far = self.so_far.as_ref().map(|(metric, change)| SoFar { metric, change: *change });
         let Design { launches, rounds, confirmation, .. } = self.duel.design;
-        self.watch.tell(&Progress { doing, launch, launches, round, rounds, confirmation, so_far });
+        let left = self.pace.left(launches, launch.saturating_sub(1));
+        self.watch.tell(&Progress { doing, launch, launches, round, rounds, confirmation, so_far, left });
     }
-}
-
-/// What of a metric has to be the same for all sides, in words. How it is defined may be said in other ones.
-fn meaning(metric: &Metric) -> String {
-    let unit = if metric.unit.is_empty() { "without a unit" } else { metric.unit.as_str() };
-    let better = if metric.better == Better::Lower { "better=lower" } else { "better=higher" };
-    format!("{unit}, {better}, exact={}", if metric.exact { "yes" } else { "no" })
 }
 
 fn design(settings: &Settings) -> Design {
@@ -453,8 +438,19 @@ fn design(settings: &Settings) -> Design {
         round_s: settings.round.as_secs_f64(),
         warmup: 1,
         gates: settings.gates.clone(),
+        gate_reason: settings.gate_reason.clone(),
+        time_budget_s: settings.time_budget.map(|budget| budget.as_secs_f64()),
+        padding_bytes: Some(PADDING_BYTES),
         confirmation: false,
     }
+}
+
+/// The arms that run a copy of their file, so that each has a file of its own: the placebo, and sides that were given the same file.
+/// Otherwise what the system or the program keeps for a file would favour the arms that share one.
+fn copied(arms: &[usize], sides: &[Side<'_>]) -> Vec<bool> {
+    let mut files: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut is_taken = |side: &usize| sides[*side].contestant.file().is_some_and(|file| !files.insert(file));
+    arms.iter().map(&mut is_taken).collect()
 }
 
 /// What readings of the surroundings mean.
@@ -468,6 +464,8 @@ fn surroundings() -> impl Iterator<Item = (String, Metric)> {
         ("env_cpu_pressure", "share", "the part of the round in which some program waited for a CPU"),
         ("env_load_1m", "count", "programs that ran or wanted to, mean of the last minute, behind the round"),
         (INVOLUNTARY_SWITCHES, "count", "times during the round that a CPU was taken from the process that worked"),
+        (RUN_DELAY, "s", "time that the main thread waited for a CPU although it could run, all calls of a round"),
+        (MAIN_CPU, "s", "CPU time of the main thread, all calls of a round"),
     ];
     all.into_iter().map(|(name, unit, definition)| {
         let (definition, unit) = (definition.to_owned(), unit.to_owned());
