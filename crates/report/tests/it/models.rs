@@ -77,6 +77,8 @@ fn model(format: &str, bytes: u64, decode: f64, perplexity: f64) -> MeasuredMode
             text_blake3: "c0ffee".repeat(10),
             window: 256,
         }),
+        decode_cpu: None,
+        same_as: None,
         pareto: Some(true),
         beaten_by: None,
         fit: Fitness {
