@@ -77,6 +77,8 @@ fn model(format: &str, bytes: u64, decode: f64, perplexity: f64) -> MeasuredMode
             text_blake3: "c0ffee".repeat(10),
             window: 256,
         }),
+        decode_cpu: None,
+        same_as: None,
         pareto: Some(true),
         beaten_by: None,
         fit: Fitness {
@@ -261,7 +263,7 @@ fn verdicts_are_told_with_their_intervals() {
         "`stories15M-q4_1.gguf` and `stories15M-f32.gguf`: no difference beyond 3 % (−2.0 % to +2.0 %)",
         "`stories15M-q8_0.gguf` is 1.12× faster than `stories15M-q4_1.gguf`",
         "placebo (a second copy of the same model): +0.2 %",
-        "decided by wall time; threshold 3 %; 6 launches, 48 rounds",
+        "by wall time; threshold 3 %; 6 launches, 48 rounds",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -275,7 +277,7 @@ fn verdicts_are_told_with_their_intervals() {
         "`stories15M-q8_0.gguf` and `stories15M-f32.gguf`: cannot tell (+274.4 % to +289.6 %)",
         "cannot tell (not measured in the same rounds)",
         "`stories15M-q4_1.gguf` is the same model as `stories15M-q8_0.gguf` (equal file contents)",
-        "decided by CPU time",
+        "by CPU time, which is steadier",
         "Two copies of one model differ in speed",
     ] {
         assert!(text.contains(part), "{part}: {text}");
