@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use hogs::Hogs;
 use record::Run;
-use shares::{Hottest, RunShares};
+use shares::{Hottest, LoadShift, RunShares};
 use waiting::Comparison;
 
-/// Loaded runs that may rank the hottest scopes differently.
+/// Loaded runs that may rank the hottest scopes differently, beyond ties.
 const DISAGREEMENTS_ALLOWED: usize = 1;
 /// How far a share of a loaded run may lie from the mean of the quiet runs, in points.
 const POINTS_ALLOWED: f64 = 3.0;
@@ -29,6 +29,8 @@ const WAITING_ERROR_ALLOWED: f64 = 0.05;
 struct Effort {
     quiet_runs: usize,
     loaded_runs: usize,
+    /// Runs in which every call is timed, quiet and loaded: what they differ in is not estimated.
+    every_call_runs: usize,
     /// Seconds, as `--time-budget` takes them.
     time_budget: &'static str,
     waiting_repeats: usize,
@@ -41,6 +43,7 @@ impl Effort {
     const FULL: Effort = Effort {
         quiet_runs: 5,
         loaded_runs: 20,
+        every_call_runs: 5,
         time_budget: "2",
         waiting_repeats: 5,
         waiting_time: Duration::from_secs(3),
@@ -51,6 +54,7 @@ impl Effort {
     const QUICK: Effort = Effort {
         quiet_runs: 1,
         loaded_runs: 1,
+        every_call_runs: 1,
         time_budget: "0.5",
         waiting_repeats: 1,
         waiting_time: Duration::from_millis(200),
@@ -81,18 +85,41 @@ fn main() -> ExitCode {
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Runs of the program under one load.
+struct Runs {
+    /// As usual: what is short is sampled.
+    usual: Vec<RunShares>,
+    every_call: Vec<RunShares>,
+}
+
+impl Runs {
+    /// Prints each. Those with every call timed lie evenly among the others.
+    fn measure(load: &str, usual: usize, effort: &Effort, store: &Path) -> Self {
+        let mut runs = Runs { usual: Vec::new(), every_call: Vec::new() };
+        for number in 1..=usual {
+            runs.usual.push(measure(Timing::Usual, &format!("{load} {number}"), effort, store));
+            if runs.every_call.len() * usual < number * effort.every_call_runs {
+                let label = format!("{load}, every call {}", runs.every_call.len() + 1);
+                runs.every_call.push(measure(Timing::EveryCall, &label, effort, store));
+            }
+        }
+        runs
+    }
+}
+
+fn measure(timing: Timing, label: &str, effort: &Effort, store: &Path) -> RunShares {
+    let shares = RunShares::of(&profiled_run(timing, effort.time_budget, store));
+    println!("{}", shares.row(label));
+    shares
+}
+
 /// Prints the runs of the program, quiet and loaded; returns the criteria that they fail.
 fn compare_runs(effort: &Effort, store: &Path) -> Vec<String> {
     println!("{}", shares::HEAD);
-    let measure = |load: &str, number: usize| {
-        let shares = RunShares::of(&profiled_run(effort.time_budget, store));
-        println!("{}", shares.row(&format!("{load} {number}")));
-        shares
-    };
-    let quiet: Vec<RunShares> = (1..=effort.quiet_runs).map(|number| measure("quiet", number)).collect();
-    let loaded: Vec<RunShares> = {
+    let quiet = Runs::measure("quiet", effort.quiet_runs, effort, store);
+    let loaded = {
         let _hogs = Hogs::start(cpus());
-        (1..=effort.loaded_runs).map(|number| measure("loaded", number)).collect()
+        Runs::measure("loaded", effort.loaded_runs, effort, store)
     };
     summarise_runs(&quiet, &loaded)
 }
@@ -103,20 +130,26 @@ fn cpus() -> usize {
 }
 
 /// Prints how the loaded runs compare with the quiet ones; returns the criteria that they fail.
-fn summarise_runs(quiet: &[RunShares], loaded: &[RunShares]) -> Vec<String> {
-    let reference = Hottest::of(quiet);
-    let agreeing = loaded.iter().filter(|run| reference.has_order_of(run)).count();
-    let apart = loaded.iter().map(|run| reference.points_apart(run)).fold(0.0, f64::max);
+fn summarise_runs(quiet: &Runs, loaded: &Runs) -> Vec<String> {
+    let reference = Hottest::of(&quiet.usual);
+    let shift = LoadShift::between(&quiet.every_call, &loaded.every_call);
+    let (runs, exact) = (loaded.usual.len(), loaded.every_call.len());
+    let same = |runs: &[RunShares]| runs.iter().filter(|run| reference.has_order_of(run)).count();
+    let contradicting = loaded.usual.iter().filter(|run| reference.is_contradicted_by(run, &shift)).count();
+    let apart = loaded.usual.iter().map(|run| reference.points_apart(run)).fold(0.0, f64::max);
+    let (every_call_quiet, every_call_loaded) = (Hottest::of(&quiet.every_call), Hottest::of(&loaded.every_call));
     println!("\nhottest scopes, mean of the quiet runs: {reference}");
-    println!("same three scopes in the same order: {agreeing} of {} loaded runs", loaded.len());
-    let contradicting = loaded.iter().filter(|run| reference.is_contradicted_by(run)).count();
-    println!("another order, with 95 % intervals that do not overlap: {contradicting} of {} loaded runs", loaded.len());
+    println!("every call timed: quiet {every_call_quiet}; loaded {every_call_loaded}");
+    println!("what the load itself changes, every call timed, in points: {}", shift.text(&reference));
+    println!("same order, ties as ties: {} of {runs} loaded runs", runs - contradicting);
+    println!("same order, strictly: {} of {runs} loaded runs", same(&loaded.usual));
+    println!("same order, strictly, every call timed: {} of {exact} loaded runs", same(&loaded.every_call));
     println!("largest difference of these shares from the quiet mean: {apart:.1} points");
-    println!("waiting for a CPU: quiet {}; loaded {}", shares::waiting_range(quiet), shares::waiting_range(loaded));
+    let (quiet_range, loaded_range) = (shares::waiting_range(&quiet.usual), shares::waiting_range(&loaded.usual));
+    println!("waiting for a CPU: quiet {quiet_range}; loaded {loaded_range}");
     let mut failures = Vec::new();
-    if agreeing + DISAGREEMENTS_ALLOWED < loaded.len() {
-        let needed = loaded.len() - DISAGREEMENTS_ALLOWED;
-        failures.push(format!("{agreeing} of {} loaded runs agree; {needed} are needed", loaded.len()));
+    if contradicting > DISAGREEMENTS_ALLOWED {
+        failures.push(format!("{contradicting} of {runs} loaded runs exclude the quiet order"));
     }
     if apart > POINTS_ALLOWED {
         failures.push(format!("a share is {apart:.1} points off; {POINTS_ALLOWED:.0} are allowed"));
@@ -151,9 +184,21 @@ fn waiting_failure(number: usize, comparison: &Comparison) -> Option<String> {
         .then(|| format!("repeat {number}: waiting is {ratio:.3} of the kernel's count; {allowed:.0} % off is allowed"))
 }
 
+/// How the program's scopes are timed.
+#[derive(Clone, Copy)]
+enum Timing {
+    Usual,
+    /// As `--trace` does, so that the timeline has no gaps.
+    EveryCall,
+}
+
 /// One run of the program, as a user starts it.
-fn profiled_run(time_budget: &str, store: &Path) -> Run {
-    let output = Command::new(env!("CARGO_BIN_EXE_hotloop"))
+fn profiled_run(timing: Timing, time_budget: &str, store: &Path) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotloop"));
+    if let Timing::EveryCall = timing {
+        command.args(["profile", "standard", "--trace"]);
+    }
+    let output = command
         .args(["--time-budget", time_budget, "--json"])
         .env("HOTLOOP_STORE", store)
         .stdin(Stdio::null())

@@ -12,7 +12,7 @@ const HOTTEST: usize = 3;
 const HALF_WIDTH: f64 = 1.96;
 
 /// The columns of [`RunShares::row`].
-pub const HEAD: &str = "run        waiting  hottest scopes (self time, share of the time on a CPU)";
+pub const HEAD: &str = "run                    waiting  hottest scopes (self time, share of the time on a CPU)";
 
 /// Where one run spent its time.
 pub struct RunShares {
@@ -43,16 +43,27 @@ impl RunShares {
     /// A line of the table.
     pub fn row(&self, label: &str) -> String {
         let scopes: Vec<String> = self.hottest().iter().map(ScopeShare::to_string).collect();
-        format!("{label:10} {:>7}  {}", percent(self.waiting), scopes.join(", "))
+        format!("{label:22} {:>7}  {}", percent(self.waiting), scopes.join(", "))
     }
 
     fn hottest(&self) -> &[ScopeShare] {
         &self.scopes[..HOTTEST.min(self.scopes.len())]
     }
 
+    fn scope(&self, name: &str) -> Option<&ScopeShare> {
+        self.scopes.iter().find(|scope| scope.name == name)
+    }
+
     /// 0 for a scope that was never entered.
     fn share(&self, name: &str) -> f64 {
-        self.scopes.iter().find(|scope| scope.name == name).map_or(0.0, |scope| scope.share)
+        self.scope(name).map_or(0.0, |scope| scope.share)
+    }
+
+    /// The ends of the printed 95 % interval, moved out by what the load changes in this scope.
+    fn interval(&self, name: &str, shift: &LoadShift) -> (f64, f64) {
+        let standard_error = self.scope(name).and_then(|scope| scope.standard_error);
+        let half = HALF_WIDTH * standard_error.unwrap_or(0.0) + shift.of(name).abs();
+        (self.share(name) - half, self.share(name) + half)
     }
 }
 
@@ -75,14 +86,6 @@ fn by_share(profile: &Profile, on_cpu: f64) -> Vec<ScopeShare> {
     shares
 }
 
-impl ScopeShare {
-    /// The ends of the 95 % interval.
-    fn interval(&self) -> (f64, f64) {
-        let half = HALF_WIDTH * self.standard_error.unwrap_or(0.0);
-        (self.share - half, self.share + half)
-    }
-}
-
 impl fmt::Display for ScopeShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:.1} %", short(&self.name), self.share * 100.0)?;
@@ -94,47 +97,89 @@ impl fmt::Display for ScopeShare {
 }
 
 /// The hottest scopes of some runs and their mean shares.
-pub struct Hottest(Vec<(String, f64)>);
+pub struct Hottest {
+    means: Vec<ScopeMean>,
+}
+
+/// The mean share of a scope over some runs.
+struct ScopeMean {
+    name: String,
+    share: f64,
+}
+
+/// By the mean over these runs, largest first.
+fn means(runs: &[RunShares]) -> Vec<ScopeMean> {
+    let mut sums: HashMap<&str, f64> = HashMap::new();
+    for scope in runs.iter().flat_map(|run| &run.scopes) {
+        *sums.entry(&scope.name).or_default() += scope.share;
+    }
+    let mean = |(name, sum): (&str, f64)| ScopeMean { name: name.to_owned(), share: sum / runs.len() as f64 };
+    let mut means: Vec<ScopeMean> = sums.into_iter().map(mean).collect();
+    means.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.name.cmp(&b.name)));
+    means
+}
+
+/// What the load itself changes in the shares: from quiet to loaded runs in which every call was timed, so that nothing in
+/// them is estimated.
+pub struct LoadShift {
+    quiet: Vec<ScopeMean>,
+    loaded: Vec<ScopeMean>,
+}
+
+impl LoadShift {
+    pub fn between(quiet: &[RunShares], loaded: &[RunShares]) -> Self {
+        Self { quiet: means(quiet), loaded: means(loaded) }
+    }
+
+    /// The change of this scope's share.
+    fn of(&self, name: &str) -> f64 {
+        let share = |means: &[ScopeMean]| means.iter().find(|mean| mean.name == name).map_or(0.0, |mean| mean.share);
+        share(&self.loaded) - share(&self.quiet)
+    }
+
+    /// The changes of these scopes, in points.
+    pub fn text(&self, hottest: &Hottest) -> String {
+        let change = |mean: &ScopeMean| format!("{} {:+.1}", short(&mean.name), self.of(&mean.name) * 100.0);
+        let changes: Vec<String> = hottest.means.iter().map(change).collect();
+        changes.join(", ")
+    }
+}
 
 impl Hottest {
     /// By the mean over these runs.
     pub fn of(runs: &[RunShares]) -> Self {
-        let mut sums: HashMap<&str, f64> = HashMap::new();
-        for scope in runs.iter().flat_map(|run| &run.scopes) {
-            *sums.entry(&scope.name).or_default() += scope.share;
-        }
-        let mean = |(name, sum): (&str, f64)| (name.to_owned(), sum / runs.len() as f64);
-        let mut means: Vec<(String, f64)> = sums.into_iter().map(mean).collect();
-        means.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let mut means = means(runs);
         means.truncate(HOTTEST);
-        Self(means)
+        Self { means }
     }
 
     /// Whether the run has the same hottest scopes in the same order.
     pub fn has_order_of(&self, run: &RunShares) -> bool {
-        run.hottest().iter().map(|scope| &scope.name).eq(self.0.iter().map(|(name, _)| name))
+        run.hottest().iter().map(|scope| &scope.name).eq(self.means.iter().map(|mean| &mean.name))
     }
 
-    /// Whether the run ranks two of these scopes the other way round, with intervals that do not overlap.
-    pub fn is_contradicted_by(&self, run: &RunShares) -> bool {
-        let interval = |name: &str| {
-            let scope = run.scopes.iter().find(|scope| scope.name == name);
-            scope.map_or((0.0, 0.0), ScopeShare::interval)
+    /// Whether the run ranks another scope above one of these though that was below it, and their intervals, each widened by
+    /// what the load itself changes in the scope, do not overlap. If they do, the two are tied.
+    pub fn is_contradicted_by(&self, run: &RunShares, shift: &LoadShift) -> bool {
+        let reversed = |(place, hotter): (usize, &ScopeMean)| {
+            let high = run.interval(&hotter.name, shift).1;
+            let is_below = |name: &str| self.means[..=place].iter().all(|above| above.name != name);
+            run.scopes.iter().any(|scope| is_below(&scope.name) && run.interval(&scope.name, shift).0 > high)
         };
-        let intervals: Vec<(f64, f64)> = self.0.iter().map(|(name, _)| interval(name)).collect();
-        !intervals.is_sorted_by(|hotter, next| hotter.1 >= next.0)
+        self.means.iter().enumerate().any(reversed)
     }
 
     /// The largest difference of one of these shares in the run from the mean, in points.
     pub fn points_apart(&self, run: &RunShares) -> f64 {
-        self.0.iter().map(|(name, mean)| (run.share(name) - mean).abs() * 100.0).fold(0.0, f64::max)
+        let apart = |mean: &ScopeMean| (run.share(&mean.name) - mean.share).abs() * 100.0;
+        self.means.iter().map(apart).fold(0.0, f64::max)
     }
 }
 
 impl fmt::Display for Hottest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scopes: Vec<String> =
-            self.0.iter().map(|(name, mean)| format!("{} {:.1} %", short(name), mean * 100.0)).collect();
+        let scope = |mean: &ScopeMean| format!("{} {:.1} %", short(&mean.name), mean.share * 100.0);
+        let scopes: Vec<String> = self.means.iter().map(scope).collect();
         f.write_str(&scopes.join(", "))
     }
 }
