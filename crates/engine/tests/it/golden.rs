@@ -3,7 +3,7 @@
 use std::fs;
 
 use engine::gguf::File;
-use engine::{CacheType, Compute, Model, Segment, State, StateOptions, TensorSource, Value as Metadata};
+use engine::{CacheType, Compute, Model, Segment, State, StateOptions, TensorSource};
 use serde_json::Value;
 
 use crate::folder::shared;

@@ -13,12 +13,37 @@ const SUFFIX: &str = ".safetensors";
 const BEST: &str = "best.safetensors";
 const LOCK: &str = ".lock";
 
+/// The name of the folder that earlier checkpoints are moved to, before its number.
+const EARLIER: &str = "earlier-";
+
 /// A folder that one training writes to.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Holds the lock of the system until it is closed, however the process ends.
-    _lock: File,
+    _lock: Lock,
+}
+
+/// A folder that no other process can lock. The system holds it until it is dropped, however the process ends.
+#[derive(Debug)]
+pub(crate) struct Lock(#[expect(dead_code, reason = "dropping it closes it")] File);
+
+impl Lock {
+    /// Makes the folder where there is none. `what` is written there.
+    fn take(path: &Path, what: &str) -> Result<Self> {
+        let io = |error: std::io::Error| {
+            let message = format!("{}: {what} cannot be written there: {error}", path.display());
+            Error::of_output(message, "choose another data.output_dir or checkpointing.save_path")
+        };
+        fs::create_dir_all(path).map_err(io)?;
+        let lock = File::options().write(true).create(true).truncate(false).open(path.join(LOCK)).map_err(io)?;
+        match lock.try_lock() {
+            Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(Self(lock)),
+            Err(fs::TryLockError::WouldBlock) => {
+                let message = format!("{}: another training writes its {what} there", path.display());
+                Err(Error::new(message, "wait for its end, or choose another data.output_dir"))
+            }
+        }
+    }
 }
 
 impl Folder {
@@ -27,22 +52,16 @@ impl Folder {
     /// # Errors
     /// Where it cannot be made or written to, or another training writes there.
     pub fn open(path: &Path) -> Result<Self> {
-        let io = |error: std::io::Error| {
-            let message = format!("{}: checkpoints cannot be written there: {error}", path.display());
-            Error::of_output(message, "choose another data.output_dir or checkpointing.save_path")
-        };
-        fs::create_dir_all(path).map_err(io)?;
-        let lock = File::options().write(true).create(true).truncate(false).open(path.join(LOCK)).map_err(io)?;
-        match lock.try_lock() {
-            Ok(()) | Err(fs::TryLockError::Error(_)) => {}
-            Err(fs::TryLockError::WouldBlock) => {
-                let message = format!("{}: another training writes its checkpoints there", path.display());
-                return Err(Error::new(message, "wait for its end, or choose another data.output_dir"));
-            }
-        }
+        let lock = Lock::take(path, "checkpoints")?;
         let folder = Self { path: path.to_owned(), _lock: lock };
         folder.remove_leftovers();
         Ok(folder)
+    }
+
+    /// Locks the folder of everything else that a training writes: the log, the model, the corpus. `None` where it is this one.
+    pub(crate) fn lock_beside(&self, output: &Path) -> Result<Option<Lock>> {
+        let is_same = || Some(fs::canonicalize(output).ok()? == fs::canonicalize(&self.path).ok()?);
+        if is_same() == Some(true) { Ok(None) } else { Lock::take(output, "log and model").map(Some) }
     }
 
     /// Where the checkpoint of a step goes.
@@ -71,23 +90,34 @@ impl Folder {
     /// # Errors
     /// Where they cannot be moved.
     pub fn set_aside(&self) -> Result<Option<PathBuf>> {
-        let mut there: Vec<PathBuf> = list(&self.path).into_iter().map(|(_, path)| path).collect();
-        there.extend(Some(self.best()).filter(|path| path.exists()));
-        if there.is_empty() {
-            return Ok(None);
-        }
-        let aside = (1..).map(|number| self.path.join(format!("earlier-{number}"))).find(|path| !path.exists());
-        let aside = aside.unwrap_or_else(|| self.path.join("earlier"));
+        let Some(aside) = self.earlier() else { return Ok(None) };
         let io = |error: std::io::Error| {
             let message = format!("{}: earlier checkpoints cannot be moved there: {error}", aside.display());
             Error::of_output(message, "choose another data.output_dir, or go on from them with --resume latest")
         };
         fs::create_dir(&aside).map_err(io)?;
-        for path in there {
+        for path in self.all() {
             let name = path.file_name().unwrap_or_default();
             fs::rename(&path, aside.join(name)).map_err(io)?;
         }
         Ok(Some(aside))
+    }
+
+    /// Where [`Folder::set_aside`] would move what is there; `None` where nothing is.
+    #[must_use]
+    pub fn earlier(&self) -> Option<PathBuf> {
+        if self.all().is_empty() {
+            return None;
+        }
+        let aside = (1..).map(|number| self.path.join(format!("{EARLIER}{number}"))).find(|path| !path.exists());
+        aside.or_else(|| Some(self.path.join("earlier")))
+    }
+
+    /// All checkpoints, the best one among them.
+    fn all(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = list(&self.path).into_iter().map(|(_, path)| path).collect();
+        all.extend(Some(self.best()).filter(|path| path.exists()));
+        all
     }
 
     /// What processes left that died while they wrote. Nobody else writes here.
@@ -128,10 +158,21 @@ pub fn find(resume: &Path, folder: &Path) -> Result<Checkpoint> {
     match latest {
         Some((_, path)) => open(&path),
         None => {
-            let message = format!("{}: there is no checkpoint", folder.display());
+            let mut message = format!("{}: there is no checkpoint", folder.display());
+            if let Some(earlier) = newest_earlier(folder).or_else(|| newest_earlier(&below)) {
+                message += &format!("; those of an earlier training are in {}", earlier.display());
+            }
             Err(Error::new(message, "begin without --resume, or name the file or folder of a checkpoint"))
         }
     }
+}
+
+/// The folder with the checkpoints that were moved aside last.
+fn newest_earlier(folder: &Path) -> Option<PathBuf> {
+    let number = |name: &str| name.strip_prefix(EARLIER)?.parse::<u64>().ok();
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    let newest = entries.filter_map(|entry| Some((number(entry.file_name().to_str()?)?, entry.path()))).max()?;
+    (!list(&newest.1).is_empty()).then_some(newest.1)
 }
 
 /// Opens it; where it is not whole, the error names the newest before it that is.

@@ -23,6 +23,7 @@ use crate::schedule::ScheduleState;
 use crate::{Error, Result};
 use container::{Container, Part};
 
+pub(crate) use folder::Lock;
 pub use folder::{Folder, find, list};
 
 /// What the files say they are.

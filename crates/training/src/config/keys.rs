@@ -181,7 +181,7 @@ pub const KEYS: &[Key] = &[
     key("checkpointing.keep_best", Expects::Flag, "whether the one with the best validation is kept as well"),
     key("checkpointing.save_path", Expects::Target, "their folder; `checkpoints` in data.output_dir without it"),
     key("profiling.enabled", Expects::Flag, "whether the training is profiled"),
-    key("profiling.report_top_n", COUNT, "rows of the report"),
+    key("profiling.report_top_n", COUNT, "rows of each ranking of the report, unless --top says otherwise; 12 without either, 15 in LoopOS's layout"),
 ];
 
 /// Other names of keys: LoopOS's, and those that other programs taught people.

@@ -11,6 +11,7 @@
 
 mod check;
 mod document;
+mod idle;
 mod keys;
 mod paths;
 mod set;
@@ -37,7 +38,7 @@ pub struct Read {
     pub settings: Settings,
     /// Keys that have no effect.
     pub unknown: Vec<Unknown>,
-    /// What else has to be known: which of two places a path was found at.
+    /// What else has to be known: which of two places a path was found at, and keys without effect beside the others.
     pub notes: Vec<String>,
 }
 
@@ -120,7 +121,8 @@ fn settle(leaves: Vec<Leaf>, places: Places<'_>) -> Result<Read> {
         Error::new(format!("{}: {error}", places.file.display()), "`hotloop train --keys` lists all keys")
     })?;
     check::whole(&settings, &known, places)?;
-    let notes = paths::resolve(&mut settings, &known, places);
+    let mut notes = paths::resolve(&mut settings, &known, places);
+    notes.extend(idle::notes(&settings, &known));
     Ok(Read { settings, unknown, notes })
 }
 

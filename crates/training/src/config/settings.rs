@@ -326,12 +326,12 @@ pub struct ProfilingSettings {
     /// Whether the training is profiled.
     pub enabled: bool,
     /// Rows of the report.
-    pub report_top_n: usize,
+    pub report_top_n: Option<usize>,
 }
 
 impl Default for ProfilingSettings {
     fn default() -> Self {
-        Self { enabled: false, report_top_n: 20 }
+        Self { enabled: false, report_top_n: None }
     }
 }
 

@@ -91,6 +91,19 @@ impl Corpus {
         Ok(Self { training, validation, facts, validation_facts, files, contents, reused })
     }
 
+    /// Removes token files of other texts or settings from the folder: those that were not needed for this corpus. A training
+    /// that locks its folder is the only one that reads them. What cannot be removed stays.
+    pub fn prune(&self, folder: &Path) {
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        let is_tokens = |name: &str| name.starts_with("tokens-") && name.ends_with(".bin");
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if is_tokens(name) && !self.files.contains(&path) {
+                std::fs::remove_file(path).ok();
+            }
+        }
+    }
+
     /// What is learned from.
     #[must_use]
     pub fn training(&self) -> &Sequences {

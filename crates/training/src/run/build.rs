@@ -9,7 +9,7 @@ use kernels::RopePairing;
 use record::TrainingStart;
 
 use super::{Run, Watch, clock, resume};
-use crate::checkpoint::{self, Checkpoint, Folder, State};
+use crate::checkpoint::{self, Checkpoint, Folder, Lock, State};
 use crate::config::{ModelFamily, OptimizerKind, Settings};
 use crate::data::{Corpus, CorpusRequest, Feed, FeedOptions, Position, Sources, Which};
 use crate::schedule::{LearningRate, Span};
@@ -35,18 +35,29 @@ pub(super) struct Build {
     notes: Vec<String>,
     /// Where the texts are.
     texts: Vec<String>,
+    /// Whether checkpoints of an earlier training are in the folder still. They go aside when the first one is written: until then
+    /// nothing has taken their place.
+    pub(super) has_earlier: bool,
+    /// Keeps other trainings from writing to the folder of everything else.
+    _output: Option<Lock>,
     /// The step it goes on from, and the checkpoint.
     pub(super) resumed: Option<(u64, PathBuf)>,
 }
 
 pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn Watch) -> Result<Build> {
     let folder = Folder::open(&settings.checkpoints())?;
+    let output = folder.lock_beside(&settings.output())?;
     let checkpoint = resume.map(|resume| checkpoint::find(resume, &settings.checkpoints())).transpose()?;
     let mut notes = Vec::new();
     if let Some(checkpoint) = &checkpoint {
         notes.extend(resume::compare(checkpoint, settings)?);
-    } else if let Some(aside) = folder.set_aside()? {
-        notes.push(format!("checkpoints of an earlier training were moved to {}", aside.display()));
+    }
+    let earlier = folder.earlier().filter(|_| checkpoint.is_none());
+    if let Some(aside) = &earlier {
+        notes.push(format!(
+            "checkpoints of an earlier training are moved to {} when the first of this one is written",
+            aside.display()
+        ));
     }
     let (vocabulary, corpus, texts) = texts(settings, checkpoint.as_ref(), watch)?;
     notes.extend(vocabulary.notes().iter().cloned());
@@ -81,6 +92,8 @@ pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn 
         step_batches,
         notes,
         texts,
+        has_earlier: earlier.is_some(),
+        _output: output,
         resumed,
     })
 }
@@ -116,6 +129,7 @@ fn texts(
         seed: settings.training.random_seed,
     };
     let corpus = Corpus::build(&request, &vocabulary, &folder, &mut watcher)?;
+    corpus.prune(&folder);
     let mut texts: Vec<String> = data.input_file.iter().map(str::to_owned).collect();
     texts.push(format!("{} tokens: {}", vocabulary.len(), settings.tokenizer.kind.name()));
     Ok((vocabulary, corpus, texts))

@@ -29,6 +29,11 @@ pub trait Watch {
         false
     }
 
+    /// Something went wrong that the training survives.
+    fn warning(&mut self, message: &str) {
+        let _ = message;
+    }
+
     /// The corpus is being made ready.
     fn preparing(&mut self, progress: Progress) {
         let _ = progress;
@@ -47,8 +52,11 @@ pub fn train(settings: &Settings, resume: Option<&Path>, compute: &Compute, watc
     // Room for what is told of each step, so that steps allocate nothing.
     let events = Vec::with_capacity(2 * usize::try_from(parts.span.steps).unwrap_or(usize::MAX).min(1 << 16) + 64);
     let saved = parts.resumed.clone();
+    let has_best = saved.is_some() && parts.folder.best().exists();
+    let clock = Clock::start();
+    let (before, best_at_the_end, postponed) = (0, None, None);
     let mut run =
-        Run { settings, compute, watch, parts, clock: Clock::start(), events, before: 0, saved, best_at_the_end: None };
+        Run { settings, compute, watch, parts, clock, events, before, saved, has_best, postponed, best_at_the_end };
     let phases = run.go()?;
     let (schema, version) = (record::TRAINING_SCHEMA.to_owned(), record::TRAINING_VERSION);
     Ok(Training { schema, version, tool, events: run.events, phases })
@@ -74,8 +82,21 @@ struct Run<'a> {
     before: u64,
     /// The step of the last checkpoint and where it is.
     saved: Option<(u64, PathBuf)>,
+    /// Whether the best checkpoint is that of the best validation of this training.
+    has_best: bool,
+    /// A checkpoint that could not be written, and is tried again.
+    postponed: Option<Postponed>,
     /// The loss of a validation behind the last step that was better than all before.
     best_at_the_end: Option<f64>,
+}
+
+/// When a checkpoint is tried again.
+#[derive(Debug, Clone, Copy)]
+struct Postponed {
+    /// The step behind which it is.
+    at: u64,
+    /// Steps that were waited: twice as many after each failure.
+    waited: u64,
 }
 
 /// Why there are no more steps.

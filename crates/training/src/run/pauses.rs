@@ -10,13 +10,15 @@ use record::{TrainingCheckpoint, TrainingEvent, TrainingSample, TrainingValidati
 use super::clock::Phase;
 use super::fault;
 use super::step::examples;
-use super::{Run, Why};
+use super::{Postponed, Run, Why};
 use crate::checkpoint::{Checkpoint, Saved};
 use crate::data::Position;
 use crate::{Result, export_checkpoint, export_gguf};
 
 /// The model in the output folder.
 const MODEL: &str = "model.gguf";
+/// Steps between two tries to write a checkpoint, at most.
+const LONGEST_WAIT: u64 = 64;
 
 impl Run<'_> {
     /// All that is due after a step. What decides how the training goes on comes first, and the checkpoint last: who goes on from it
@@ -42,11 +44,51 @@ impl Run<'_> {
             self.sample()?;
         }
         if is_best && self.settings.checkpointing.keep_best && self.parts.validation.is_some() {
-            let path = self.parts.folder.best();
-            self.save(&path)?;
+            self.save_best()?;
         }
-        if self.is_checkpoint_due() {
-            self.checkpoint()?;
+        self.checkpoint_where_due()
+    }
+
+    /// A disk that is full is no reason to lose what was learned since the last checkpoint: it is tried again, and the training
+    /// goes on.
+    fn checkpoint_where_due(&mut self) -> Result<()> {
+        let step = self.parts.state.step;
+        if !self.is_checkpoint_due() && self.postponed.is_none_or(|postponed| step < postponed.at) {
+            return Ok(());
+        }
+        match self.checkpoint() {
+            Ok(()) => {
+                if self.postponed.take().is_some() {
+                    self.watch.warning(&format!("step {step}: the checkpoint could be written now"));
+                }
+                Ok(())
+            }
+            Err(error) if error.is_output() => {
+                let waited = self.postponed.map_or(1, |postponed| (2 * postponed.waited).min(LONGEST_WAIT));
+                self.postponed = Some(Postponed { at: step + waited, waited });
+                let again = step + waited;
+                self.watch.warning(&format!(
+                    "step {step}: no checkpoint: {error}; the training goes on and tries again behind step {again}"
+                ));
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The model as it is now, as the best one.
+    fn save_best(&mut self) -> Result<()> {
+        let path = self.parts.folder.best();
+        match self.save(&path) {
+            Err(error) if error.is_output() => {
+                self.has_best = false;
+                let step = self.parts.state.step;
+                self.watch.warning(&format!("step {step}: the best model is not kept: {error}"));
+            }
+            done => {
+                done?;
+                self.has_best = true;
+            }
         }
         Ok(())
     }
@@ -141,6 +183,10 @@ impl Run<'_> {
     }
 
     fn save(&mut self, path: &Path) -> Result<()> {
+        if self.parts.has_earlier {
+            self.parts.folder.set_aside()?;
+            self.parts.has_earlier = false;
+        }
         let bytes = {
             hotloop::scope!(steps::CHECKPOINT);
             let Self { parts, compute, .. } = self;
@@ -183,7 +229,7 @@ impl Run<'_> {
 
     /// Whether the model that is written is not the last one.
     pub(super) fn exports_best(&self, why: Why) -> bool {
-        why == Why::EarlyStop && self.parts.folder.best().exists()
+        why == Why::EarlyStop && self.has_best
     }
 
     /// A validation beside the schedule: it may be the best, but changes nothing for those who go on from here.
@@ -194,11 +240,7 @@ impl Run<'_> {
             self.best_at_the_end = Some(validated.loss);
         }
         self.tell(TrainingEvent::Validated(TrainingValidation { best, ..validated }));
-        if best && self.settings.checkpointing.keep_best {
-            let path = self.parts.folder.best();
-            self.save(&path)?;
-        }
-        Ok(())
+        if best && self.settings.checkpointing.keep_best { self.save_best() } else { Ok(()) }
     }
 
     /// The model as it is now; after an early stop as it was when it was best.

@@ -59,7 +59,7 @@ fn configs_of_loopos_are_read_as_they_are() {
     assert_eq!((settings.tokenizer.vocab_size, settings.data.validation_split), (Some(16000), 0.05));
     assert_eq!((settings.sample.length, settings.sample.temperature, settings.sample.top_k), (200, 0.7, 40));
     assert_eq!((settings.checkpointing.save_every_n_batches, settings.checkpointing.keep_last_n), (500, 5));
-    assert_eq!((settings.profiling.enabled, settings.profiling.report_top_n), (true, 20));
+    assert_eq!((settings.profiling.enabled, settings.profiling.report_top_n), (true, Some(20)));
     assert!(settings.checkpoints().ends_with("outputs/wiki_pretrained_fast/checkpoints"));
 }
 
@@ -284,4 +284,43 @@ fn paths_begin_at_the_config_or_where_the_program_was_started() {
     assert_eq!(found.settings.output(), here.join("elsewhere"));
     // Patterns are looked for by what stands before them; absolute paths stay.
     assert_eq!(input(&read(&["data.input_file=\"-\""])), Path::new("-"));
+}
+
+/// Keys that are known and change nothing beside the others.
+#[test]
+fn keys_without_effect_are_named() {
+    let notes = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        config::defaults(&sets).expect("they can be").notes
+    };
+    for (sets, key) in [
+        (&["training.momentum=0.9"][..], "training.momentum"),
+        (&["training.optimizer=sgd", "training.beta1=0.8"], "training.beta1"),
+        (&["model.rope_base=50000"], "model.rope_base"),
+        (&["data.sequences=windows", "data.end_lines=true"], "data.end_lines"),
+        (&["data.separator=###"], "data.separator"),
+        (&["training.validate_every=10"], "training.validate_every"),
+        (&["checkpointing.keep_best=true"], "checkpointing.keep_best"),
+        (&["training.max_steps=10", "training.num_epochs=3"], "training.num_epochs"),
+        (&["training.early_stopping.min_delta=0.1"], "training.early_stopping.min_delta"),
+        (&["training.schedule.patience=3"], "training.schedule.patience"),
+        (&["training.schedule.kind=step", "training.schedule.period_factor=2"], "training.schedule.period_factor"),
+    ] {
+        let found = notes(sets);
+        let expected = format!("{key} has no effect: ");
+        assert!(found.len() == 1 && found[0].starts_with(&expected), "{sets:?}: {found:?}");
+    }
+    let warmup = notes(&["training.max_steps=10", "training.schedule.warmup_steps=10"]);
+    assert!(warmup.len() == 1 && warmup[0].contains("the rate only rises"), "{warmup:?}");
+    let long = notes(&["sample.length=200", "training.max_length=64"]);
+    assert!(long.len() == 1 && long[0].contains("more than the 64 positions"), "{long:?}");
+    for sets in [
+        &["training.optimizer=sgd", "training.momentum=0.9"][..],
+        &["model.architecture=llama", "model.rope_base=50000"],
+        &["data.validation_split=0.1", "training.validate_every=10", "checkpointing.keep_best=true"],
+        &["training.schedule.kind=plateau", "training.schedule.patience=3", "training.schedule.factor=0.5"],
+        &["training.max_steps=10", "training.schedule.warmup_steps=2"],
+    ] {
+        assert_eq!(notes(sets), Vec::<String>::new(), "{sets:?}");
+    }
 }

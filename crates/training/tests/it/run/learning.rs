@@ -1,6 +1,9 @@
 //! It learns, and tells what it does.
 
+use std::path::Path;
+
 use record::TrainingEvent;
+use training::config::read_from;
 
 use super::{Listener, run, settings, steps};
 use crate::folder::{Folder, shared};
@@ -92,4 +95,32 @@ fn a_config_of_loopos_is_trained_on_its_corpus() {
     assert_eq!((all.len(), all[0].tokens, all[0].learning_rate), (2, 8 * 127, 1e-4));
     let by_chance = (start.vocabulary as f64).ln();
     assert!((all[0].loss - by_chance).abs() < 0.2, "{} and {by_chance}", all[0].loss);
+}
+
+/// The three configs of LoopOS, untouched, in a folder laid out as its own and started where its users start it.
+#[test]
+fn configs_of_loopos_run_where_loopos_runs() {
+    let configs = ["autoregressive_tiny", "autoregressive_fast", "autoregressive_training"];
+    let texts = [
+        ("text/trump_tiny.txt", "corpus32x128.txt"),
+        ("wiki/wiki_fast_corpus.txt", "corpus128x128.txt"),
+        ("text/trump_3.6.txt", "corpus128x128.txt"),
+    ];
+    let root = Folder::new();
+    for (config, (place, text)) in configs.iter().zip(texts) {
+        let Some(from) = shared(&format!("loopos/{config}.json")) else { return };
+        let Some(text) = shared(&format!("loopos/{text}")) else { return };
+        let bytes = |path: &Path| std::fs::read(path).expect("it can be read");
+        let config = root.write(&format!("configs/{config}.json"), bytes(&from));
+        root.write(&format!("data/pretraining/{place}"), bytes(&text));
+        // Only the number of steps is not LoopOS's.
+        let few = ["training.max_steps=2".to_owned(), "sample.length=4".to_owned()];
+        let read = read_from(&config, &few, root.root()).expect("it is a config");
+        assert_eq!(read.unknown, vec![]);
+        let output = read.settings.output();
+        assert!(output.starts_with(root.path("outputs")), "{}", output.display());
+        let done = run(&read.settings, None, &mut Listener::default()).expect("it can be trained");
+        assert_eq!(steps(&done.events).len(), 2);
+        assert!(output.join("model.gguf").exists());
+    }
 }

@@ -7,9 +7,9 @@ use engine::Compute;
 use record::TrainingEvent;
 use training::checkpoint::{Checkpoint, State, list};
 use training::config::Settings;
-use training::train;
+use training::{Watch, train};
 
-use super::{Listener, run, settings};
+use super::{Listener, run, settings, steps};
 use crate::folder::Folder;
 
 /// What was computed, without what the clock and paths say.
@@ -229,4 +229,117 @@ fn what_was_there_before_is_set_aside() {
         assert_eq!(names(settings.checkpoints()), [earlier]);
     }
     assert_eq!(names(settings.checkpoints().join("earlier-1")), [1]);
+}
+
+/// A start that fails, or is stopped before its first checkpoint, leaves all as it was: the last training can go on.
+#[test]
+fn a_start_that_fails_leaves_the_last_checkpoint() {
+    let folder = Folder::new();
+    let good = settings(&folder, &["training.num_epochs=2"]);
+    run(&good, None, &mut Listener::stopping_after(2)).expect("it can be stopped");
+    let mut mistyped = good.clone();
+    mistyped.data.input_file = folder.path("no-such-text.txt").to_str().expect("it is text").into();
+    run(&mistyped, None, &mut Listener::default()).expect_err("there is no text");
+    run(&good, None, &mut Listener::stopping_after(0)).expect("it is stopped before the first step");
+    let overflowing = settings(&folder, &["training.num_epochs=2", "training.learning_rate=1e38"]);
+    run(&overflowing, None, &mut Listener::default()).expect_err("its numbers overflow");
+    assert!(!folder.path("out/checkpoints/earlier-1").exists());
+    let rest = run(&good, Some("latest"), &mut Listener::default()).expect("it goes on");
+    assert_eq!(steps(&rest.events).first().map(|step| step.step), Some(3));
+}
+
+#[test]
+fn checkpoints_that_were_set_aside_are_named() {
+    let folder = Folder::new();
+    let settings = settings(&folder, &["training.num_epochs=1"]);
+    run(&settings, None, &mut Listener::stopping_after(1)).expect("it can be stopped");
+    run(&settings, None, &mut Listener::stopping_after(2)).expect("it can be stopped");
+    for (_, path) in list(&settings.checkpoints()) {
+        fs::remove_file(path).expect("it can be removed");
+    }
+    let error = run(&settings, Some("latest"), &mut Listener::default()).expect_err("there is none");
+    assert!(error.to_string().contains("checkpoints/earlier-1"), "{error}");
+}
+
+/// The log, the model and the corpus are of one training, wherever the checkpoints are.
+#[test]
+fn two_trainings_in_one_folder_are_refused() {
+    struct Second(Settings, Option<String>);
+    impl Watch for Second {
+        fn event(&mut self, event: &TrainingEvent) {
+            if matches!(event, TrainingEvent::Step(_)) && self.1.is_none() {
+                let error = run(&self.0, None, &mut Listener::default()).expect_err("the first is not at its end");
+                self.1 = Some(error.to_string());
+            }
+        }
+    }
+    let folder = Folder::new();
+    let first = settings(&folder, &["training.num_epochs=1"]);
+    let save_path = format!("checkpointing.save_path={}", folder.path("elsewhere").display());
+    let mut second = Second(settings(&folder, &["training.num_epochs=1", &save_path]), None);
+    let compute = Compute::new(Some(1)).expect("one thread is there");
+    train(&first, None, &compute, &mut second).expect("it can be trained");
+    let message = second.1.expect("there were steps");
+    assert!(message.contains("another training writes its log and model there"), "{message}");
+    // One behind the other is fine, and so is one folder for all.
+    run(&second.0, None, &mut Listener::default()).expect("the first is over");
+    let together = format!("checkpointing.save_path={}", folder.path("out").display());
+    run(&settings(&folder, &[&together]), None, &mut Listener::default()).expect("it locks its folder once");
+}
+
+#[test]
+fn tokens_of_other_texts_are_removed() {
+    let folder = Folder::new();
+    let tokens =
+        || folder.names("out/corpus").into_iter().filter(|name| name.starts_with("tokens-")).collect::<Vec<_>>();
+    let mut seen = Vec::new();
+    for length in ["training.max_length=64", "training.max_length=32", "training.max_length=64"] {
+        run(&settings(&folder, &[length]), None, &mut Listener::default()).expect("it can be trained");
+        assert_eq!(tokens().len(), 1, "{length}");
+        seen.extend(tokens());
+    }
+    assert!(seen[0] == seen[2] && seen[0] != seen[1]);
+}
+
+/// What stands in the way of a checkpoint may go away while the training goes on.
+#[test]
+fn a_checkpoint_that_cannot_be_written_is_tried_again() {
+    struct Blocking {
+        listener: Listener,
+        place: PathBuf,
+        warnings: Vec<String>,
+    }
+    impl Watch for Blocking {
+        fn event(&mut self, event: &TrainingEvent) {
+            self.listener.event(event);
+            // A folder where a file should come cannot be replaced by one.
+            match event {
+                TrainingEvent::Step(step) if step.step == 2 => {
+                    fs::create_dir_all(self.place.join("in-the-way")).unwrap()
+                }
+                TrainingEvent::Step(step) if step.step == 3 => fs::remove_dir_all(&self.place).unwrap(),
+                _ => {}
+            }
+        }
+        fn warning(&mut self, message: &str) {
+            self.warnings.push(message.to_owned());
+        }
+    }
+    let folder = Folder::new();
+    let sets = ["training.num_epochs=3", "checkpointing.save_every_n_batches=2", "checkpointing.keep_last_n=0"];
+    let settings = settings(&folder, &sets);
+    let place = settings.checkpoints().join("step-00000002.safetensors");
+    let mut watch = Blocking { listener: Listener::default(), place, warnings: Vec::new() };
+    let compute = Compute::new(Some(1)).expect("one thread is there");
+    let done = train(&settings, None, &compute, &mut watch).expect("it goes on");
+    assert_eq!(steps(&done.events).len(), 9);
+    assert_eq!(watch.warnings.len(), 2, "{:?}", watch.warnings);
+    assert!(watch.warnings[0].contains("step 2: no checkpoint: ") && watch.warnings[0].contains("again behind step 3"));
+    assert!(watch.warnings[1].contains("step 3: the checkpoint could be written now"));
+    let written: Vec<u64> = list(&settings.checkpoints()).into_iter().map(|(step, _)| step).collect();
+    assert_eq!(written, [3, 4, 6, 8, 9]);
+    let model = fs::read(folder.path("out/model.gguf")).expect("there is a model");
+    let undisturbed = elsewhere(&settings, &folder, "undisturbed");
+    run(&undisturbed, None, &mut Listener::default()).expect("it can be trained");
+    assert!(fs::read(folder.path("undisturbed/model.gguf")).expect("there is a model") == model);
 }
