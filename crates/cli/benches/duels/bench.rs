@@ -87,7 +87,7 @@ impl Bench {
             let outcome = measure(self, number)?;
             if let Some(failure) = &outcome.failure {
                 eprintln!("\n{name}: {failure}");
-                self.failures.push(format!("{name}: {}", failure.lines().next().unwrap_or_default()));
+                self.fail(format!("{name}: {}", failure.lines().next().unwrap_or_default()));
             }
             outcomes.push(outcome);
         }
@@ -99,6 +99,11 @@ impl Bench {
         self.rows.push(row.clone());
         self.save()?;
         Ok(row)
+    }
+
+    /// Adds something for which the benchmark fails.
+    pub fn fail(&mut self, why: String) {
+        self.failures.push(why);
     }
 
     /// Keeps what the rows of a trial have to show.
@@ -178,5 +183,7 @@ impl Bench {
 pub fn failure(words: &[String], output: &Output) -> Option<String> {
     let is_measured = output.status.code().is_some_and(|code| WITH_VERDICT.contains(&code));
     let message = || String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    (!is_measured).then(|| format!("`hotloop {}` ended with {}: {}", words.join(" "), output.status, message()))
+    let quoted = |word: &String| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() };
+    let command = || words.iter().map(quoted).collect::<Vec<_>>().join(" ");
+    (!is_measured).then(|| format!("`hotloop {}` ended with {}: {}", command(), output.status, message()))
 }

@@ -23,6 +23,10 @@ use hogs::Hogs;
 use options::Options;
 
 fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == "--help") {
+        println!("{}", options::USAGE);
+        return ExitCode::SUCCESS;
+    }
     let failures = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => measure(options).unwrap_or_else(|error| vec![error]),
         Err(message) => {
@@ -43,8 +47,11 @@ fn measure(options: Options) -> Result<Vec<String>, String> {
     println!("{} CPU hogs, seed {}\n\n{}", bench.options.hogs(), bench.options.seed, table::HEAD);
     let hogs = Hogs::start(bench.options.hogs());
     let asked: Vec<_> = trials::ALL.into_iter().filter(|(name, _)| bench.options.has(name)).collect();
-    for (_, trial) in asked {
-        trial(&mut bench)?;
+    for (name, trial) in asked {
+        // What stops one trial, such as a missing compiler, need not stop the next.
+        if let Err(error) = trial(&mut bench) {
+            bench.fail(format!("{name}: {error}"));
+        }
     }
     drop(hogs);
     let failures = bench.finish();

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crate::trials;
 
-const USAGE: &str = "\
+/// Every option.
+pub const USAGE: &str = "\
 Options, after `--`:
   --only NAME      only this trial; may be given again: same, position, sticky, planted, quick, links, gate, models
   --repeats N      so many duels in each row, instead of the row's own number
@@ -14,7 +15,8 @@ Options, after `--`:
   --idle           none
   --hotloop FILE   the program under trial, instead of the one that Cargo built for this benchmark
   --json FILE      write all rows to this file, after each row
-  --smoke          one short duel for each row: does everything run";
+  --smoke          one short duel for each row: does everything run
+  --help           these lines";
 
 /// How much is measured, and beside what.
 #[derive(Debug, Clone)]
@@ -53,7 +55,6 @@ impl Options {
                 "--bench" => options.is_smoke = false,
                 "--smoke" | "--quick" | "--test" => is_smoke = true,
                 "--idle" => options.hogs = Some(0),
-                "--help" => return Err(USAGE.to_owned()),
                 _ => {
                     let value = arguments.next().ok_or_else(|| wrong(&option, "has no value or is unknown"))?;
                     options.set(&option, value)?;
