@@ -26,9 +26,9 @@ const STRETCH: u64 = 5;
 pub(super) struct Calibrated {
     /// Repeats that make a round of this side long enough.
     pub(super) calls: u64,
-    /// What its last round measured.
-    pub(super) reading: Reading,
-    /// What that round took, in seconds.
+    /// What each of its rounds measured; there is at least one.
+    pub(super) readings: Vec<Reading>,
+    /// What the last round took, in seconds.
     pub(super) wall_s: f64,
     /// What it took to start the side, in seconds.
     pub(super) start_s: f64,
@@ -59,13 +59,16 @@ pub(super) fn calibrate(
 ) -> Result<Calibrated, String> {
     let wanted = round.as_secs_f64();
     let mut calls = 1;
-    let (mut reading, mut wall_s) = timed(launched, calls, false)?;
+    let (first, mut wall_s) = timed(launched, calls, false)?;
+    let mut readings = vec![first];
     let is_long = wall_s >= wanted * FAR_LONGER;
     for _ in 0..if is_long { 0 } else { TRIES } {
         calls = scaled(calls, wanted, wall_s);
         let mut long_enough = 0;
         while long_enough < CONFIRMATIONS && !is_stopped() {
-            (reading, wall_s) = timed(launched, calls, false)?;
+            let (reading, took_s) = timed(launched, calls, false)?;
+            readings.push(reading);
+            wall_s = took_s;
             if wall_s < wanted {
                 break;
             }
@@ -75,7 +78,7 @@ pub(super) fn calibrate(
             break;
         }
     }
-    Ok(Calibrated { calls, reading, wall_s, start_s: 0.0 })
+    Ok(Calibrated { calls, readings, wall_s, start_s: 0.0 })
 }
 
 /// Repeats for all sides: as many as the slowest side needs, and more where a round of the fastest one would be too short to measure.
@@ -151,7 +154,7 @@ mod tests {
     fn rounds_are_sized_by_the_slower_side() {
         let side = |calls: u64, call_s: f64| Calibrated {
             calls,
-            reading: Reading::default(),
+            readings: vec![Reading::default()],
             wall_s: call_s * calls as f64,
             start_s: 0.0,
         };

@@ -481,8 +481,9 @@ mod tests {
         for (wall_s, peak, text) in
             [(0.5, Some(7), "HOTLOOP steps=4\nHOTLOOP hits=10\n"), (0.25, None, "HOTLOOP steps=6\n")]
         {
-            let usage = ProcessUse { wall_s, user_s: Some(0.1), peak_rss_bytes: peak, ..ProcessUse::default() };
-            sum.add(&usage, None);
+            let usage =
+                record::ProcessUse { wall_s, user_s: Some(0.1), peak_rss_bytes: peak, ..record::ProcessUse::default() };
+            sum.add(&Ended { usage, ..Ended::default() }, None);
             sum.print(printed::read(text.as_bytes(), false).expect("it is right"), 1);
         }
         let reading = sum.reading(2);

@@ -233,7 +233,7 @@ impl<'a> Sitting<'a> {
             let sized = match self.settings.calls {
                 Some(calls) => timed(launched.as_mut(), calls, false).map(|(reading, wall_s)| Calibrated {
                     calls,
-                    reading,
+                    readings: vec![reading],
                     wall_s,
                     start_s,
                 }),
