@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use record::{Duel, Finding, Verdict};
+use compare::has_changed;
+use compare::rules::Mode;
+use record::Duel;
 
 use super::sitting::{Judge, Sitting, sides};
 use super::{Contestant, Settings, Watch};
@@ -16,7 +18,9 @@ const LEAST: u64 = 3;
 /// Whether something improved or regressed that has not been measured a second time.
 #[must_use]
 pub fn needs_confirmation(duel: &Duel) -> bool {
-    !duel.interrupted && duel.findings.iter().any(|finding| finding.confirmed.is_none() && has_changed(finding))
+    let confirms = Mode::named(&duel.design.mode).is_none_or(|mode| mode.confirms);
+    let is_new = |finding: &record::Finding| finding.confirmed.is_none() && has_changed(finding);
+    confirms && !duel.interrupted && duel.findings.iter().any(is_new)
 }
 
 /// Measures once more what improved or regressed, with fresh processes and in other orders, and gives the first duel with what the
@@ -72,10 +76,4 @@ pub(super) fn confirm_by(
 fn launches(first: &Duel, settings: &Settings) -> u64 {
     let needed = first.samples.iter().map(|sample| sample.launch + 1).max().unwrap_or(settings.launches);
     needed.max(LEAST).min(settings.launches)
-}
-
-/// Whether a gate improved or regressed.
-fn has_changed(finding: &Finding) -> bool {
-    let is_change = |verdict| matches!(verdict, Verdict::Improved | Verdict::Regressed);
-    finding.judgements.iter().any(|found| found.gate && is_change(found.verdict))
 }

@@ -93,8 +93,8 @@ mod tests {
         };
         assert_eq!(looks(2), [2]);
         assert_eq!(looks(3), [3]);
-        assert_eq!(looks(6), [3, 6]);
-        assert_eq!(looks(10), [3, 6, 10]);
-        assert_eq!(looks(14), [3, 6, 10, 14]);
+        assert_eq!(looks(6), [4, 6]);
+        assert_eq!(looks(14), [4, 8, 14]);
+        assert_eq!(looks(20), [4, 8, 14, 20]);
     }
 }

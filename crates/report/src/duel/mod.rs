@@ -21,7 +21,10 @@ pub use head::verdict_line;
 #[must_use]
 pub fn text(duel: &Duel, options: &RunOptions) -> String {
     let text = run::terminal::write(&document(duel, options.top.max(1)), options.page());
-    let answers = headline::lines(duel).iter().map(|line| wrapped(line, options.page().width).join("\n") + "\n").collect::<String>();
+    let answers = headline::lines(duel)
+        .iter()
+        .map(|line| wrapped(line, options.page().width).join("\n") + "\n")
+        .collect::<String>();
     let gap = if answers.is_empty() { "" } else { "\n" };
     format!("{answers}{gap}{text}\n{}\n", verdict_line(duel))
 }

@@ -155,7 +155,17 @@ impl Program {
         };
         let is_machine_code = is_machine_code(&file);
         let each_call = BTreeSet::new();
-        Ok(Self { settings, arm, command, file, copy: None, counting, each_call, is_machine_code, learned: Rc::default() })
+        Ok(Self {
+            settings,
+            arm,
+            command,
+            file,
+            copy: None,
+            counting,
+            each_call,
+            is_machine_code,
+            learned: Rc::default(),
+        })
     }
 
     /// Keeps the value of each call of these metrics, as a series beside the value of the round: quantiles of calls cannot be
