@@ -27,8 +27,9 @@ pub(super) fn unknown_builds(base: &Arm, candidate: &Arm) -> Option<String> {
     if unknown.is_empty() || hash(base) == hash(candidate) {
         return None;
     }
+    let verb = if unknown.len() == 1 { "was" } else { "were" };
     Some(format!(
-        "WARNING: it is not known how `{}` was built. A debug build is several times slower than a release build of the same source; \
+        "WARNING: it is not known how `{}` {verb} built. A debug build is several times slower than a release build of the same source; \
          check that both sides were built with the same profile and flags, or give revisions (`rev:`), which are built alike",
         unknown.join("` and `")
     ))
@@ -66,7 +67,7 @@ mod tests {
         };
         let found = |one, other| unknown_builds(&one, &other);
         let both = found(file("old", "1", None), file("new", "2", None)).expect("neither is known");
-        assert!(both.contains("how `old` and `new` was built") && both.contains("release build"), "{both}");
+        assert!(both.contains("how `old` and `new` were built") && both.contains("release build"), "{both}");
         let one = found(file("old", "1", Some("release")), file("new", "2", None)).expect("one is not known");
         assert!(one.contains("how `new` was built"), "{one}");
         assert_eq!(found(file("old", "1", None), file("new", "1", None)), None, "one file was built one way");
