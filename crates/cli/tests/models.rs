@@ -89,7 +89,9 @@ fn copies_are_not_ranked() {
     let store = folder("copies");
     let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/stories.gguf");
     let files = ["a.gguf", "b.gguf"].map(|name| store.join(name));
-    files.iter().for_each(|file| drop(std::fs::copy(&original, file).expect("it can be copied")));
+    for file in &files {
+        std::fs::copy(&original, file).expect("it can be copied");
+    }
     let [a, b] = files.map(|file| file.display().to_string());
     let work = "--threads 1 --repeat 6 --tokens 4 --no-limits --no-text --no-save";
     let document = models(&format!("{a} {b} {work}"), &store);
