@@ -43,12 +43,12 @@ pub fn run(options: &args::Models) -> Result<Printed, Refusal> {
 fn with_files(options: &args::Models) -> Result<args::Models, Refusal> {
     let (files, runs): (Vec<&String>, Vec<&String>) = options.runs.iter().partition(|word| is_model(word));
     if let (Some(file), Some(run)) = (files.first(), runs.first()) {
-        let error = format!("`{file}` is a model to measure and `{run}` is a run that was kept");
-        return Err(Refusal { error, hint: "name either models or runs" });
+        let error = format!("`{file}` is a model file and `{run}` is not");
+        return Err(Refusal { error, hint: "name model files to measure, or runs that were kept" });
     }
     if let (Some(sizes), Some(run)) = (options.synthetic.first(), runs.first()) {
-        let error = format!("`{run}` is no model file, and with --synthetic {sizes} there is something to measure");
-        return Err(Refusal { error, hint: "name either models or runs" });
+        let error = format!("`{run}` is no model file, but --synthetic {sizes} is a model to measure");
+        return Err(Refusal { error, hint: "name model files to measure, or runs that were kept" });
     }
     if files.is_empty() {
         return Ok(options.clone());
