@@ -68,8 +68,8 @@ fn simulated() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     static CLOCK: Once = Once::new();
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: before anything else of this process reads the environment.
     IS_SIMULATED.set(true);
+    // SAFETY: before anything else of this process reads the environment.
     CLOCK.call_once(|| unsafe { std::env::set_var("HOTLOOP_CLOCK", "os") });
     turn
 }
