@@ -168,9 +168,16 @@ pub struct Shown {
         hide_possible_values = true, help = "hotloop, or that of SmallMind's or LoopOS's profiler: smallmind, loopos (default hotloop)")]
     pub layout: Layout,
     /// Rows of each ranking.
-    #[arg(long, value_name = "N", default_value_t = 12, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--top", 1, 10_000), help = "rows of each ranking (default 12)")]
-    pub top: usize,
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--top", 1, 10_000),
+        help = "rows of each ranking (default 12; 15 in LoopOS's layout)")]
+    pub top: Option<usize>,
+}
+
+impl Shown {
+    /// Rows of each ranking of our own layout.
+    pub fn rows(&self) -> usize {
+        self.top.unwrap_or(12)
+    }
 }
 
 /// How a report is written.

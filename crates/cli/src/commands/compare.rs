@@ -39,7 +39,7 @@ pub fn run(options: &Compare) -> Result<Compared, Refusal> {
 }
 
 fn text(comparison: &Comparison, options: &Compare) -> String {
-    let how = shown::on(&std::io::stdout(), options.shown.top, None);
+    let how = shown::on(&std::io::stdout(), options.shown.rows(), None);
     match (options.shown.layout, options.shown.format) {
         (Layout::Smallmind | Layout::Loopos, _) => report::comparison_smallmind(comparison),
         (Layout::Hotloop, Format::Terminal) => report::comparison_text(comparison, &how),

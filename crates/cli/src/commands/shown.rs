@@ -8,6 +8,9 @@ use store::Id;
 
 use crate::args::{Format, Layout, Shown, StoreOptions};
 
+/// As many as LoopOS's trainer prints.
+const LOOPOS_ROWS: usize = 15;
+
 /// Keeps a run, under a name if one is given.
 pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> store::Result<Id> {
     let store = options.open()?;
@@ -20,12 +23,12 @@ pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> store::Resu
 
 /// A run in the format and layout that was asked for.
 pub fn text(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
-    let options = on(&std::io::stdout(), shown.top, id);
+    let options = on(&std::io::stdout(), shown.rows(), id);
     match (shown.layout, shown.format) {
         (Layout::Hotloop, Format::Terminal) => report::run_text(run, &options),
         (Layout::Hotloop, Format::Markdown) => report::run_markdown(run, &options),
         (Layout::Smallmind, _) => report::run_smallmind(run),
-        (Layout::Loopos, _) => report::run_loopos(run),
+        (Layout::Loopos, _) => report::run_loopos(run, shown.top.unwrap_or(LOOPOS_ROWS)),
     }
 }
 
