@@ -164,6 +164,7 @@ fn totals_count_nothing_twice() {
 
 #[test]
 fn loopos_has_its_columns() {
+    assert!(run_loopos(&runs::standard(), 2).contains("Showing top 2 by total time"));
     let text = run_loopos(&runs::standard(), 15);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
