@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(profile("--tokens 9 --seed 3"), profile("profile --seed=3 -n 9"));
         assert_eq!(profile("profile deep").workload, lab::Workload::Deep);
         let what = profile("--top=4 --top=3 --repeat 2 --warmup 0 --time-budget 1.5 --layout loopos").what;
-        assert_eq!((what.output.shown.top, what.effort.repeat, what.effort.warmup), (3, Some(2), 0));
+        assert_eq!((what.output.shown.top, what.effort.repeat, what.effort.warmup), (Some(3), Some(2), 0));
         assert_eq!(what.effort.time_budget, Some(std::time::Duration::from_millis(1_500)));
         assert_eq!(what.output.shown.layout, Layout::Loopos);
         let expected = Doctor { quick: true, json: true, threads: Some(3) };

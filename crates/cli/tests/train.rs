@@ -333,7 +333,23 @@ fn a_profile_is_kept_and_shown_again() {
     let compared = output(&folder, &["compare", "@previous", "@latest"]);
     assert!(text(&compared.stdout).contains("backward"), "{compared:?}");
     let (printed, _) = trained(&folder, &["--profile", "--no-store", "--no-limits", "--layout", "loopos"]);
-    assert!(printed.contains("Total profiled time: "), "{printed}");
+    assert!(printed.contains("Total profiled time: ") && printed.contains("Showing top 15 "), "{printed}");
+}
+
+/// The key acts where nothing is typed, in both layouts.
+#[test]
+fn as_many_rows_as_are_asked_for() {
+    let folder = folder("rows");
+    let quick = ["--profile", "--no-store", "--no-limits", "--set", "profiling.report_top_n=3"];
+    let with = |more: &[&str]| trained(&folder, &[&quick[..], more].concat()).0;
+    assert!(with(&["--layout", "loopos"]).contains("Showing top 3 by total time"));
+    assert!(with(&["--layout", "loopos", "--top", "5"]).contains("Showing top 5 by total time"));
+    let hidden = |printed: &str| {
+        let at = printed.find(" more scopes)").expect("some scopes have no room");
+        let number = printed[..at].rsplit('(').next().and_then(|number| number.parse::<usize>().ok());
+        number.expect("it says how many")
+    };
+    assert_eq!(hidden(&with(&[])), hidden(&with(&["--top", "5"])) + 2);
 }
 
 #[test]

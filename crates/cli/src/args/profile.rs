@@ -171,13 +171,20 @@ pub struct Shown {
         hide_possible_values = true, help = "hotloop, or that of SmallMind's or LoopOS's profiler: smallmind, loopos (default hotloop)")]
     pub layout: Layout,
     /// Rows of each ranking.
-    #[arg(long, value_name = "N", default_value_t = 12, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--top", 1, 10_000), help = "rows of each ranking (default 12)")]
-    pub top: usize,
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--top", 1, 10_000),
+        help = "rows of each ranking (default 12; 15 in LoopOS's layout)")]
+    pub top: Option<usize>,
     /// Whether to use colour.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, hide_default_value = true,
         hide_possible_values = true, help = "use colour: auto, always or never (default auto: on a terminal, unless NO_COLOR is set)")]
     pub color: Color,
+}
+
+impl Shown {
+    /// Rows of each ranking of our own layout.
+    pub fn rows(&self) -> usize {
+        self.top.unwrap_or(12)
+    }
 }
 
 /// When text is coloured.

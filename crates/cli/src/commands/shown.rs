@@ -12,6 +12,9 @@ use crate::args::{Color, Format, Layout, Shown, StoreOptions};
 /// Columns where there is no terminal.
 const PAGE: usize = 120;
 
+/// As many as LoopOS's trainer prints.
+const LOOPOS_ROWS: usize = 15;
+
 /// Keeps a run, under a name if one is given.
 pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> store::Result<Id> {
     let store = options.open()?;
@@ -29,7 +32,7 @@ pub fn text(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
         (Layout::Hotloop, Format::Terminal) => report::run_text(run, &options),
         (Layout::Hotloop, Format::Markdown) => report::run_markdown(run, &options),
         (Layout::Smallmind, _) => report::run_smallmind(run),
-        (Layout::Loopos, _) => report::run_loopos(run),
+        (Layout::Loopos, _) => report::run_loopos(run, shown.top.unwrap_or(LOOPOS_ROWS)),
     }
 }
 
@@ -43,7 +46,7 @@ pub fn summary(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
 
 /// How text is written to standard output.
 pub fn options(shown: &Shown, id: Option<&Id>) -> RunOptions {
-    let auto = on(&std::io::stdout(), shown.top, id);
+    let auto = on(&std::io::stdout(), shown.rows(), id);
     match shown.color {
         Color::Auto => auto,
         Color::Always => RunOptions { color: true, ..auto },

@@ -152,7 +152,7 @@ fn totals_count_nothing_twice() {
     let wall = profile.wall_ns as f64 / 1e6;
     let profiled = profile.scopes.iter().map(|scope| scope.self_ns).sum::<u64>() as f64 / 1e6;
     assert!((number(&run_smallmind(&run), "**Total Runtime:** ") - wall).abs() < 0.01);
-    assert!((number(&run_loopos(&run), "Total profiled time: ") - profiled).abs() < 0.01);
+    assert!((number(&run_loopos(&run, 15), "Total profiled time: ") - profiled).abs() < 0.01);
     let enhanced_run = runs::enhanced();
     let parts: Vec<&str> =
         enhanced_run.rows.iter().filter(|row| row.part_of.is_some()).map(|row| row.name.as_str()).collect();
@@ -164,7 +164,8 @@ fn totals_count_nothing_twice() {
 
 #[test]
 fn loopos_has_its_columns() {
-    let text = run_loopos(&runs::standard());
+    assert!(run_loopos(&runs::standard(), 2).contains("Showing top 2 by total time"));
+    let text = run_loopos(&runs::standard(), 15);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[5],
@@ -188,7 +189,7 @@ fn what_only_stands_around_the_work_is_no_method() {
     let specs: Vec<runs::Spec> =
         vec![(root, None, None, 9_000_000, 1), ("lab::InferenceComplete", None, Some(0), 7_000_000, 1)];
     run.profile = Some(runs::profile(runs::scopes(&specs), 0));
-    let (smallmind, loopos) = (run_smallmind(&run), run_loopos(&run));
+    let (smallmind, loopos) = (run_smallmind(&run), run_loopos(&run, 15));
     let names: Vec<String> = standard(&smallmind).into_iter().map(|method| method.name).collect();
     assert!(!names.is_empty() && names.iter().all(|name| name == "InferenceComplete"), "{names:?}");
     assert!(loopos.contains("Total entries: 1\n") && !loopos.contains("\nstandard"), "{loopos}");

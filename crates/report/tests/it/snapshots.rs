@@ -42,7 +42,7 @@ fn colour() {
 fn layouts_of_the_originals() {
     for (name, run) in runs::all() {
         check(&format!("{name}.smallmind.md"), &run_smallmind(&run));
-        check(&format!("{name}.loopos.txt"), &run_loopos(&run));
+        check(&format!("{name}.loopos.txt"), &run_loopos(&run, 15));
     }
 }
 

@@ -320,19 +320,13 @@ impl Default for CheckpointSettings {
 }
 
 /// `profiling`: what the command line asks for with `--profile`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProfilingSettings {
     /// Whether the training is profiled.
     pub enabled: bool,
     /// Rows of the report.
     pub report_top_n: Option<usize>,
-}
-
-impl Default for ProfilingSettings {
-    fn default() -> Self {
-        Self { enabled: false, report_top_n: None }
-    }
 }
 
 impl Settings {

@@ -84,6 +84,10 @@ impl Watch for Follower<'_> {
         interrupt::asked()
     }
 
+    fn warning(&mut self, message: &str) {
+        self.screen.say(&format!("warning: {message}\n"));
+    }
+
     fn preparing(&mut self, progress: Progress) {
         self.screen.preparing(progress);
     }

@@ -21,6 +21,8 @@ pub struct Log {
     file: Option<File>,
     /// What the curve is drawn from, that before a pause included.
     drawn: Vec<TrainingEvent>,
+    /// What was told behind the step that is gone on from: it may be done again, and is not told again.
+    told: Vec<TrainingEvent>,
     last_drawing: Option<Instant>,
     fault: Option<String>,
 }
@@ -28,7 +30,14 @@ pub struct Log {
 impl Log {
     /// In this folder, which need not be there before something happens.
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), file: None, drawn: Vec::new(), last_drawing: None, fault: None }
+        Self {
+            folder: folder.to_owned(),
+            file: None,
+            drawn: Vec::new(),
+            told: Vec::new(),
+            last_drawing: None,
+            fault: None,
+        }
     }
 
     /// What could not be written, and why.
@@ -63,6 +72,9 @@ impl Log {
             && self.file.is_none()
         {
             self.open(start.resumed_at).map_err(of_log)?;
+        }
+        if self.told.iter().any(|told| is_again(told, event)) {
+            return Ok(());
         }
         if let Some(file) = &mut self.file {
             let line = event.to_line() + "\n";
@@ -114,6 +126,9 @@ impl Log {
                 return Ok(kept);
             }
             self.remember(&event);
+            if event.step() == Some(step) && !self.told.iter().any(|told| is_again(told, &event)) {
+                self.told.push(event);
+            }
             kept += length as u64;
         }
     }
@@ -123,6 +138,15 @@ impl Log {
         self.last_drawing = Some(Instant::now());
         let picture = report::training_curve(&self.drawn);
         export::replace(&self.folder.join(CURVE), picture.as_bytes()).map_err(|error| (CURVE, error))
+    }
+}
+
+/// Whether an event tells of the same as one before: the same kind behind the same step, and the same file.
+fn is_again(before: &TrainingEvent, now: &TrainingEvent) -> bool {
+    let is_same = std::mem::discriminant(before) == std::mem::discriminant(now) && before.step() == now.step();
+    match (before, now) {
+        (TrainingEvent::Saved(before), TrainingEvent::Saved(now)) => is_same && before.path == now.path,
+        _ => is_same && now.step().is_some(),
     }
 }
 
@@ -141,7 +165,7 @@ fn set_aside(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use record::{TrainingEnd, TrainingEpoch, TrainingStart, TrainingStep, TrainingValidation};
+    use record::{TrainingCheckpoint, TrainingEnd, TrainingEpoch, TrainingStart, TrainingStep, TrainingValidation};
 
     use super::*;
 
@@ -180,6 +204,28 @@ mod tests {
         assert_eq!(steps_of(folder.path()), [None], "who begins anew begins a new log");
         let earlier = fs::read_to_string(folder.path().join("train-earlier-1.jsonl")).expect("the old one is kept");
         assert_eq!(earlier.lines().count(), 7);
+    }
+
+    /// A training that is gone on from behind its last step validates and saves again.
+    #[test]
+    fn what_follows_a_step_is_not_there_twice() {
+        let folder = lab::Folder::new().expect("a folder can be made");
+        let validated = |step| TrainingEvent::Validated(TrainingValidation { step, ..TrainingValidation::default() });
+        let saved = |step, path: &str| {
+            TrainingEvent::Saved(TrainingCheckpoint { step, path: path.to_owned(), ..TrainingCheckpoint::default() })
+        };
+        let end = [validated(2), saved(2, "best"), saved(2, "step-2"), TrainingEvent::Ended(TrainingEnd::default())];
+        written(folder.path(), &[&[started(None), step(1), step(2)], &end[..]].concat());
+        for _ in 0..2 {
+            let log = written(folder.path(), &[&[started(Some(2))], &end[..]].concat());
+            assert_eq!(log.drawn.len(), 3);
+        }
+        let two = Some(2);
+        let expected = [None, Some(1), two, two, two, two, None, None, None, None, None];
+        assert_eq!(steps_of(folder.path()), expected);
+        // Behind the next step it is something else.
+        written(folder.path(), &[started(Some(2)), step(3), validated(3), saved(3, "best")]);
+        assert_eq!(steps_of(folder.path())[11..], [None, Some(3), Some(3), Some(3)]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use training::config::{Read, Settings};
 
 use super::profile::Bar;
 use super::{PERCENT, Refusal, TIMELINE, interrupt, progress, shown};
-use crate::args::Train;
+use crate::args::{Shown, Train};
 use crate::subject::this_program;
 use follower::{Allocated, Follower, Planner};
 use log::Log;
@@ -181,16 +181,18 @@ impl Work<'_> {
             (Some(run), true) => run.to_json(),
             (None, true) => training.to_json(),
             (Some(run), false) => {
-                format!(
-                    "{}\n{}",
-                    report::training_summary_text(&training, &files),
-                    shown::text(run, &profiling.shown, id)
-                )
+                format!("{}\n{}", report::training_summary_text(&training, &files), shown::text(run, &self.rows(), id))
             }
             (None, false) => report::training_summary_text(&training, &files),
         };
         let not_written = follower.log.fault().map(str::to_owned);
         Ok(Trained { text, interrupted, not_written, not_kept: kept.and_then(Result::err) })
+    }
+
+    /// How the report is shown: as many rows as are typed, else as the config says.
+    fn rows(&self) -> Shown {
+        let shown = &self.options.profiling.shown;
+        Shown { top: shown.top.or(self.settings.profiling.report_top_n), ..shown.clone() }
     }
 
     fn run(&self, training: &Training, follower: &Follower<'_>, sitting: Sitting) -> Result<Run, Failure> {

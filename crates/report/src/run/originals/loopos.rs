@@ -6,17 +6,15 @@ use record::Run;
 
 use super::methods::{Method, Methods};
 
-/// As many as its trainer printed.
-const SHOWN: usize = 15;
 /// Name, calls, total, mean, least, most, share.
 const WIDTH: usize = 40 + 12 + 14 + 12 + 12 + 12 + 10;
 
 /// A run in LoopOS's layout. The total is the time in scopes and shares are shares of it: nothing is counted
-/// twice.
+/// twice. `top` methods are shown; LoopOS's trainer prints 15.
 #[must_use]
-pub fn text(run: &Run) -> String {
+pub fn text(run: &Run, top: usize) -> String {
     let methods = Methods::of(run);
-    let shown = methods.all.len().min(SHOWN);
+    let shown = methods.all.len().min(top);
     let mut text = "=== Profiling Report ===\n".to_owned();
     match methods.all.is_empty() {
         true => text.push_str("Total profiled time: not measured\n"),
