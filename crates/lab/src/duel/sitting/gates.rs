@@ -174,8 +174,9 @@ mod tests {
         let busy = reading(&[(WALL, 0.2), (CPU, 0.19), (MAIN_CPU, 0.19), (RUN_DELAY, 0.0)]);
         let held_up = reading(&[(WALL, 0.3), (CPU, 0.19), (MAIN_CPU, 0.19), (RUN_DELAY, 0.0)]);
         let (sides, slow) = ([busy.clone(), held_up.clone()], [held_up.clone(), held_up]);
-        assert_eq!(choose(&[("A", &[busy.clone()]), ("B", &sides)]).0, CPU);
-        assert_eq!(choose(&[("A", &[busy]), ("B", &slow)]).0, WALL);
+        let base = [busy];
+        assert_eq!(choose(&[("A", &base), ("B", &sides)]).0, CPU);
+        assert_eq!(choose(&[("A", &base), ("B", &slow)]).0, WALL);
     }
 
     #[test]
