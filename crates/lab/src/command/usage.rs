@@ -31,7 +31,7 @@ pub(super) struct Measured {
 pub struct Scheduled {
     /// How long it ran on a CPU, in seconds.
     pub ran_s: f64,
-    /// How long it waited for a CPU although it could run, in seconds.
+    /// How long it waited for a CPU although it could run, and its end for somebody to notice it, in seconds.
     pub waited_s: f64,
 }
 

@@ -91,7 +91,7 @@ fn a_script_is_not_copied_and_a_note_says_so() {
         (reading.output, program.notes())
     };
     let (checked, notes) = output(true);
-    let expected = blake3::hash(format!("{} \n", words[0]).as_bytes()).to_hex().to_string();
+    let expected = blake3::hash(format!("{}\n", words[0]).as_bytes()).to_hex().to_string();
     assert_eq!(checked, Some(expected), "nothing is added where output is compared");
     assert!(notes.len() == 1 && notes[0].contains("it is a script"), "{notes:?}");
     let _ = std::fs::remove_file(script);

@@ -40,6 +40,9 @@ const WORD: usize = 8;
 const STARTED: usize = 3 * WORD;
 const REFUSED: usize = 4 * WORD;
 
+/// The thread that waits.
+const THIS_THREAD: &str = "thread-self";
+
 /// A program that is about to be started.
 pub(in crate::command) struct Launch {
     command: process::Command,
@@ -124,6 +127,7 @@ impl Running {
     /// Waits until it has ended: how it did and what the system counted for it, how long it took, and what the scheduler knows of it.
     pub(in crate::command) fn wait(self) -> io::Result<(ResUse, Duration, Option<Scheduled>)> {
         let process = Pid::from_raw(i32::try_from(self.process).map_err(io::Error::other)?);
+        let before = Scheduled::of(THIS_THREAD);
         // `wait4` for a process id is offered without blocking only.
         while let Err(error) = waitid(Id::Pid(process), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
             if error != Errno::EINTR {
@@ -132,7 +136,12 @@ impl Running {
         }
         let wall = monotonic()?.saturating_sub(self.since);
         // Gone with the process, so it is read before that is waited for.
-        let scheduled = Scheduled::of(&self.process.to_string());
+        let scheduled = Scheduled::of(&self.process.to_string()).map(|own| {
+            // Between its end and that of the wait for it, this thread may wait for a CPU.
+            let noticed =
+                before.zip(Scheduled::of(THIS_THREAD)).map_or(0.0, |(before, after)| after.since(before).waited_s);
+            Scheduled { waited_s: own.waited_s + noticed, ..own }
+        });
         let ended = try_wait4_pid(self.process)?;
         let ended = ended.ok_or_else(|| io::Error::other("a process that has ended is still running"))?;
         Ok((ended, wall, scheduled))

@@ -4,6 +4,7 @@
 //! folder and the one above have links to everything that lies beside the original. The name that the program is called by does not
 //! change.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::Folder;
@@ -29,6 +30,8 @@ impl Copy {
     pub(super) fn of(file: &Path) -> Result<Self, String> {
         use std::os::unix::fs::MetadataExt;
         let said = |error: std::io::Error| format!("it cannot be copied: {error}");
+        // The system names a process by its file, so a copy keeps the name of a link.
+        let name = file.file_name().unwrap_or_default();
         let file = file.canonicalize().map_err(said)?;
         let about = file.metadata().map_err(said)?;
         match () {
@@ -39,7 +42,7 @@ impl Copy {
         }
         let mut tried = "there is no folder for it".to_owned();
         for parent in places(about.dev()) {
-            match Self::below(&parent, &file) {
+            match Self::below(&parent, &file, name) {
                 Ok(copy) => return Ok(copy),
                 Err(error) => tried = said(error),
             }
@@ -53,10 +56,9 @@ impl Copy {
     }
 
     #[cfg(unix)]
-    fn below(parent: &Path, file: &Path) -> std::io::Result<Self> {
+    fn below(parent: &Path, file: &Path, name: &OsStr) -> std::io::Result<Self> {
         use nix::unistd::{AccessFlags, access};
         let folder = Folder::within(parent)?;
-        let name = file.file_name().unwrap_or_default();
         let own = file.parent().unwrap_or(Path::new("/"));
         let inner = folder.path().join(own.file_name().unwrap_or(name));
         std::fs::create_dir(&inner)?;
@@ -65,8 +67,10 @@ impl Copy {
         }
         link_all(own, &inner)?;
         let copy = inner.join(name);
-        // A link to the original stands there.
-        std::fs::remove_file(&copy)?;
+        if copy.is_symlink() {
+            // A link to the original, or to what has its name.
+            std::fs::remove_file(&copy)?;
+        }
         std::fs::copy(file, &copy)?;
         // Not so on file systems that forbid it.
         access(&copy, AccessFlags::X_OK)?;
