@@ -32,7 +32,7 @@ fn stdout_of(arguments: &str) -> String {
 
 #[test]
 fn a_run_prints_every_section() {
-    let report = stdout_of(SHORT);
+    let report = stdout_of(&format!("{SHORT} --full"));
     for section in [
         "HOTLOOP RUN",
         "IN SHORT",

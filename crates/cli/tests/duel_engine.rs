@@ -89,10 +89,12 @@ fn keeping_keys_and_values_changes_no_token() {
 
 #[test]
 fn threads_pools_and_batches_change_no_token() {
-    let fought = duel("--synthetic small --a threads=1 --b threads=2 --c pool=off,threads=1", 0);
+    // How fast they are is not asked.
+    let any = "--metric alloc_bytes=1000000%";
+    let fought = duel(&format!("--synthetic small --a threads=1 --b threads=2 --c pool=off,threads=1 {any}"), 0);
     assert_eq!(arm(&fought, "B").asked, ["threads"]);
     assert_eq!(arm(&fought, "C").asked, ["pool"]);
-    let fought_together = duel("--synthetic small --a batch=1,tokens=20 --b batch=3,tokens=20", 0);
+    let fought_together = duel(&format!("--synthetic small --a batch=1,tokens=20 --b batch=3,tokens=20 {any}"), 0);
     assert_eq!(
         arm(&fought_together, "B").agreement,
         Some(Agreement { equal: 60, of: 60 }),

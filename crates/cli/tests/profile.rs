@@ -133,7 +133,7 @@ fn the_bundled_model_writes_while_it_is_measured() {
     let text = correctness.text.as_deref().unwrap();
     assert!(text.starts_with("Once upon a time") && text.split_whitespace().count() > 60, "{text}");
     let store = folder("text");
-    let report = stdout("profile --repeat 1 --warmup 0 --no-limits --no-save --tokens 10 --prompt One", &store);
+    let report = stdout("profile --repeat 1 --warmup 0 --no-limits --no-save --tokens 10 --prompt One --full", &store);
     assert!(
         report.contains("TEXT  what the model wrote while it was measured") && report.contains("\n  One"),
         "{report}"
@@ -233,7 +233,7 @@ fn a_timeline_is_kept_where_one_is_asked_for() {
 #[test]
 fn a_run_is_kept_and_found_again() {
     let store = folder("kept");
-    let first = stdout("profile --repeat 2 --tokens 4 --no-limits --tag mine", &store);
+    let first = stdout("profile --repeat 2 --tokens 4 --no-limits --tag mine --full", &store);
     assert!(first.contains("hot paths") || first.to_lowercase().contains("hot paths"), "{first}");
     let again = stdout("report @latest", &store);
     assert_eq!(first, again, "the report comes from what was kept");

@@ -63,7 +63,6 @@ pub(super) fn measure(start: Start, started: impl FnOnce(u32)) -> io::Result<Mea
 }
 
 fn launched(launch: Launch, started: impl FnOnce(u32)) -> io::Result<Measured> {
-    let own = Scheduled::of("thread-self");
     let start = Instant::now();
     let running = match launch.start()? {
         Launched::Running(running) => running,
@@ -77,10 +76,7 @@ fn launched(launch: Launch, started: impl FnOnce(u32)) -> io::Result<Measured> {
     started(process);
     // The launcher was waited for before, and is not counted.
     let before = Counters::of_children();
-    let (ended, wall, mut scheduled) = running.wait()?;
-    // The end of the process is noticed when this thread gets a CPU, which is no sleep of the process either.
-    let waited = own.zip(Scheduled::of("thread-self")).map(|(before, now)| now.since(before).waited_s);
-    scheduled.iter_mut().for_each(|scheduled| scheduled.waited_s += waited.unwrap_or(0.0));
+    let (ended, wall, scheduled) = running.wait()?;
     let usage = usage(&ended, wall, before);
     let notes = usage.peak_rss_bytes.is_none().then(|| TOO_SMALL.to_owned());
     Ok(Measured { process, usage, scheduled, notes: notes.into_iter().collect() })

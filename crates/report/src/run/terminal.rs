@@ -134,8 +134,7 @@ fn table(text: &mut String, table: &Table, ink: &Ink) {
     }
     part(text, table, (&columns, &widths), ink.width);
     if !left_out.is_empty() {
-        let columns = if left_out.len() == 1 { "column" } else { "columns" };
-        paragraph(text, "  ", &format!("(not shown in {} columns: {columns} {})", ink.width, left_out.join(", ")), ink);
+        paragraph(text, "  ", &format!("(not shown in {} columns: {})", ink.width, left_out.join(", ")), ink);
     }
 }
 
@@ -202,7 +201,7 @@ mod tests {
         table(&mut text, &wide().least_important(&["column 03", "column 01"]), &INK);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert_eq!(text.matches("column 00").count(), 1, "{text}");
-        let note = text.split("(not shown in 120 columns: columns ").nth(1).expect("it says so");
+        let note = text.split("(not shown in 120 columns: ").nth(1).expect("it says so");
         assert!(note.starts_with("column 03, column 01, column 19,"), "{text}");
         assert!((2..20).all(|column| text.contains(&format!("column {column:02}"))), "{text}");
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use report::{RunOptions, duel_line, duel_markdown, duel_text, run_loopos, run_markdown, run_smallmind, run_text};
+use report::{RunOptions, duel_line, duel_markdown, duel_text, run_loopos, run_markdown, run_smallmind, run_summary, run_text};
 
 use super::{duels, runs};
 
@@ -73,4 +73,23 @@ fn the_last_line_of_a_duel_is_for_programs() {
     ];
     assert_eq!(lines, expected);
     assert_eq!(duel_line(&record::Duel { interrupted: true, ..duels::regressed() }), "VERDICT interrupted");
+}
+
+/// The first screen at the widths of common terminals, and where there is none.
+#[test]
+fn first_screens() {
+    for (name, run) in runs::all() {
+        for width in [80, 120, 200] {
+            let options = RunOptions { id: Some("7f3a12".into()), width, ..RunOptions::default() };
+            let text = run_summary(&run, &options);
+            assert!(text.lines().count() <= 35, "{name}: {} lines\n{text}", text.lines().count());
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(longest <= width, "{name}: {longest} of {width} columns\n{text}");
+            if ["standard", "enhanced", "sampled", "command"].contains(&name) {
+                check(&format!("{name}.screen-{width}.txt"), &text);
+            }
+        }
+    }
+    let colored = run_summary(&runs::all()[0].1, &RunOptions { color: true, ..RunOptions::default() });
+    assert!(colored.contains("\x1b[1mHOTLOOP"), "{colored}");
 }
