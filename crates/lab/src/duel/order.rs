@@ -113,13 +113,13 @@ fn design(arms: usize, random: &mut Random) -> Vec<Vec<Vec<usize>>> {
         (0..arms).map(|turn| first.iter().map(|arm| names[(arm + turn) % arms]).collect()).collect()
     };
     let block = rounds(&first);
-    if arms % 2 == 0 {
+    if arms.is_multiple_of(2) {
         return vec![block];
     }
     // Backwards each arm follows those that it led before.
     let backwards: Vec<usize> = first.iter().rev().copied().collect();
     let mut blocks = vec![block, rounds(&backwards)];
-    if random.next() % 2 == 0 {
+    if random.next().is_multiple_of(2) {
         blocks.reverse();
     }
     blocks
