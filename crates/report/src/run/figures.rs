@@ -157,7 +157,7 @@ fn speed(tokens: f64, times: &[f64], roof: Option<Roof>) -> Option<Speed> {
 }
 
 fn section(view: &View<'_>, group: &Group<'_>) -> Section {
-    let mut table = Table::new(&["figure", "value", "95 % interval", "n", "of the limit that binds"]).with_words_last();
+    let mut table = Table::new(&["figure", "value", "95 % interval", "n", "% of the limit"]).with_words_last();
     let generation =
         |metric: &str| group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, metric)));
     time_row(&mut table, "time to first token", &generation("ttft_s"));
@@ -178,11 +178,11 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
         table.row([name.to_owned(), value, String::new(), counted(per_token.len())]);
     }
     if let Some(row) = group.creation {
-        time_row(&mut table, "creating the model", &view.per_call(row, "wall_s"));
+        time_row(&mut table, "model creation", &view.per_call(row, "wall_s"));
     }
     let of = group.name.map_or(String::new(), |name| format!("of {}; ", super::document::quoted(name)));
     let explanation = format!(
-        "{of}medians, unless said otherwise, and speeds by the median time; n: how many were measured; intervals hold for any distribution, fewer than 6 give none"
+        "{of}medians unless noted; n: number of measurements; no interval below 6"
     );
     Section::new("FIGURES", &explanation).with(Block::Table(table))
 }

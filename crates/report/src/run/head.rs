@@ -80,7 +80,7 @@ pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
 
 /// An id, and what can be done with it.
 fn reachable(id: &str) -> String {
-    format!("{id}: `hotloop report {id}` shows it again, `hotloop export {id} --to chrome` hands it on")
+    format!("{id}: `hotloop report {id}` shows it again, `hotloop export {id} --to chrome` exports it")
 }
 
 /// Where it was read from, and how little that may be.
@@ -109,12 +109,12 @@ fn when(run: &Run) -> String {
 
 fn workload(workload: &Workload) -> String {
     let what = match compare::workload_kind(workload) {
-        WorkloadKind::Standard => "a model generates text, again and again",
-        WorkloadKind::Deep => "matrix products, and a model that generates text from a longer prompt",
-        WorkloadKind::Enhanced => "kernels, operations on tensors and models of several sizes, one after the other",
-        WorkloadKind::Memory => "the same work with and without the means that save memory",
-        WorkloadKind::Training => "a model learns from a text, step by step",
-        WorkloadKind::Command => "a program, run as it is",
+        WorkloadKind::Standard => "repeated text generation",
+        WorkloadKind::Deep => "matrix products, and text generation from a longer prompt",
+        WorkloadKind::Enhanced => "kernels, tensor operations and models of several sizes",
+        WorkloadKind::Memory => "the same work with and without memory-saving techniques",
+        WorkloadKind::Training => "training, step by step",
+        WorkloadKind::Command => "an unmodified program",
         _ if workload.name.is_empty() => return "not named".to_owned(),
         _ => return workload.name.clone(),
     };

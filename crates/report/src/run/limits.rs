@@ -57,9 +57,9 @@ pub(crate) fn doubt(limits: &Limits) -> Option<String> {
     let read = limits.read.iter().flat_map(|level| [level.one.as_ref(), level.all.as_ref()]);
     let spread = computed.chain(read).flatten().map(|rate| rate.spread).fold(0.0, f64::max);
     let wide = (spread > WIDE_SPREAD)
-        .then(|| format!("slow windows of one of them lay {} below its best", whole_percent(spread)));
+        .then(|| format!("peak measurements varied by {}", whole_percent(spread)));
     let why: Vec<String> = [little, wide].into_iter().flatten().collect();
-    (!why.is_empty()).then(|| format!("the limits were disturbed and may be too low: {}", why.join(", and ")))
+    (!why.is_empty()).then(|| format!("treat \"% of the limit\" as rough: {}", why.join(", and ")))
 }
 
 impl View<'_> {
@@ -69,7 +69,7 @@ impl View<'_> {
         let threads = self.run.environment.limits.as_ref().map_or(0, |limits| limits.threads);
         let all = match threads {
             0 | 1 => String::new(),
-            all => format!(", of all {all} threads unless it says of how many"),
+            all => format!(", of all {all} threads unless noted"),
         };
         let more = match largest > 1.0 {
             true => {
@@ -78,7 +78,7 @@ impl View<'_> {
             }
             false => "",
         };
-        format!("; limit: the share of what the machine can do; by: what limits it{all}{more}")
+        format!("; limit: % of what the machine can do; by: the bottleneck{all}{more}")
     }
 
     /// The least time of work, where the machine was measured.
@@ -137,12 +137,12 @@ mod tests {
         let mut limits = limits();
         assert_eq!(doubt(&limits), None);
         limits.read[0].one.as_mut().expect("it is there").spread = 0.6;
-        let wide = "the limits were disturbed and may be too low: slow windows of one of them lay 60 % below its best";
+        let wide = "treat \"% of the limit\" as rough: peak measurements varied by 60 %";
         assert_eq!(doubt(&limits).as_deref(), Some(wide));
         limits.read[0].one = None;
         limits.f32 = Some(Compute { one: Some(rate_of(100e9)), all: Some(rate_of(140e9)) });
         let little =
-            "the limits were disturbed and may be too low: 4 threads did only 1.40 times the f32 arithmetic of one";
+            "treat \"% of the limit\" as rough: 4 threads did only 1.40 times the f32 arithmetic of one";
         assert_eq!(doubt(&limits).as_deref(), Some(little));
     }
 }

@@ -36,7 +36,7 @@ fn section(view: &View<'_>, memory: &Memory) -> Section {
 /// The column of the peak is left out where nobody knows it.
 fn cells(part: &MemoryPart, total: u64, is_peak_known: bool) -> Vec<String> {
     let purpose = match part.purpose.as_str() {
-        "other" => "tokenizer, metadata and the rest".to_owned(),
+        "other" => "tokenizer, metadata, other".to_owned(),
         purpose => purpose.replace('_', " "),
     };
     if part.bytes == 0 {

@@ -90,7 +90,7 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
 fn explanation(view: &View<'_>, tree: &Tree<'_>, table: &Table) -> String {
     let mut text = format!(
         "by self time: where the time is spent. self: without the scopes that it calls; total: with them; %: of {}{}; names: \
-         without modules, where that is clear",
+         module paths omitted where unambiguous",
         view.whole(),
         marks(table)
     );

@@ -106,7 +106,7 @@ pub(super) fn gist(view: &View<'_>) -> Option<String> {
 
 fn figures(trained: &Trained<'_>) -> Section {
     let (time, step) = (&trained.measured.time, trained.step);
-    let mut table = Table::new(&["figure", "value", "95 % interval", "n", "of the limit that binds"]).with_words_last();
+    let mut table = Table::new(&["figure", "value", "95 % interval", "n", "% of the limit"]).with_words_last();
     let n = count(time.samples as u64);
     table.row(["time of a step".to_owned(), seconds(time.median), interval(time), n.clone()]);
     if let Some(tokens) = step.tokens {

@@ -13,7 +13,7 @@ const SAMPLED_SHOWN: usize = 6;
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let tree = view.tree.as_ref()?;
     let profile = tree.profile;
-    let section = Section::new("THE PROFILER", "how far the profile can be trusted");
+    let section = Section::new("THE PROFILER", "how far to trust the profile");
     if profile.scopes.is_empty() {
         return Some(section.with(Block::Text("No scope was recorded.".to_owned())));
     }
@@ -35,7 +35,7 @@ fn clock(profile: &Profile) -> String {
     let clock = &profile.clock;
     let which = if clock.source == "counter" { "the CPU's counter" } else { "the operating system's" };
     let why = if clock.why.is_empty() { String::new() } else { format!(" ({})", clock.why) };
-    format!("{which}{why}; two readings lie {} apart", seconds(clock.resolution_ns * 1e-9))
+    format!("{which}{why}; resolution {}", seconds(clock.resolution_ns * 1e-9))
 }
 
 fn own_cost(profile: &Profile, tree: &Tree<'_>) -> String {
@@ -111,7 +111,7 @@ fn timeline(profile: &Profile) -> Option<String> {
 fn losses(profile: &Profile) -> Vec<String> {
     let lost = &profile.lost;
     let kinds = [
-        (lost.calls_without_room, "found no room in the tree and are in no row, or in one for all"),
+        (lost.calls_without_room, "did not fit into the tree"),
         (lost.calls_with_other_index, "had an index beyond those kept apart and share one entry"),
         (lost.unbalanced_scopes, "ended in another order than they began"),
         (lost.scopes_after_thread_end, "were opened or closed while their thread was being torn down"),

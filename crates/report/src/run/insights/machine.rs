@@ -18,10 +18,10 @@ pub(super) fn idle(view: &View<'_>) -> Option<Insight> {
     let busy = (process.user_s? + process.system_s?) / process.wall_s;
     let share = busy / threads as f64;
     let sentence = format!(
-        "In the mean {} CPUs were busy, {} of the {} that it could use.",
+        "Average CPU use: {} of {} ({}).",
         digits(busy),
-        whole_percent(share),
-        plural(threads, "thread")
+        plural(threads, "thread"),
+        whole_percent(share)
     );
     (share.is_finite() && share < IDLE).then_some(Insight { worth: (1.0 - share) / 2.0, sentence })
 }
@@ -74,7 +74,7 @@ pub(in super::super) fn crowded_in_words(view: &View<'_>) -> Option<String> {
     };
     Some(match result {
         Some(result) => format!("{}: {result}", facts.join(", ")),
-        None => format!("{}: figures are disturbed", facts.join(", ")),
+        None => format!("Machine busy ({}): treat timings as rough", facts.join(", ")),
     })
 }
 
@@ -88,7 +88,7 @@ pub(super) fn disturbed(view: &View<'_>) -> Option<Insight> {
     parts.extend(stolen.map(|share| format!("the hypervisor took {} of the CPU time", percent(share))));
     parts.extend(others_in_words(view));
     let worth = stolen.unwrap_or(0.0).max(others / cpus);
-    let sentence = format!("While it ran, {}: medians and intervals contain that.", parts.join(" and "));
+    let sentence = format!("During the run, {}; this noise is included in the intervals.", parts.join(" and "));
     (!parts.is_empty()).then_some(Insight { worth, sentence })
 }
 
@@ -97,6 +97,6 @@ pub(super) fn disk(view: &View<'_>) -> Option<Insight> {
     let faults = view.run.process.as_ref()?.major_faults.filter(|faults| *faults > 0)?;
     let (pages, them) = if faults == 1 { ("page", "it") } else { ("pages", "them") };
     let sentence =
-        format!("{} {pages} came from a disk while it ran: a second run may find {them} in memory.", count(faults));
+        format!("{} {pages} came from a disk during the run: a second run may find {them} in memory.", count(faults));
     Some(Insight { worth: 0.0, sentence })
 }

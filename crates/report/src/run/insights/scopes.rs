@@ -70,14 +70,14 @@ pub(super) fn hottest(view: &View<'_>) -> Option<Insight> {
     let part = sum.own().share_of(view.on_cpu_ns())?;
     let sentence = match (group.len(), of_run(view, sum.own())) {
         (1, Some(part)) => format!(
-            "{} spends {} of {} in its own code: twice as fast there, the run would be {} shorter.",
+            "{} spends {} of {} in its own code: making it twice as fast would save {}.",
             name(sum),
             whole_percents(part, sum.is_self_estimated),
             view.whole(),
             whole_percent(part.value / 2.0)
         ),
         (1, None) => format!(
-            "{} spends the most time in its own code: {} on {}.",
+            "{} has the most self time: {} on {}.",
             name(sum),
             sum.own().text(),
             plural(sum.threads, "thread")
@@ -88,7 +88,7 @@ pub(super) fn hottest(view: &View<'_>) -> Option<Insight> {
                 Some((sum.name, whole_percents(share, sum.is_self_estimated)))
             });
             let shown: Vec<(&str, String)> = shown.collect();
-            format!("Most time in their own code: {}.", in_words(&shown, tied - shown.len()))
+            format!("Most self time: {}.", in_words(&shown, tied - shown.len()))
         }
     };
     (part.low() >= 2.0 * NOTABLE).then_some(Insight { worth: part.value.min(1.0) / 2.0, sentence })
@@ -100,7 +100,7 @@ pub(super) fn outside(view: &View<'_>) -> Option<Insight> {
     let (outside, whole) = (tree.idle_ns(), tree.accounted_ns());
     let part = share(outside, whole)?;
     let sentence = format!(
-        "{} of the threads' time, {} of {}, lies in no scope: idle, or code that has none yet.",
+        "{} of the threads' time, {} of {}, is outside all scopes: idle, or code without scopes.",
         whole_percent(part),
         nanos(outside),
         nanos(whole)
@@ -116,7 +116,7 @@ pub(super) fn allocating(view: &View<'_>) -> Option<Insight> {
     let per_call = own.allocs as f64 / sum.calls as f64;
     let cost = own.allocs as f64 * tree.profile.own_cost.per_alloc_ns;
     let sentence = format!(
-        "{} makes {} per call, {} per call and {} in all.",
+        "{} makes {} per call, {} per call, {} in total.",
         name(sum),
         if per_call == 1.0 { "1 allocation".to_owned() } else { format!("{} allocations", mean_count(per_call)) },
         mean_bytes(own.alloc_bytes as f64 / sum.calls as f64),

@@ -174,7 +174,7 @@ fn nothing_is_ranked_where_others_had_the_cpus_and_nothing_told() {
 
 #[test]
 fn time_outside_of_scopes() {
-    let expected = "40 % of the threads' time, 400 ms of 1.00 s, lies in no scope: idle, or code that has none yet.";
+    let expected = "40 % of the threads' time, 400 ms of 1.00 s, is outside all scopes: idle, or code without scopes.";
     says(scopes::outside, &profiled(vec![scope("a", 600_000_000)]), expected);
     is_silent(scopes::outside, &profiled(vec![scope("a", 990_000_000)]));
 }

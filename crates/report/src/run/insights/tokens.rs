@@ -28,7 +28,7 @@ pub(super) fn decode_below_limit(view: &View<'_>) -> Option<Insight> {
         let speed = group.decode(view)?;
         let (share, roof) = (speed.share()?, speed.roof.clone()?);
         let sentence = format!(
-            "Decoding{} makes {} at {} of the limit, {}: at the limit it would be {}.",
+            "Decoding{} runs at {}, {} of the limit, {}; the limit is {}.",
             of_model(view, &group),
             tokens_per_s(speed.median),
             whole_percent(share),
@@ -47,7 +47,7 @@ pub(super) fn prompt(view: &View<'_>) -> Option<Insight> {
         let prefill = compare::quantile(&group.prefill_times(view), 0.5)?;
         let share = (wall > 0.0).then(|| prefill / wall)?;
         let sentence = format!(
-            "Reading the prompt{} takes {} of a generation: {} of {}.",
+            "Prefill{} takes {} of a generation: {} of {}.",
             of_model(view, &group),
             whole_percent(share),
             seconds(prefill),
@@ -91,7 +91,7 @@ pub(super) fn row_below_limit(view: &View<'_>) -> Option<Insight> {
     let (worth, share, found) = farthest.filter(|(worth, ..)| worth.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))?;
     let roof = found.roof.as_ref()?;
     let sentence = format!(
-        "{} takes {} per call at {} of the limit, {}: at the limit it would take {}.",
+        "{} takes {} per call at {} of the limit, {}; at the limit it would take {}.",
         quoted(&found.row.name),
         seconds(found.time.median),
         whole_percent(share),
@@ -111,7 +111,7 @@ pub(super) fn cache_beside_formula(view: &View<'_>) -> Option<Insight> {
             format!(", {} over a whole context", bytes(((measured - formula).abs() * tokens as f64) as u64))
         });
         let sentence = format!(
-            "The cache takes {} per token where its sizes give {}{all}.",
+            "The KV cache takes {} per token; its dimensions imply {}{all}.",
             mean_bytes(measured),
             mean_bytes(formula)
         );
