@@ -143,6 +143,7 @@ fn weights_in_another_format_agree_as_far_as_they_do() {
         assert!(candidate.models[0].weight_bytes < base.models[0].weight_bytes / 4);
         let of = candidate.agreement.expect("it is known").of;
         assert_eq!(of, 50);
+        assert!(!duel.findings[0].sentence.contains("same bytes"), "the program is meant, not the weights");
         assert!(duel.notes.iter().any(|note| note.contains("by design (type): of 50")), "{:?}", duel.notes);
         // Random weights that are made from a recipe know no text.
         let cost = |arm: &Arm| arm.quality.as_ref().map(|quality| quality.nll);
