@@ -181,9 +181,7 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
         time_row(&mut table, "model creation", &view.per_call(row, "wall_s"));
     }
     let of = group.name.map_or(String::new(), |name| format!("of {}; ", super::document::quoted(name)));
-    let explanation = format!(
-        "{of}medians unless noted; n: number of measurements; no interval below 6"
-    );
+    let explanation = format!("{of}medians unless noted; n: number of measurements; no interval below 6");
     Section::new("FIGURES", &explanation).with(Block::Table(table))
 }
 

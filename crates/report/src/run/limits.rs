@@ -56,8 +56,7 @@ pub(crate) fn doubt(limits: &Limits) -> Option<String> {
     let computed = computed.flat_map(|compute| [compute.one.as_ref(), compute.all.as_ref()]);
     let read = limits.read.iter().flat_map(|level| [level.one.as_ref(), level.all.as_ref()]);
     let spread = computed.chain(read).flatten().map(|rate| rate.spread).fold(0.0, f64::max);
-    let wide = (spread > WIDE_SPREAD)
-        .then(|| format!("peak measurements varied by {}", whole_percent(spread)));
+    let wide = (spread > WIDE_SPREAD).then(|| format!("peak measurements varied by {}", whole_percent(spread)));
     let why: Vec<String> = [little, wide].into_iter().flatten().collect();
     (!why.is_empty()).then(|| format!("treat \"% of the limit\" as rough: {}", why.join(", and ")))
 }
@@ -141,8 +140,7 @@ mod tests {
         assert_eq!(doubt(&limits).as_deref(), Some(wide));
         limits.read[0].one = None;
         limits.f32 = Some(Compute { one: Some(rate_of(100e9)), all: Some(rate_of(140e9)) });
-        let little =
-            "treat \"% of the limit\" as rough: 4 threads did only 1.40 times the f32 arithmetic of one";
+        let little = "treat \"% of the limit\" as rough: 4 threads did only 1.40 times the f32 arithmetic of one";
         assert_eq!(doubt(&limits).as_deref(), Some(little));
     }
 }

@@ -37,7 +37,8 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
 /// What moved the figures, or the limits that they are measured by.
 pub(super) fn warnings(view: &View<'_>) -> Vec<String> {
     let crowded = insights::crowded_in_words(view);
-    let others = || insights::others_in_words(view).map(|others| format!("Machine busy: {others}; treat timings as rough"));
+    let others =
+        || insights::others_in_words(view).map(|others| format!("Machine busy: {others}; treat timings as rough"));
     let others = crowded.or_else(others);
     let limits = view.run.environment.limits.as_ref().and_then(super::limits::doubt);
     [others, limits].into_iter().flatten().collect()

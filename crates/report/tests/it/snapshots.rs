@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use report::{RunOptions, duel_line, duel_markdown, duel_text, run_loopos, run_markdown, run_smallmind, run_summary, run_text};
+use report::{
+    RunOptions, duel_line, duel_markdown, duel_text, run_loopos, run_markdown, run_smallmind, run_summary, run_text,
+};
 
 use super::{duels, runs};
 

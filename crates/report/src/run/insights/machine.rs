@@ -17,12 +17,8 @@ pub(super) fn idle(view: &View<'_>) -> Option<Insight> {
     let threads = view.threads(None).filter(|threads| *threads > 0)?;
     let busy = (process.user_s? + process.system_s?) / process.wall_s;
     let share = busy / threads as f64;
-    let sentence = format!(
-        "Average CPU use: {} of {} ({}).",
-        digits(busy),
-        plural(threads, "thread"),
-        whole_percent(share)
-    );
+    let sentence =
+        format!("Average CPU use: {} of {} ({}).", digits(busy), plural(threads, "thread"), whole_percent(share));
     (share.is_finite() && share < IDLE).then_some(Insight { worth: (1.0 - share) / 2.0, sentence })
 }
 

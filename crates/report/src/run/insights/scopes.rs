@@ -76,12 +76,9 @@ pub(super) fn hottest(view: &View<'_>) -> Option<Insight> {
             view.whole(),
             whole_percent(part.value / 2.0)
         ),
-        (1, None) => format!(
-            "{} has the most self time: {} on {}.",
-            name(sum),
-            sum.own().text(),
-            plural(sum.threads, "thread")
-        ),
+        (1, None) => {
+            format!("{} has the most self time: {} on {}.", name(sum), sum.own().text(), plural(sum.threads, "thread"))
+        }
         (tied, _) => {
             let shown = group.iter().take(TIED).filter_map(|sum| {
                 let share = sum.own().share_of(view.on_cpu_ns())?;

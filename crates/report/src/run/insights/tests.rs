@@ -103,14 +103,12 @@ fn crowded(run: &mut Run, others: f64, source: Option<&str>) {
 #[test]
 fn the_hottest_scope() {
     let run = |ns: u64| profiled(vec![scope("busy", ns), scope("other", 50_000_000)]);
-    let expected =
-        "`busy` spends 60 % of the wall time in its own code: twice as fast there, the run would be 30 % shorter.";
+    let expected = "`busy` spends 60 % of the wall time in its own code: making it twice as fast would save 30 %.";
     says(scopes::hottest, &run(600_000_000), expected);
     let mut of_lab = run(300_000_000);
     let profile = of_lab.profile.as_mut().expect("it has one");
     profile.scopes.push(scope("lab::workload::standard::standard", 650_000_000));
-    let expected =
-        "`busy` spends 30 % of the wall time in its own code: twice as fast there, the run would be 15 % shorter.";
+    let expected = "`busy` spends 30 % of the wall time in its own code: making it twice as fast would save 15 %.";
     says(scopes::hottest, &of_lab, expected);
     is_silent(scopes::hottest, &run(60_000_000));
 }
@@ -122,7 +120,7 @@ fn scopes_that_cannot_be_told_apart_are_a_tie() {
     says(
         scopes::hottest,
         &run,
-        "Most time in their own code: `attention` and `qkv`, 31 % \u{b1}3 and 30 % \u{b1}3 (cannot tell which is hotter).",
+        "Most self time: `attention` and `qkv`, 31 % \u{b1}3 and 30 % \u{b1}3 (cannot tell which is hotter).",
     );
     // Intervals that do not touch rank them.
     (0..2).for_each(|place| estimated(&mut run, place, 2_000_000));
@@ -162,7 +160,7 @@ fn nothing_is_ranked_where_others_had_the_cpus_and_nothing_told() {
     says(
         scopes::hottest,
         &marked,
-        "`layer` spends 80 % of the time on a CPU in its own code: twice as fast there, the run would be 40 % shorter.",
+        "`layer` spends 80 % of the time on a CPU in its own code: making it twice as fast would save 40 %.",
     );
     // What threads waited tells it without any figures of the machine.
     marked.environment.noise = None;
@@ -185,7 +183,7 @@ fn allocations_in_every_call() {
         let own = Allocations { allocs, alloc_bytes: 1024 * allocs, ..Allocations::default() };
         profiled(vec![Scope { allocs: Some(own), ..scope("sampling", 100) }])
     };
-    says(scopes::allocating, &with(200), "`sampling` makes 2 allocations per call, 2 KiB per call and 200 KiB in all.");
+    says(scopes::allocating, &with(200), "`sampling` makes 2 allocations per call, 2 KiB per call, 200 KiB in total.");
     is_silent(scopes::allocating, &with(20));
 }
 
@@ -243,8 +241,8 @@ fn decoding_below_the_limit() {
         let row = Row { name: "decode".into(), calls: 1, tokens: Some(1.0), bytes: Some(20e6), ..Row::default() };
         Run { rows: vec![row], samples: vec![sample("decode", &[("wall_s", time)], &[])], ..run() }
     };
-    let expected = "Decoding makes 250 tok/s at 25 % of the limit, reading from DRAM at 20.0 GB/s: at the limit it would be \
-                    1,000 tok/s.";
+    let expected =
+        "Decoding runs at 250 tok/s, 25 % of the limit, reading from DRAM at 20.0 GB/s; the limit is 1,000 tok/s.";
     says(tokens::decode_below_limit, &with(4e-3), expected);
     is_silent(tokens::decode_below_limit, &with(1.1e-3));
 }
@@ -252,7 +250,7 @@ fn decoding_below_the_limit() {
 #[test]
 fn prompts_that_take_long() {
     let with = |prefill: f64| generation(&[("prefill_s", prefill), ("wall_s", 1.0), ("ttft_s", prefill)], &[]);
-    says(tokens::prompt, &with(0.4), "Reading the prompt takes 40 % of a generation: 400 ms of 1.00 s.");
+    says(tokens::prompt, &with(0.4), "Prefill takes 40 % of a generation: 400 ms of 1.00 s.");
     is_silent(tokens::prompt, &with(0.1));
 }
 
@@ -270,8 +268,7 @@ fn rows_below_the_limit() {
         let row = Row { name: "MatMul".into(), calls: 2, flops, limited_by, ..Row::default() };
         Run { rows: vec![row], samples: vec![sample("MatMul", &[("wall_s", 2.0 * time)], &[])], ..run() }
     };
-    let expected = "`MatMul` takes 20.0 ms per call at 50 % of the limit, f32 arithmetic at 100 GFLOP/s: at the limit it would \
-                    take 10.0 ms.";
+    let expected = "`MatMul` takes 20.0 ms per call at 50 % of the limit, f32 arithmetic at 100 GFLOP/s; at the limit it would take 10.0 ms.";
     says(tokens::row_below_limit, &with(20e-3), expected);
     is_silent(tokens::row_below_limit, &with(11e-3));
 }
@@ -286,7 +283,11 @@ fn a_cache_that_is_larger_than_its_formula() {
         };
         Run { memory: vec![memory], ..run() }
     };
-    says(tokens::cache_beside_formula, &with(2048.0), "The cache takes 2 KiB per token where its sizes give 1 KiB.");
+    says(
+        tokens::cache_beside_formula,
+        &with(2048.0),
+        "The KV cache takes 2 KiB per token; its dimensions imply 1 KiB.",
+    );
     is_silent(tokens::cache_beside_formula, &with(1024.0));
 }
 
@@ -298,7 +299,7 @@ fn threads_that_were_idle() {
         run.workload.parameters.insert("threads".into(), "2".into());
         run
     };
-    says(machine::idle, &with(2.0), "In the mean 1.00 CPUs were busy, 50 % of the 2 threads that it could use.");
+    says(machine::idle, &with(2.0), "Average CPU use: 1.00 of 2 threads (50 %).");
     is_silent(machine::idle, &with(3.6));
 }
 
@@ -310,8 +311,8 @@ fn a_machine_that_was_disturbed() {
         run.environment.noise = Some(Noise { steal_share: Some(steal), others_cpus: Some(others), ..Noise::default() });
         run
     };
-    let expected = "While it ran, the hypervisor took 5.0 % of the CPU time and other programs used 1.00 of 2 CPUs: medians \
-                    and intervals contain that.";
+    let expected = "During the run, the hypervisor took 5.0 % of the CPU time and other programs used 1.00 of 2 CPUs; this noise is included in the \
+         intervals.";
     says(machine::disturbed, &with(0.05, 1.0), expected);
     is_silent(machine::disturbed, &with(0.0, 0.1));
 }
@@ -322,7 +323,7 @@ fn pages_from_a_disk() {
         let process = ProcessUse { wall_s: 1.0, major_faults: Some(faults), ..ProcessUse::default() };
         Run { process: Some(process), ..run() }
     };
-    says(machine::disk, &with(1), "1 page came from a disk while it ran: a second run may find it in memory.");
+    says(machine::disk, &with(1), "1 page came from a disk during the run: a second run may find it in memory.");
     is_silent(machine::disk, &with(0));
 }
 
@@ -338,6 +339,6 @@ fn no_more_than_can_be_read_and_the_largest_first() {
     });
     let section = section(&View::new(&run, 12));
     let Block::List(sentences) = &section.blocks[0] else { panic!("a list") };
-    assert!(sentences.len() <= MOST && sentences[0].contains("lies in no scope"), "{sentences:?}");
+    assert!(sentences.len() <= MOST && sentences[0].contains("is outside all scopes"), "{sentences:?}");
     assert!(sentences.last().is_some_and(|last| last.contains("from a disk")), "{sentences:?}");
 }
