@@ -124,8 +124,8 @@ fn scopes_that_cannot_be_told_apart_are_a_tie() {
     );
     // Intervals that do not touch rank them.
     (0..2).for_each(|place| estimated(&mut run, place, 2_000_000));
-    let expected = "`attention` spends 31.0 % \u{b1}0.4 of the wall time in its own code: twice as fast there, the run would be 16 % \
-         shorter.";
+    let expected = "`attention` spends 31.0 % \u{b1}0.4 of the wall time in its own code: making it twice as fast would save \
+         16 %.";
     says(scopes::hottest, &run, expected);
     // Above the threshold only at the upper end of its interval.
     let mut rough = profiled(vec![scope("attention", 150_000_000)]);
