@@ -25,7 +25,7 @@ pub fn page(answers: &[Vec<Answer>]) -> String {
     let mut text = String::from(
         "# What SmallMind's reports recommend, measured\n\n\
          Written by `cargo xtask recommendations`; do not edit it. Each recommendation is a duel: both sides in fresh processes, in \
-         turns, with a placebo of the first side, six launches of eight rounds at most. A claim is *proved* where the whole interval of \
+         turns, with a placebo of the first side, eight launches of six rounds at most. A claim is *proved* where the whole interval of \
          the change is at least what it promises, *disproved* where none of it is, and *not shown* in between, or where this machine \
          was too restless to tell. Intervals have 95 % confidence.\n\n",
     );

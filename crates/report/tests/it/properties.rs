@@ -259,7 +259,10 @@ fn the_gist_comes_first_and_definitions_last() {
     let first = ["HOTLOOP RUN", "RUN", "IN SHORT", "FIGURES", "INSIGHTS", "SYSTEM AND BUILD", "ROWS"];
     assert_eq!(titles[..first.len()], first);
     assert_eq!(titles.last(), Some(&"DEFINITIONS"));
-    assert!(text.contains("\n  WARNING  Machine busy: other programs used 0.30 of 2 CPUs; treat timings as rough\n"), "{text}");
+    assert!(
+        text.contains("\n  WARNING  Machine busy: other programs used 0.30 of 2 CPUs; treat timings as rough\n"),
+        "{text}"
+    );
 }
 
 /// What a model wrote is shown, whatever it wrote; where there is none, nothing is said of it.
