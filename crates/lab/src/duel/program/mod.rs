@@ -4,6 +4,7 @@ mod callgrind;
 mod copy;
 mod layout;
 mod merged;
+mod padding;
 mod printed;
 
 use std::cell::RefCell;
@@ -18,18 +19,13 @@ use kernels::limits::counters::{Event, count_with_children};
 use record::{Arm, Better, Build, Difference, Git, Metric, Per, Subject, Workload, WorkloadKind};
 
 use super::differences::{differences, unknown_builds};
-use super::order::Random;
-use super::{
-    CPU, Conditions, Contestant, INVOLUNTARY_SWITCHES, Launched, MAIN_CPU, PADDING, PADDING_BYTES, RUN_DELAY, Reading,
-    WALL,
-};
+use super::{CPU, Conditions, Contestant, INVOLUNTARY_SWITCHES, Launched, MAIN_CPU, RUN_DELAY, Reading, WALL};
 use crate::blake3_of;
 use crate::command::{Apart, Command, Ended, NO_PEAK, Scratch};
 use copy::Copy;
+use padding::StackPadding;
 use printed::Printed;
 
-/// Linux takes 4,096 bytes with the zero at the end.
-const LONGEST_PATH: usize = 4_000;
 const PEAK: &str = "peak_rss_bytes";
 const INSTRUCTIONS: &str = "instructions";
 
@@ -259,54 +255,10 @@ impl Program {
         made.clone()
     }
 
-    fn padded(&self, seed: u64, copy: Option<&Copy>) -> Padded {
+    fn padded(&self, seed: u64, copy: Option<&Copy>) -> StackPadding {
         let file = copy.map_or(&self.file, |copy| &copy.file).clone();
-        // What a script is told of its own path, and what a program prints of its environment, is part of what they put out.
-        let by = match (copy::is_script(&file), self.settings.check_output) {
-            (false, _) => Padding::Path,
-            (true, false) => Padding::Variable,
-            (true, true) => Padding::None,
-        };
-        Padded { file, by, random: Random::new(seed) }
+        StackPadding::new(file, self.settings.check_output, seed)
     }
-}
-
-/// Shifts the stack of each process by a random number of bytes: alignment of the stack alone changes the speed of some programs by
-/// several percent.
-struct Padded {
-    file: PathBuf,
-    by: Padding,
-    random: Random,
-}
-
-/// Where the bytes are.
-enum Padding {
-    /// The system keeps the path of the file above the environment. Slashes may be repeated, and programs do not see them.
-    Path,
-    Variable,
-    None,
-}
-
-impl Padded {
-    fn apply(&mut self, apart: &mut Apart) {
-        let bytes = usize::try_from(self.random.below(PADDING_BYTES)).unwrap_or(0);
-        match self.by {
-            Padding::Path => apart.file = Some(lengthened(&self.file, bytes)),
-            Padding::Variable => apart.variable = Some((PADDING, "x".repeat(bytes))),
-            Padding::None => {}
-        }
-    }
-}
-
-/// A path to the same file, longer by so many slashes, or by as many as a path may have.
-fn lengthened(file: &Path, bytes: usize) -> PathBuf {
-    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return file.to_owned() };
-    let bytes = bytes.min(LONGEST_PATH.saturating_sub(file.as_os_str().len()));
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let mut path = folder.as_os_str().to_owned();
-    path.push("/".repeat(bytes.max(1)));
-    path.push(name);
-    path.into()
 }
 
 /// Whether the CPU counts instructions for us.
@@ -318,7 +270,7 @@ fn cpu_counts() -> bool {
 /// One launch: there is no process between the calls.
 struct Processes {
     command: Command,
-    padded: Option<Padded>,
+    padded: Option<StackPadding>,
     /// The file that is executed instead of the command's.
     copy: Option<Rc<Copy>>,
     words: Vec<OsString>,
@@ -462,18 +414,6 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn longer_paths_name_the_same_file() {
-        let longer = |file: &str, bytes| lengthened(Path::new(file), bytes).to_string_lossy().into_owned();
-        assert_eq!(
-            (longer("/bin/true", 3), longer("a/b", 0), longer("b", 2)),
-            ("/bin///true".into(), "a/b".into(), ".//b".into())
-        );
-        assert_eq!(longer("/bin/true", 10_000).len(), LONGEST_PATH - 1);
-        let file = lengthened(Path::new("/bin/true"), 4_095);
-        assert!(file.is_file() && std::process::Command::new(file).status().expect("it runs").success());
-    }
 
     #[test]
     fn what_only_some_calls_printed_is_not_known_of_the_round() {
