@@ -13,6 +13,7 @@ mod identity;
 mod limits;
 pub mod machine;
 mod meter;
+mod order;
 mod run;
 pub mod selftest;
 pub mod sequences;

@@ -6,7 +6,6 @@
 mod calibrate;
 mod confirm;
 mod differences;
-mod order;
 mod profiles;
 mod program;
 mod revision;
@@ -100,7 +99,7 @@ impl Conditions {
     /// Shifts the memory of a process that is about to be started.
     pub fn pad(&self, command: &mut process::Command) {
         if let Some(seed) = self.seed {
-            let bytes = order::Random::new(seed).below(PADDING_BYTES);
+            let bytes = crate::order::Random::new(seed).below(PADDING_BYTES);
             command.env(PADDING, "x".repeat(usize::try_from(bytes).unwrap_or(0)));
         }
     }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::order::Random;
 use super::super::{PADDING, PADDING_BYTES};
 use super::copy::is_script;
 use crate::command::Apart;
+use crate::order::Random;
 
 /// Linux takes 4,096 bytes with the zero at the end.
 const LONGEST_PATH: usize = 4_000;

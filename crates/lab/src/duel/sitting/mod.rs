@@ -13,7 +13,6 @@ use record::{
 };
 
 use super::calibrate::{Calibrated, calibrate, calls, timed};
-use super::order::{Random, Schedule};
 use super::profiles::Paths;
 use super::{
     Conditions, Contestant, Doing, INVOLUNTARY_SWITCHES, Launched, MAIN_CPU, PADDING_BYTES, Progress, RUN_DELAY,
@@ -21,6 +20,7 @@ use super::{
 };
 use crate::doctor::now;
 use crate::machine::{self, Moment, NoiseWatch, System};
+use crate::order::{Random, Schedule};
 use pace::Pace;
 
 /// The row of samples: there is but one kind of work.

@@ -5,7 +5,6 @@
 //! copy of the first model, the placebo, shows what the machine adds to models that are the same.
 
 mod cells;
-mod order;
 mod rounds;
 mod worker;
 

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use compare::stats::sign_interval;
 use record::{Phase, Sample};
 
-use super::order::Order;
 use super::worker::taken;
 use super::{Contender, Known, SideBySide};
 use crate::course::{LEAST, MOST, WALL, Watch, is_precise};
 use crate::duel::Launched;
+use crate::order::{Random, Schedule};
 
 /// The share of the progress that is done before the first launch.
 const BEFORE: f64 = 0.2;
@@ -110,8 +110,9 @@ impl Plan {
 pub(super) fn measure(settings: &SideBySide, arms: &Arms<'_, '_>, watch: &mut dyn Watch) -> Result<Turns, String> {
     let plan = Plan::new(settings, arms.contenders.len());
     let turns = Turns { samples: Vec::new(), differing: vec![false; arms.count()], inferences: 0, interrupted: false };
-    let (order, walls) = (Order::new(settings.work.seed, arms.count()), vec![Vec::new(); arms.count()]);
-    let mut course = Course { start: Instant::now(), order, arms, turns, walls, round: 0 };
+    let (random, schedule) = (Random::new(settings.work.seed), Schedule::new(arms.count()));
+    let walls = vec![Vec::new(); arms.count()];
+    let mut course = Course { start: Instant::now(), random, schedule, arms, turns, walls, round: 0 };
     let mut longest = Duration::ZERO;
     for launch in 0..plan.launches {
         let (spent, begun) = (course.start.elapsed(), Instant::now());
@@ -136,7 +137,8 @@ pub(super) fn measure(settings: &SideBySide, arms: &Arms<'_, '_>, watch: &mut dy
 /// How far all launches together are.
 struct Course<'a, 'b, 'c> {
     start: Instant,
-    order: Order,
+    random: Random,
+    schedule: Schedule,
     arms: &'a Arms<'b, 'c>,
     turns: Turns,
     /// Seconds of an inference, by arm.
@@ -153,7 +155,7 @@ impl<'c> Course<'_, '_, 'c> {
     /// Fresh processes of all arms, started in an order of their own.
     fn start_all(&mut self) -> Result<Vec<Box<dyn Launched + 'c>>, String> {
         let mut processes: Vec<(usize, Box<dyn Launched + 'c>)> = Vec::new();
-        for arm in self.order.shuffled() {
+        for arm in self.random.shuffled(self.arms.count()) {
             let contender = &self.arms.contenders[self.arms.model(arm)];
             processes.push((arm, (contender.launch)()?));
         }
@@ -168,7 +170,7 @@ impl<'c> Course<'_, '_, 'c> {
         (phase, launch, round): (Phase, u64, u64),
         watch: &dyn Watch,
     ) -> Result<(), String> {
-        for arm in self.order.next() {
+        for arm in self.schedule.next(&mut self.random) {
             self.turns.interrupted |= watch.is_stopped();
             if self.turns.interrupted {
                 return Ok(());

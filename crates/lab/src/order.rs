@@ -2,14 +2,14 @@
 
 /// Random numbers: splitmix64 by Steele, Lea and Flood. Shuffling a few arms asks for no better ones.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,13 +18,13 @@ impl Random {
     }
 
     /// A number below `limit`.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         // The upper half of the product: as good as even for limits that are far below 2^64.
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
     /// The numbers below `count`, in any order.
-    pub(super) fn shuffled(&mut self, count: usize) -> Vec<usize> {
+    pub(crate) fn shuffled(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for last in (1..count).rev() {
             order.swap(last, self.below(last as u64 + 1) as usize);
@@ -43,7 +43,7 @@ const TRIES: usize = 48;
 /// that holds across rounds as well. So neither a drift nor what the process before left behind favours an arm. With three arms or more no
 /// arm follows itself; with two that is as frequent for both.
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     arms: usize,
     /// Blocks that are still to come, the next one last, with the rounds that are left of each.
     blocks: Vec<Vec<Vec<usize>>>,
@@ -54,19 +54,19 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(arms: usize) -> Self {
+    pub(crate) fn new(arms: usize) -> Self {
         Self { arms, blocks: Vec::new(), last: None, followed: vec![vec![0; arms]; arms] }
     }
 
     /// The order of the rounds before those that count. The first round that counts follows it.
-    pub(super) fn warm_up(&mut self, random: &mut Random) -> Vec<usize> {
+    pub(crate) fn warm_up(&mut self, random: &mut Random) -> Vec<usize> {
         let order = random.shuffled(self.arms);
         self.last = order.last().copied();
         order
     }
 
     /// The order of the next round.
-    pub(super) fn next(&mut self, random: &mut Random) -> Vec<usize> {
+    pub(crate) fn next(&mut self, random: &mut Random) -> Vec<usize> {
         self.blocks.retain(|block| !block.is_empty());
         if self.blocks.is_empty() {
             self.blocks = design(self.arms, random);
