@@ -172,9 +172,6 @@ impl Local {
             return open_for_budget(node, parent);
         }
         let Some(now) = clock::counter() else { return open_by_os_clock(node, parent) };
-        if self.is_interrupted() {
-            return open_interrupted(node, parent);
-        }
         node.open_since.set(now);
         Entered::new(node, parent, 0)
     }
@@ -232,19 +229,16 @@ impl Local {
     /// Leaves a scope that is not only counted, or in which something was allocated. Apart, so that the usual way is short.
     #[inline(never)]
     fn exit_otherwise(&self, flags: u64, entered: Entered) {
-        let how = entered.token.0 & Token::SPECIAL;
-        if how != 0 && self.is_interrupted() {
+        if self.is_interrupted() {
             return self.exit_interrupted(flags, entered);
         }
-        match how {
+        match entered.token.0 & Token::SPECIAL {
             0 => {}
             Token::UNTIMED => return self.exit_untimed(entered),
             Token::AGAIN => return self.exit_again(flags, entered),
             _ => return,
         }
         match clock::counter() {
-            // After the clock was read: see `now_uninterrupted`.
-            Some(_) if self.is_interrupted() => self.exit_interrupted(flags, entered),
             Some(end) => self.exit_at(flags, entered, end),
             None => self.exit_by_os_clock(flags, entered),
         }
@@ -282,7 +276,7 @@ impl Local {
     #[cold]
     #[inline(never)]
     fn exit_by_os_clock(&self, flags: u64, entered: Entered) {
-        self.exit_at(flags, entered, self.now_uninterrupted());
+        self.exit_at(flags, entered, clock::now());
     }
 
     /// The end of a scope in which something was allocated or freed.
@@ -427,21 +421,14 @@ fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens:
 #[cold]
 #[inline(never)]
 fn open_by_os_clock(node: &Node, parent: &Node) -> Entered {
-    node.open_since.set(Local::with(Local::now_uninterrupted));
-    Entered::new(node, parent, 0)
-}
-
-#[cold]
-#[inline(never)]
-fn open_interrupted(node: &Node, parent: &Node) -> Entered {
-    node.open_since.set(Local::with(Local::now_uninterrupted));
+    node.open_since.set(clock::now());
     Entered::new(node, parent, 0)
 }
 
 /// Begins to time a scope where there is a budget. Apart, so that a scope that is only counted keeps no registers.
 #[inline(never)]
 fn open_for_budget(node: &Node, parent: &Node) -> Entered {
-    let now = Local::with(Local::now_uninterrupted);
+    let now = clock::now();
     if Local::with(|local| events::sample_entry(local, node, parent, now)) {
         node.open_since.set(now);
         return Entered::new(node, parent, 0);

@@ -141,20 +141,6 @@ impl Local {
         }
     }
 
-    /// The time at a scope boundary. Interruptions are looked for after the clock was read: one between a check and the
-    /// reading would be part of the time that ends here, and would be noticed only at the next boundary, when it is longer
-    /// than the time since this reading and so is not taken for a wait.
-    #[inline(always)]
-    pub(super) fn now_uninterrupted(&self) -> u64 {
-        loop {
-            let now = clock::now();
-            if !self.is_interrupted() {
-                return now;
-            }
-            self.note_interruption();
-        }
-    }
-
     /// Accounts for interruptions up to now, before something is read or changed.
     pub(super) fn note_interruptions(&self) {
         if self.is_interrupted() {
