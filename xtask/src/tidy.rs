@@ -32,7 +32,6 @@ const LEFTOVER_CODE: &[&str] = &["todo!", "unimplemented!", "#[ignore]", "#[igno
 /// The only homes of unsafe code: files (`.rs` follows) or folders (`/` follows).
 const UNSAFE_PLACES: &[&str] = &[
     // Tests that take the place of the clock, or ask for a thread's.
-    "crates/hotloop/tests/interrupted",
     "crates/hotloop/tests/simulated",
     "crates/hotloop/tests/it/on_cpu",
     "benches",

@@ -13,7 +13,7 @@ const FEWEST_BATCHES: usize = 10;
 const CORRELATION_TIMES: f64 = 8.0;
 
 /// Where the mean lies that the series has in the long run, with a chance of `alpha` that it does not. `None` below
-/// [`FEWEST_BATCHES`] values. The series has to be in its order.
+/// `FEWEST_BATCHES` values. The series has to be in its order.
 #[must_use]
 pub fn batch_mean_interval(series: &[f64], alpha: f64) -> Option<Interval> {
     let n = series.len();
