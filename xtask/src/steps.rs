@@ -129,8 +129,8 @@ pub static STEPS: &[Step] = &[
         action: Action::Commands(&[
             run("cargo test -p benches --profile bench --all-targets"),
             run("cargo test -p hotloop-cli --release --bench loaded --bench duels"),
-            run("cargo bench -p kernels -- --quick"),
-            run("cargo bench -p engine -- --quick"),
+            run("cargo bench -p hotloop-kernels -- --quick"),
+            run("cargo bench -p hotloop-engine -- --quick"),
         ]),
     },
     Step {
