@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{fuzz, kernels, layers, schema, tidy, viewers};
+use crate::{fuzz, kernels, layers, publish, schema, tidy, viewers};
 
 /// One gate. It can fail, and it can be run alone by its name.
 pub struct Step {
@@ -71,6 +71,12 @@ pub static STEPS: &[Step] = &[
         about: "dependencies between the crates point down only",
         needs_cpp: false,
         action: Action::Check(layers::check),
+    },
+    Step {
+        name: "package",
+        about: "every published crate has its metadata, its licences and a README, and can be packaged",
+        needs_cpp: false,
+        action: Action::Check(publish::check),
     },
     Step {
         name: "clippy",
