@@ -124,12 +124,7 @@ fn what_cannot_be_compared_at_all_is_refused() {
 
 /// SmallMind's reports, where they are at hand.
 fn smallmind(name: &str) -> Option<String> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/smallmind/enhanced").join(name);
-    let found = file.exists().then(|| file.to_string_lossy().into_owned());
-    if found.is_none() {
-        println!("skipped: no ../shared");
-    }
-    found
+    testing::shared(&format!("smallmind/enhanced/{name}")).map(|file| file.to_string_lossy().into_owned())
 }
 
 #[test]
