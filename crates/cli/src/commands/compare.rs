@@ -4,7 +4,7 @@ use compare::{RunsSettings, Stored};
 use record::{Comparison, Verdict};
 
 use super::{Refusal, load, shown, tool};
-use crate::args::{Compare, Format, Layout};
+use crate::args::{Compare, Layout};
 
 /// What is printed, and what the program ends with.
 #[derive(Debug)]

@@ -40,17 +40,13 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     if view.run.rows.is_empty() {
         return None;
     }
-    let headings =
-        ["row", "calls", "n", "median", "95 % interval", "fastest", "rate", "limit", "by", "allocs", "bytes"];
+    let headings = ["row", "calls", "n", "median", "95 % CI", "fastest", "rate", "limit", "by", "allocs", "bytes"];
     let mut table = Table::new(&headings).least_important(&["fastest", "calls", "bytes", "allocs"]);
     for (depth, row) in in_order(&view.run.rows) {
         table.row_at(depth, cells(view, row));
     }
     let shares = view.run.rows.iter().filter_map(|row| view.measured(row)?.share());
-    let explanation = format!(
-        "times of one call, from n samples of so many calls each; rate: of the median{}; allocs, bytes: allocated per call",
-        view.legend(shares)
-    );
+    let explanation = format!("per call; n: samples{}; allocs, bytes: allocated per call", view.legend(shares));
     Some(Section::new("ROWS", &explanation).with(Block::Table(table)).with_what(view))
 }
 

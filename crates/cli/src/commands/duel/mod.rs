@@ -14,7 +14,7 @@ use record::{Duel, GateMetric, Metric, Verdict};
 
 use super::{Outcome, Refusal, export, interrupt, shown, tool};
 use crate::args;
-use crate::args::{Format, OnUnresolved};
+use crate::args::OnUnresolved;
 use follower::Follower;
 
 /// What a side that is a revision begins with.

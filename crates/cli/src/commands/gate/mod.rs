@@ -15,7 +15,7 @@ use lab::machine::Chosen;
 use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdict};
 
 use super::duel::follower::Follower;
-use super::{Outcome, Refusal, interrupt, tool};
+use super::{Outcome, Refusal, interrupt, shown, tool};
 use crate::args;
 use crate::args::OnUnresolved;
 use contestants::Workshop;

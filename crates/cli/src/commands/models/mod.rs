@@ -17,7 +17,7 @@ use record::{Models, Run};
 use super::profile::{Bar, Printed};
 use super::{PERCENT, Refusal, generate, interrupt, load, progress, shown, tool};
 use crate::args;
-use crate::args::{Format, ModelsLayout, Named};
+use crate::args::{ModelsLayout, Named};
 use crate::subject::{EngineModels, LoadedModels, Subject, Ways, this_program};
 
 /// The text of whoever names none.
