@@ -58,7 +58,7 @@ impl LimitsMeasurement<'_> {
         [one, all]
     }
 
-    /// As [`measure`](Course::measure), of arithmetic, which threads share with nobody: where all of them are hardly faster than one, something
+    /// As [`measure`](LimitsMeasurement::measure), of arithmetic, which threads share with nobody: where all of them are hardly faster than one, something
     /// kept them from running together, and they are measured again.
     fn arithmetic(
         &mut self,

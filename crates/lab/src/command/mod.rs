@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! let command = lab::command::Command::new(["make".into(), "test".into()]).expect("a name is there");
-//! let ended = command.run(&lab::command::Asked::default(), |_process| {}).expect("it can be started");
+//! let ended = command.run(&lab::command::ProfilerOptions::default(), |_process| {}).expect("it can be started");
 //! println!("{} s", ended.usage.wall_s);
 //! ```
 
