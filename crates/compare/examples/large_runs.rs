@@ -1,10 +1,10 @@
-//! How long it takes to lay two call trees of 100,000 scopes over each other: `cargo run --release -p compare --example
+//! How long it takes to lay two call trees of 100,000 scopes over each other: `cargo run --release -p hotloop-compare --example
 //! large_runs`. Half of the scopes took longer, a tenth has another name, and some came or went.
 
 use std::io::Write;
 use std::time::Instant;
 
-use compare::{RunsSettings, Stored, runs};
+use compare::{NamedRun, RunsSettings, runs};
 use record::{Profile, Run, Scope};
 
 const SCOPES: usize = 100_000;
@@ -35,7 +35,7 @@ fn run(is_candidate: bool) -> Run {
 
 fn main() -> std::io::Result<()> {
     let (base, candidate) = (run(false), run(true));
-    let stored = |run, name| Stored { run, name, id: None };
+    let stored = |run, name| NamedRun { run, name, id: None };
     for _ in 0..5 {
         let start = Instant::now();
         let found = runs(stored(&base, "base"), stored(&candidate, "candidate"), &RunsSettings::default());
