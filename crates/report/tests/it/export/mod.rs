@@ -78,7 +78,7 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("chrome", "{\"displayTimeUnit\""),
     ("perfetto", "\n"),
     ("speedscope", "{\"$schema\""),
-    ("folded", "main 20000\n"),
+    ("folded", "main;forward;layer 0 "),
     ("firefox", "{\"libs\""),
     ("svg", "<?xml"),
     ("csv", "path,name,"),

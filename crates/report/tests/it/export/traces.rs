@@ -191,7 +191,7 @@ fn nonsense_is_drawn_as_well_as_it_can_be() {
     let calls = [(0, u64::MAX, u64::MAX), (1, 0, u64::MAX), (0, 5, 1), (1, 7, 0), (0, 0, 3)];
     let run = with_calls(&[None, Some(0)], &calls);
     // Numbers of this size do not go through a viewer's microseconds whole; that it comes to an end and nests is what counts.
-    for format in super::WITH_PROFILE {
+    for format in super::with_profile() {
         assert!(!super::bytes(&run, format).is_empty() || format == named("folded"), "{format:?}");
     }
 }
