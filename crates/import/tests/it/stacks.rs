@@ -31,7 +31,7 @@ fn folded_stacks_of_a_comparison_are_two_runs() {
 
 #[test]
 fn lines_that_are_no_stacks_are_named() {
-    let format = import::Format::report::ExportFormat::named("folded");
+    let format = import::Format::named("folded");
     let text = "# a comment\na;b 3\na;c\na;d -1\n a;e  4\n";
     let found = import::import(text, &super::source("x"), format).expect("the rest can be read");
     let lines: Vec<Option<u64>> = found.unread.iter().map(|part| part.line).collect();
@@ -124,9 +124,8 @@ fn our_own_exports() {
         found.sort();
         found
     };
-    for (format, name) in
-        [(report::ExportFormat::named("folded"), "folded"), (report::ExportFormat::named("speedscope"), "speedscope")]
-    {
+    for name in ["folded", "speedscope"] {
+        let format = report::ExportFormat::named(name).expect("there is one");
         let text = report::export(run, "", format).expect("it can be exported");
         let found = try_read("export", &String::from_utf8(text).expect("text")).expect("it can be read");
         assert_eq!((found.format.name(), &found.unread[..]), (name, &[][..]));
