@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use record::*;
 
 use super::machine::machine;
+use super::text::duel_text;
 
 /// Every kind of duel, by name.
 pub fn all() -> Vec<(&'static str, Duel)> {
@@ -124,24 +125,24 @@ pub fn regressed() -> Duel {
     ];
     let mut duel =
         with(Verdict::Regressed, "Time grew by 7.1 % (+5.2 % to +9.0 %), more than the 3 % that count.", judgements);
-    let part = |path: &[&str], base_s: f64, candidate_s: f64| Part {
+    let part = |path: &[&str], base_s: f64, candidate_s: f64| WaterfallPart {
         path: path.iter().map(|name| (*name).to_owned()).collect(),
         base_s: Some(base_s),
         candidate_s: Some(candidate_s),
-        change: Seconds {
+        change: TimeDifference {
             estimate: candidate_s - base_s,
             low: Some(candidate_s - base_s - 1e-3),
             high: Some(candidate_s - base_s + 1e-3),
         },
         base_calls: Some(100.0),
         candidate_calls: Some(if path.is_empty() { 100.0 } else { 120.0 }),
-        ..Part::default()
+        ..WaterfallPart::default()
     };
-    let added = Part { base_s: None, base_calls: None, ..part(&["step", "check"], 0.0, 0.004) };
+    let added = WaterfallPart { base_s: None, base_calls: None, ..part(&["step", "check"], 0.0, 0.004) };
     duel.findings[0].why = Some(Waterfall {
         base_s: 0.25,
         candidate_s: 0.26775,
-        total: Seconds { estimate: 0.01775, low: Some(0.013), high: Some(0.022) },
+        total: TimeDifference { estimate: 0.01775, low: Some(0.013), high: Some(0.022) },
         parts: vec![part(&["step", "forward"], 0.2, 0.214), added, part(&[], 0.05, 0.04975)],
     });
     duel.profiles.push(LaunchProfile { arm: "A".to_owned(), ..LaunchProfile::default() });
@@ -219,7 +220,7 @@ fn wrong() -> Duel {
 fn headline(metric: Metric, found: Judgement, verdict: Verdict) -> String {
     let mut duel = with(verdict, "", vec![found.clone()]);
     duel.metrics.insert(found.metric, metric);
-    report::duel_text(&duel, &report::RunOptions::default()).lines().next().unwrap_or_default().to_owned()
+    duel_text(&duel, &report::RunOptions::default()).lines().next().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -269,7 +270,7 @@ fn the_first_line_is_the_answer() {
 #[test]
 fn the_first_line_says_what_stands_in_the_way() {
     let line = |duel: &Duel| {
-        let text = report::duel_text(duel, &report::RunOptions::default());
+        let text = duel_text(duel, &report::RunOptions::default());
         text.split("\n\n").next().unwrap_or_default().replace('\n', " ")
     };
     assert_eq!(line(&incomparable()), "not comparable: rev:main and target/debug/train differ in build profile, 21 s");
@@ -290,7 +291,7 @@ fn the_first_line_says_what_stands_in_the_way() {
 #[test]
 fn times_are_those_of_one_call_and_contradictions_are_marked() {
     let row = |duel: &Duel, name: &str| {
-        let text = report::duel_text(duel, &report::RunOptions::default());
+        let text = duel_text(duel, &report::RunOptions::default());
         let row = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default().to_owned();
         (row.split_whitespace().collect::<Vec<_>>().join(" "), text.contains("*: pairs of the same round"))
     };
