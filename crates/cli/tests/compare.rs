@@ -1,7 +1,7 @@
 //! `hotloop compare` as it is used.
 #![allow(clippy::print_stdout, reason = "tests may print: it is shown only when they fail")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use record::{Build, Comparison, Presence, Run, Verdict};

@@ -24,6 +24,16 @@ impl Random {
         (self.next() >> 40) as f32 / (1u32 << 24) as f32
     }
 
+    /// A number from −1 to 1.
+    pub fn value(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+
+    /// Some tokens of a vocabulary.
+    pub fn tokens(&mut self, count: usize, vocab: usize) -> Vec<u32> {
+        (0..count).map(|_| self.below(vocab) as u32).collect()
+    }
+
     /// A text of up to `length` characters: some of all Unicode, most of those that rules treat in their own ways.
     pub fn text(&mut self, length: usize) -> String {
         const LIKELY: [&str; 9] = [
