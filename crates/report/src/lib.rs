@@ -14,7 +14,8 @@ mod quantisation;
 mod run;
 mod selftest;
 mod training;
-mod units;
+
+use profile::units;
 
 pub use comparison::{
     markdown as comparison_markdown, smallmind as comparison_smallmind, text as comparison_text,

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::document::{Block, Section, Table};
-use super::estimates::{Time, marks};
+use super::estimates::{TimeEstimate, marks};
 use super::profile::{SMALL, mean, remainder};
-use super::tree::{Family, Member, Tree};
+use profile::{CallTree, IndexSum, IndexedScope};
 use super::view::View;
 use crate::units::{bytes, count, plural, share, whole_percent};
 
@@ -22,7 +22,7 @@ const WIDEST_ESTIMATE: usize = 13;
 /// The place of the column with shares of limits.
 const LIMIT: usize = 7;
 
-pub(super) fn section(view: &View<'_>, tree: &Tree<'_>) -> Section {
+pub(super) fn section(view: &View<'_>, tree: &CallTree<'_>) -> Section {
     let whole = view.on_cpu_ns();
     let shown = shown_paths(tree, whole, view.top.saturating_mul(TREE_ROWS));
     let headings = ["scope", "total", "total %", "% parent", "self", "calls", "mean", "limit", "allocs", "bytes"];
@@ -59,13 +59,13 @@ enum Row {
     Rest {
         parent: Option<usize>,
         count: u64,
-        total: Time,
+        total: TimeEstimate,
         calls: u64,
     },
 }
 
 /// The longest paths, as many as have room; none without the one above it.
-fn shown_paths(tree: &Tree<'_>, whole: u64, most: usize) -> Vec<bool> {
+fn shown_paths(tree: &CallTree<'_>, whole: u64, most: usize) -> Vec<bool> {
     let mut longest: Vec<usize> = (0..tree.paths.len()).collect();
     longest.sort_by_key(|place| Reverse(tree.paths[*place].sum.total_ns));
     let mut shown = vec![false; tree.paths.len()];
@@ -77,11 +77,11 @@ fn shown_paths(tree: &Tree<'_>, whole: u64, most: usize) -> Vec<bool> {
     shown
 }
 
-fn entries(tree: &Tree<'_>, places: &[usize], shown: &[bool]) -> Vec<Row> {
+fn entries(tree: &CallTree<'_>, places: &[usize], shown: &[bool]) -> Vec<Row> {
     let mut rows: Vec<Row> = places.iter().filter(|place| shown[**place]).map(|place| Row::Path(*place)).collect();
     let hidden = || places.iter().filter(|place| !shown[**place]).map(|place| &tree.paths[*place]);
     if let Some(first) = hidden().next() {
-        let (total, calls) = hidden().fold((Time::default(), 0_u64), |(total, calls), path| {
+        let (total, calls) = hidden().fold((TimeEstimate::default(), 0_u64), |(total, calls), path| {
             (total.plus(path.sum.total()), path.sum.calls.saturating_add(calls))
         });
         rows.push(Row::Rest { parent: first.parent, count: hidden().count() as u64, total, calls });
@@ -89,7 +89,7 @@ fn entries(tree: &Tree<'_>, places: &[usize], shown: &[bool]) -> Vec<Row> {
     rows
 }
 
-fn cells(view: &View<'_>, tree: &Tree<'_>, row: &Row) -> Vec<String> {
+fn cells(view: &View<'_>, tree: &CallTree<'_>, row: &Row) -> Vec<String> {
     let whole = view.on_cpu_ns();
     let of_parent = |ns: u64, parent: Option<usize>| {
         parent.map_or_else(String::new, |parent| super::profile::part(ns, tree.paths[parent].sum.total_ns))
@@ -125,7 +125,7 @@ fn cells(view: &View<'_>, tree: &Tree<'_>, row: &Row) -> Vec<String> {
 }
 
 /// A name without modules, where that is clear from its place: elsewhere another scope may have the same.
-fn name_beside<'a>(tree: &Tree<'a>, place: usize) -> &'a str {
+fn name_beside<'a>(tree: &CallTree<'a>, place: usize) -> &'a str {
     let path = &tree.paths[place];
     let own = last(path.sum.name);
     let is_same = |other: &usize| *other != place && last(tree.paths[*other].sum.name) == own;
@@ -149,19 +149,19 @@ struct Steps {
 
 impl Steps {
     /// The longest, as many as fit in a line.
-    fn of(tree: &Tree<'_>, family: &Family<'_>) -> Self {
-        let mut sums: HashMap<usize, Time> = HashMap::new();
-        for (name, time) in family.members.values().flat_map(|member| &member.steps) {
+    fn of(tree: &CallTree<'_>, family: &IndexedScope<'_>) -> Self {
+        let mut sums: HashMap<usize, TimeEstimate> = HashMap::new();
+        for (name, time) in family.indices.values().flat_map(|member| &member.steps) {
             let sum = sums.entry(*name).or_default();
             *sum = sum.plus(*time);
         }
-        let mut steps: Vec<(usize, Time)> = sums.into_iter().collect();
+        let mut steps: Vec<(usize, TimeEstimate)> = sums.into_iter().collect();
         steps.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| tree.name(a.0).cmp(tree.name(b.0))));
         // The total, the rest and the own time beside them are wider by as much.
         let wider = WIDEST_ESTIMATE - WIDEST_TIME;
-        let has_errors = family.members.values().any(|member| member.own.se.is_some());
+        let has_errors = family.indices.values().any(|member| member.own.se.is_some());
         let mut room = if has_errors { ROOM_FOR_STEPS - 3 * wider } else { ROOM_FOR_STEPS };
-        let fits = |(name, time): &&(usize, Time)| {
+        let fits = |(name, time): &&(usize, TimeEstimate)| {
             let widest = if time.se.is_some() { WIDEST_ESTIMATE } else { WIDEST_TIME };
             let width = last(tree.name(*name)).chars().count().max(widest) + 2;
             let fits = width <= room;
@@ -172,7 +172,7 @@ impl Steps {
         Steps { has_others: shown.len() < steps.len(), shown }
     }
 
-    fn headings<'a>(&self, tree: &Tree<'a>, family: &Family<'a>) -> Vec<&'a str> {
+    fn headings<'a>(&self, tree: &CallTree<'a>, family: &IndexedScope<'a>) -> Vec<&'a str> {
         let mut headings = vec![family.name, "calls", "total"];
         let is_alone = |name: &usize| {
             self.shown.iter().all(|other| other == name || last(tree.name(*other)) != last(tree.name(*name)))
@@ -186,13 +186,13 @@ impl Steps {
         headings
     }
 
-    fn cells(&self, name: String, member: &Member) -> Vec<String> {
+    fn cells(&self, name: String, member: &IndexSum) -> Vec<String> {
         let time = |name: &usize| member.steps.get(name).copied().unwrap_or_default();
         let mut cells = vec![name, count(member.calls), member.total.text()];
         cells.extend(self.shown.iter().map(|name| time(name).text()));
         if self.has_others {
             let others = member.steps.keys().filter(|name| !self.shown.contains(name));
-            cells.push(others.fold(Time::default(), |sum, name| sum.plus(time(name))).text());
+            cells.push(others.fold(TimeEstimate::default(), |sum, name| sum.plus(time(name))).text());
         }
         if !self.shown.is_empty() {
             cells.push(member.own.text());
@@ -202,19 +202,19 @@ impl Steps {
 }
 
 /// Index by step, such as the layers of a model by the steps of each.
-pub(super) fn by_index(view: &View<'_>, tree: &Tree<'_>, family: &Family<'_>) -> Section {
+pub(super) fn by_index(view: &View<'_>, tree: &CallTree<'_>, family: &IndexedScope<'_>) -> Section {
     let steps = Steps::of(tree, family);
     let mut table = Table::new(&steps.headings(tree, family));
     let most = view.top.saturating_mul(TREE_ROWS);
-    for (index, member) in family.members.iter().take(most) {
+    for (index, member) in family.indices.iter().take(most) {
         let name = index.map_or_else(|| "(others)".to_owned(), |index| format!("[{index}]"));
         table.row(steps.cells(name, member));
     }
-    if family.members.len() > most {
-        let rest = family.members.values().skip(most).fold(Member::default(), Member::plus);
-        table.row(steps.cells(format!("({} more)", count((family.members.len() - most) as u64)), &rest));
+    if family.indices.len() > most {
+        let rest = family.indices.values().skip(most).fold(IndexSum::default(), IndexSum::plus);
+        table.row(steps.cells(format!("({} more)", count((family.indices.len() - most) as u64)), &rest));
     }
-    let all = family.members.values().fold(Member::default(), Member::plus);
+    let all = family.indices.values().fold(IndexSum::default(), IndexSum::plus);
     table.row(steps.cells("= all".to_owned(), &all));
     let explanation =
         format!("scopes that carry an index, and the scopes below them; total = the steps + self{}", marks(&table));

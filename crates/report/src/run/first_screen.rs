@@ -7,7 +7,7 @@ use super::estimates::whole_percents;
 use super::figures::{self, Group, Speed, groups};
 use super::limits::InWords as _;
 use super::terminal::{self, Ink};
-use super::tree::Sum;
+use super::tree::{LabScope as _, ScopeSum};
 use super::view::View;
 use super::{RunOptions, head, insights, short};
 use crate::layout::wrapped;
@@ -128,7 +128,7 @@ fn of_limit(speed: &Speed) -> String {
 fn scopes(view: &View<'_>, most: usize, ink: &Ink) -> Vec<String> {
     let Some(tree) = &view.tree else { return Vec::new() };
     let whole = view.on_cpu_ns();
-    let mut by_self: Vec<&Sum<'_>> = tree.names.iter().filter(|sum| !sum.is_of_lab() && sum.self_ns > 0).collect();
+    let mut by_self: Vec<&ScopeSum<'_>> = tree.names.iter().filter(|sum| !sum.is_of_lab() && sum.self_ns > 0).collect();
     by_self.sort_by_key(|sum| Reverse(sum.self_ns));
     if by_self.is_empty() || whole == 0 {
         return Vec::new();

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use super::call_tree;
 use super::document::{Block, Section, Table, not_measured};
-use super::estimates::{Time, longest_text, marks, percentile_text, rests_on_few, tilde};
+use super::estimates::{TimeEstimate, longest_text, marks, percentile_text, rests_on_few, tilde};
 use super::limits::{InWords as _, Roof, Work, operations};
-use super::tree::{Sum, Tree};
+use super::tree::{CallTree, ScopeSum};
 use super::view::View;
 use crate::units::{
     bytes, count, digits, mean_bytes, mean_count, nanos, percent, plural, rate, seconds, share, sum_of, tokens_per_s,
@@ -25,7 +25,7 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     sections.push(allocators(view, tree));
     sections.push(most_called(view, tree));
     sections.push(call_tree::section(view, tree));
-    sections.extend(tree.families.iter().take(FAMILIES).map(|family| call_tree::by_index(view, tree, family)));
+    sections.extend(tree.indexed.iter().take(FAMILIES).map(|family| call_tree::by_index(view, tree, family)));
     sections.extend(futures(view, tree));
     sections.extend((!tree.profile.threads.is_empty()).then(|| threads(view, tree)));
     sections
@@ -36,11 +36,11 @@ pub(super) fn part(ns: u64, whole: u64) -> String {
 }
 
 /// What is made of an estimated time is an estimate too.
-pub(super) fn estimate(sum: &Sum<'_>, value: String) -> String {
+pub(super) fn estimate(sum: &ScopeSum<'_>, value: String) -> String {
     tilde(sum.is_sampled, value)
 }
 
-fn percentile(sum: &Sum<'_>, q: f64) -> String {
+fn percentile(sum: &ScopeSum<'_>, q: f64) -> String {
     let is_thin = rests_on_few(q, sum.timed_calls(), sum.is_sampled);
     match sum.percentile(q).filter(|_| !sum.is_future()) {
         None => "-".to_owned(),
@@ -48,20 +48,20 @@ fn percentile(sum: &Sum<'_>, q: f64) -> String {
     }
 }
 
-fn longest(sum: &Sum<'_>) -> String {
+fn longest(sum: &ScopeSum<'_>) -> String {
     let ns = sum.max_ns().filter(|_| !sum.is_future());
     ns.map_or_else(|| "-".to_owned(), |ns| longest_text(nanos(ns), sum.is_sampled))
 }
 
-pub(super) fn mean(sum: &Sum<'_>) -> String {
+pub(super) fn mean(sum: &ScopeSum<'_>) -> String {
     sum.mean_s().map_or_else(|| "-".to_owned(), |mean| estimate(sum, seconds(mean)))
 }
 
-fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
+fn hot_paths(view: &View<'_>, tree: &CallTree<'_>) -> Section {
     let whole = view.on_cpu_ns();
     let headings = ["scope", "self", "self %", "total", "total %", "calls", "mean", "p50", "p99", "max"];
     let mut table = Table::new(&headings).least_important(&["total %", "max", "p50", "p99"]);
-    let mut by_self: Vec<&Sum<'_>> = tree.names.iter().collect();
+    let mut by_self: Vec<&ScopeSum<'_>> = tree.names.iter().collect();
     by_self.sort_by_key(|sum| Reverse(sum.self_ns));
     for sum in by_self.iter().take(view.top) {
         table.row([
@@ -78,7 +78,7 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
         ]);
     }
     if by_self.len() > view.top {
-        let rest = by_self[view.top..].iter().fold(Time::default(), |rest, sum| rest.plus(sum.own()));
+        let rest = by_self[view.top..].iter().fold(TimeEstimate::default(), |rest, sum| rest.plus(sum.own()));
         let name = format!("({})", plural((by_self.len() - view.top) as u64, "more scope"));
         table.row([name, rest.text(), rest.percent_of(whole)]);
     }
@@ -87,7 +87,7 @@ fn hot_paths(view: &View<'_>, tree: &Tree<'_>) -> Section {
     Section::new("HOT PATHS", &explanation).with(Block::Table(table))
 }
 
-fn explanation(view: &View<'_>, tree: &Tree<'_>, table: &Table) -> String {
+fn explanation(view: &View<'_>, tree: &CallTree<'_>, table: &Table) -> String {
     let mut text = format!(
         "by self time: where the time is spent. self: without the scopes that it calls; total: with them; %: of {}{}; names: \
          module paths omitted where unambiguous",
@@ -98,13 +98,13 @@ fn explanation(view: &View<'_>, tree: &Tree<'_>, table: &Table) -> String {
     if tree.thread_count() > 1 {
         text.push_str(". Times are summed over threads, so that percentages can add up to more than 100");
     }
-    if tree.has_bystanders() {
+    if tree.leaves_threads_out() {
         text.push_str(". Idle time of threads that were in scopes for less than 1 % of the run is left out");
     }
     text
 }
 
-fn waiting_legend(tree: &Tree<'_>) -> &'static str {
+fn waiting_legend(tree: &CallTree<'_>) -> &'static str {
     match tree.waiting_ns() {
         Some(_) => "; on a CPU: wall time minus waiting; waiting for a CPU: measured, in no scope's time",
         None => "",
@@ -112,7 +112,7 @@ fn waiting_legend(tree: &Tree<'_>) -> &'static str {
 }
 
 /// What is in no scope, so that the parts sum to the whole.
-pub(super) fn remainder(table: &mut Table, tree: &Tree<'_>, on_cpu: u64) {
+pub(super) fn remainder(table: &mut Table, tree: &CallTree<'_>, on_cpu: u64) {
     let own = tree.profile.own_cost.total_ns;
     let mut row = |name: String, ns: u64, share: String| table.row([name, nanos(ns), share]);
     row("(idle or in no scope)".to_owned(), tree.idle_ns(), part(tree.idle_ns(), on_cpu));
@@ -144,7 +144,7 @@ fn of_wall(ns: u64, wall: u64) -> String {
 
 impl View<'_> {
     /// The least time of a call of these scopes, by the work that they declare.
-    pub(super) fn scope_roof(&self, sum: &Sum<'_>) -> Option<Roof> {
+    pub(super) fn scope_roof(&self, sum: &ScopeSum<'_>) -> Option<Roof> {
         let calls = (sum.calls > 0).then_some(sum.calls as f64)?;
         let per_call = |amount: u64| (amount > 0).then(|| amount as f64 / calls);
         let row = self.row_of(sum);
@@ -168,16 +168,16 @@ impl View<'_> {
     }
 
     /// The share of that limit which they reach, and the limit.
-    pub(super) fn scope_share(&self, sum: &Sum<'_>) -> Option<(f64, Roof)> {
+    pub(super) fn scope_share(&self, sum: &ScopeSum<'_>) -> Option<(f64, Roof)> {
         let (roof, time) = (self.scope_roof(sum)?, sum.work_s()?);
         Some((roof.seconds / time, roof))
     }
 }
 
-fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
+fn work(view: &View<'_>, tree: &CallTree<'_>) -> Option<Section> {
     let headings = ["scope", "total", "arithmetic", "bytes", "tokens", "per byte", "limit", "by"];
     let mut table = Table::new(&headings).least_important(&["per byte", "tokens"]);
-    let declared = |sum: &&Sum<'_>| sum.flops | sum.bytes | sum.tokens != 0;
+    let declared = |sum: &&ScopeSum<'_>| sum.flops | sum.bytes | sum.tokens != 0;
     let (mut shares, mut has_whole_numbers): (Vec<f64>, bool) = (Vec::new(), false);
     for sum in tree.names.iter().filter(declared).take(view.top) {
         let time = sum.total_ns as f64 * 1e-9;
@@ -217,11 +217,11 @@ fn work(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     (!table.is_empty()).then(|| Section::new("RATES", &explanation).with(Block::Table(table)))
 }
 
-fn allocators(view: &View<'_>, tree: &Tree<'_>) -> Section {
+fn allocators(view: &View<'_>, tree: &CallTree<'_>) -> Section {
     if !tree.counts_allocations() {
         return Section::new("TOP ALLOCATORS", &format!("{}: nothing counted allocations", not_measured()));
     }
-    let mut by_bytes: Vec<&Sum<'_>> =
+    let mut by_bytes: Vec<&ScopeSum<'_>> =
         tree.names.iter().filter(|sum| sum.allocs.is_some_and(|own| own.allocs | own.alloc_bytes > 0)).collect();
     by_bytes.sort_by_key(|sum| Reverse(sum.allocs.map_or(0, |own| own.alloc_bytes)));
     let headings = ["scope", "bytes", "allocs", "frees", "allocs/call", "bytes/call", "with callees", "peak live"];
@@ -269,8 +269,8 @@ fn summed(all: &[record::Allocations]) -> record::Allocations {
     }
 }
 
-fn most_called(view: &View<'_>, tree: &Tree<'_>) -> Section {
-    let mut by_calls: Vec<&Sum<'_>> = tree.names.iter().collect();
+fn most_called(view: &View<'_>, tree: &CallTree<'_>) -> Section {
+    let mut by_calls: Vec<&ScopeSum<'_>> = tree.names.iter().collect();
     by_calls.sort_by_key(|sum| Reverse(sum.calls));
     let mut table = Table::new(&["scope", "calls", "timed", "mean", "fastest", "total"]);
     for sum in by_calls.iter().take(view.top) {
@@ -288,10 +288,10 @@ fn most_called(view: &View<'_>, tree: &Tree<'_>) -> Section {
 }
 
 /// Futures: busy while they are polled, and waiting between.
-fn futures(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
+fn futures(view: &View<'_>, tree: &CallTree<'_>) -> Option<Section> {
     let mut table = Table::new(&["scope", "calls", "polls", "busy", "elapsed", "waiting"]);
-    for sum in tree.names.iter().filter(|sum| sum.elapsed_ns() > 0).take(view.top) {
-        let elapsed = sum.elapsed_ns();
+    for sum in tree.names.iter().filter(|sum| sum.elapsed_ns > 0).take(view.top) {
+        let elapsed = sum.elapsed_ns;
         table.row([
             sum.name.to_owned(),
             count(sum.calls),
@@ -306,7 +306,7 @@ fn futures(view: &View<'_>, tree: &Tree<'_>) -> Option<Section> {
     (!table.is_empty()).then(|| Section::new("FUTURES", &explanation).with(Block::Table(table)))
 }
 
-fn threads(view: &View<'_>, tree: &Tree<'_>) -> Section {
+fn threads(view: &View<'_>, tree: &CallTree<'_>) -> Section {
     let headings = ["thread", "state", "wall", "in scopes", "share", "waiting", "profiler", "calls", "allocs", "bytes"];
     let mut table = Table::new(&headings).least_important(&["profiler", "state"]);
     let mut by_time: Vec<&record::Thread> = tree.profile.threads.iter().collect();

@@ -8,6 +8,7 @@ use super::figures::{Group, groups};
 use super::insights;
 use super::limits::InWords as _;
 use super::process::Repeats;
+use super::tree::LabScope as _;
 use super::view::{Timing, View, is_command};
 use crate::units::{bytes, count, seconds, tokens_per_s, whole_percent};
 

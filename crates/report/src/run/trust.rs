@@ -3,7 +3,7 @@
 use record::{OwnCost, Profile};
 
 use super::document::{Block, Section};
-use super::tree::Tree;
+use super::tree::CallTree;
 use super::view::View;
 use crate::units::{count, nanos, percent, plural, seconds, share, whole_percent};
 
@@ -38,7 +38,7 @@ fn clock(profile: &Profile) -> String {
     format!("{which}{why}; resolution {}", seconds(clock.resolution_ns * 1e-9))
 }
 
-fn own_cost(profile: &Profile, tree: &Tree<'_>) -> String {
+fn own_cost(profile: &Profile, tree: &CallTree<'_>) -> String {
     let cost = &profile.own_cost;
     let short = |ns: f64| seconds(ns * 1e-9);
     let alloc = match tree.counts_allocations() {
@@ -76,7 +76,7 @@ pub(super) fn judged_cost(cost: &OwnCost) -> (f64, &'static str) {
 }
 
 /// How it is known that a thread lost its CPU, and how long it waited for one.
-fn interruptions(tree: &Tree<'_>) -> Option<String> {
+fn interruptions(tree: &CallTree<'_>) -> Option<String> {
     let found = tree.profile.interruptions.as_ref()?;
     let why = if found.why.is_empty() { String::new() } else { format!(" ({})", found.why) };
     let waited = tree.waiting_ns().map_or_else(String::new, |ns| {
@@ -90,7 +90,7 @@ fn interruptions(tree: &Tree<'_>) -> Option<String> {
     })
 }
 
-fn sampled(tree: &Tree<'_>) -> Option<String> {
+fn sampled(tree: &CallTree<'_>) -> Option<String> {
     let sampled: Vec<_> = tree.names.iter().filter(|sum| sum.is_sampled).collect();
     let named = sampled.iter().take(SAMPLED_SHOWN);
     let mut parts: Vec<String> =

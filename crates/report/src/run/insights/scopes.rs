@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use compare::Estimate;
 
 use super::super::document::quoted;
-use super::super::estimates::{Time, in_words, tied_groups, whole_percents};
+use super::super::estimates::{TimeEstimate, in_words, tied_groups, whole_percents};
 use super::super::limits::InWords as _;
-use super::super::tree::Sum;
+use super::super::tree::{LabScope as _, ScopeSum};
 use super::super::trust::judged_cost;
 use super::super::view::View;
 use super::Insight;
@@ -26,7 +26,7 @@ const UNEVEN: f64 = 1.25;
 const TIED: usize = 3;
 
 /// The share of the time on a CPU; nothing where threads overlap, because then nothing follows for the run.
-fn of_run(view: &View<'_>, time: Time) -> Option<Estimate> {
+fn of_run(view: &View<'_>, time: TimeEstimate) -> Option<Estimate> {
     let is_one = view.tree.as_ref().is_some_and(|tree| tree.thread_count() <= 1);
     time.share_of(view.on_cpu_ns()).filter(|part| is_one && part.value <= 1.0)
 }
@@ -55,7 +55,7 @@ pub(super) fn below_limit(view: &View<'_>) -> Option<Insight> {
     (least >= NOTABLE).then_some(Insight { worth: saved, sentence })
 }
 
-fn name(sum: &Sum<'_>) -> String {
+fn name(sum: &ScopeSum<'_>) -> String {
     quoted(sum.name)
 }
 
@@ -63,7 +63,7 @@ fn name(sum: &Sum<'_>) -> String {
 /// nobody can tell which one that is.
 pub(super) fn hottest(view: &View<'_>) -> Option<Insight> {
     let tree = view.tree.as_ref().filter(|_| !is_attribution_unreliable(view))?;
-    let mut by_self: Vec<&Sum<'_>> = tree.names.iter().filter(|sum| !sum.is_of_lab()).collect();
+    let mut by_self: Vec<&ScopeSum<'_>> = tree.names.iter().filter(|sum| !sum.is_of_lab()).collect();
     by_self.sort_by_key(|sum| Reverse(sum.self_ns));
     let group = tied_groups(by_self, |sum| sum.own().estimate()).into_iter().next()?;
     let sum = group.first().filter(|sum| view.scope_share(sum).is_none())?;
@@ -126,8 +126,8 @@ pub(super) fn allocating(view: &View<'_>) -> Option<Insight> {
 /// An index that takes longer than the others for certain: by the lower end of its interval, beside the upper ends of theirs.
 pub(super) fn uneven_index(view: &View<'_>) -> Option<Insight> {
     let tree = view.tree.as_ref().filter(|_| !is_attribution_unreliable(view))?;
-    let family = tree.families.first().filter(|family| family.members.len() > 2)?;
-    let means = family.members.iter().filter_map(|(index, member)| {
+    let family = tree.indexed.first().filter(|family| family.indices.len() > 2)?;
+    let means = family.indices.iter().filter_map(|(index, member)| {
         let calls = (member.calls > 0).then_some(member.calls as f64)?;
         Some(((*index)?, member.total.estimate().times(1e-9 / calls)))
     });
@@ -137,7 +137,7 @@ pub(super) fn uneven_index(view: &View<'_>) -> Option<Insight> {
     };
     let (middle, upper) = (median(|mean| mean.value)?, median(Estimate::high)?);
     let (index, slowest) = means.iter().copied().max_by(|a, b| a.1.low().total_cmp(&b.1.low()))?;
-    let member = family.members.get(&Some(index))?;
+    let member = family.indices.get(&Some(index))?;
     let more = member.total.ns as f64 * (1.0 - middle / slowest.value) / view.on_cpu_ns().max(1) as f64;
     let time = match slowest.half_width() {
         Some(half) => seconds_within(slowest.value, half),
@@ -147,7 +147,7 @@ pub(super) fn uneven_index(view: &View<'_>) -> Option<Insight> {
         "{} takes {time} per call, {} times the median of its {}, {}.",
         quoted(&format!("{}[{index}]", family.name)),
         digits(slowest.value / middle),
-        plural(family.members.len() as u64, "index").replace("indexs", "indices"),
+        plural(family.indices.len() as u64, "index").replace("indexs", "indices"),
         seconds(middle)
     );
     (slowest.low() >= UNEVEN * upper).then_some(Insight { worth: more.clamp(0.0, 1.0), sentence })

@@ -1,11 +1,12 @@
-//! The call tree of a program, as the profiler recorded it. `hotloop::Snapshot::to_json` writes the same.
+//! A profile as data: the call tree of a program, its threads, and what the profiler itself cost.
 
-use serde::{Deserialize, Serialize};
+use crate::units::raise;
 
 /// Everything that the profiler recorded. Times are in nanoseconds and without its own cost.
 ///
 /// The self times of all scopes, `outside_ns`, `waiting_ns` and the own cost sum to the threads' wall time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profile {
     /// Time in which recording was on.
@@ -22,26 +23,27 @@ pub struct Profile {
     pub outside_ns: u64,
     /// Time that threads were ready to run but had no CPU, over all threads: in no scope's time. Absent where it was not
     /// measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub waiting_ns: Option<u64>,
     /// How interrupted calls were recognised; absent in runs of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub interruptions: Option<Interruptions>,
     /// Allocations outside any scope, the early ones included; absent where none were counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub outside_allocs: Option<Allocations>,
     /// Allocations of threads before their first scope, and of threads that have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub early_allocs: Option<Allocations>,
     /// The last calls of each thread, where a timeline was asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub timeline: Vec<Timeline>,
     /// What could not be recorded as asked.
     pub lost: Losses,
 }
 
 /// What timed the scopes.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProfileClock {
     /// `counter`: the CPU's own; `os`: the operating system's.
@@ -53,7 +55,8 @@ pub struct ProfileClock {
 }
 
 /// How calls were recognised during which the thread lost its CPU.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interruptions {
     /// `rseq`: the kernel marks each interruption, and waiting is measured where it happens. `none`: interruptions are
@@ -64,7 +67,8 @@ pub struct Interruptions {
 }
 
 /// Calls by duration: two lists of the same length, shortest first.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DurationCounts {
     /// Durations, each the middle of a bucket.
@@ -74,19 +78,20 @@ pub struct DurationCounts {
 }
 
 /// One path of the call tree.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scope {
     /// Qualified by module: `engine::model::qkv`.
     pub name: String,
     /// What tells it from others of the same name below the same parent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub index: Option<u64>,
     /// Calls whose index lay beyond those kept apart, together.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     pub is_other_index: bool,
     /// Its parent's place in the list; it stands before this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub parent: Option<usize>,
     /// Source file.
     pub file: String,
@@ -97,73 +102,74 @@ pub struct Scope {
     /// Calls that were timed; fewer: times are estimates from these.
     pub timed_calls: u64,
     /// Whether only some of the calls were timed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     pub is_sampled: bool,
     /// Calls that had not ended.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub open_calls: u64,
     /// Time in it and all below it, summed over threads.
     pub total_ns: u64,
     /// Standard error of the total: of sampling, and of taking the profiler's cost out; absent without a budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub total_se_ns: Option<u64>,
     /// The part of it that other threads spent, attached to it.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub attached_ns: u64,
     /// Time in it and not in any scope below it.
     pub self_ns: u64,
     /// Standard error of the self time, likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub self_se_ns: Option<u64>,
     /// Time in it and all below it that its threads were ready to run but had no CPU: in no other time here.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub waiting_ns: u64,
     /// The shortest timed call.
     pub min_ns: u64,
     /// The longest timed call.
     pub max_ns: u64,
     /// Half of the calls took no longer. Like the other percentiles, of a sampled scope an estimate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub p50_ns: Option<u64>,
     /// 90 % of the calls took no longer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub p90_ns: Option<u64>,
     /// 99 % of the calls took no longer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub p99_ns: Option<u64>,
     /// Its calls by duration; absent where no percentiles were asked for, and in runs of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub durations: Option<DurationCounts>,
     /// Allocations made in it, not below; absent where none were counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub allocs: Option<Allocations>,
     /// Allocations made in it and all below it; absent where none were counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub allocs_total: Option<Allocations>,
     /// The most bytes live above the level at its entry, over all calls.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub peak_live_bytes: u64,
     /// Floating-point operations declared.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub flops: u64,
     /// Bytes declared.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub bytes: u64,
     /// Tokens declared.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub tokens: u64,
     /// Times entered, where that is not once per call: polls of an `async fn`.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub polls: u64,
     /// From first poll to last, summed over the calls; 0 where it is no future.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub elapsed_ns: u64,
     /// Threads that entered it.
     pub threads: u64,
 }
 
 /// Allocations and frees: how many and how many bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Allocations {
     /// Allocations.
@@ -179,7 +185,8 @@ pub struct Allocations {
 }
 
 /// What the profiler itself cost.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnCost {
     /// A timed scope, entry and exit.
@@ -196,21 +203,22 @@ pub struct OwnCost {
     pub share_of_wall: f64,
     /// The share of a thread's CPU time that it took, on the thread where it took most; absent where the system does not
     /// tell a thread's CPU time, and in runs of older versions. The budget is judged by this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub share_of_cpu: Option<f64>,
     /// The share that it may take; absent where every call is timed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub budget: Option<f64>,
 }
 
 /// One thread, or several that ended, summed.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Thread {
     /// In the order of their first scopes.
     pub id: u64,
     /// Its name, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub name: Option<String>,
     /// Whether it still ran.
     pub is_alive: bool,
@@ -225,10 +233,10 @@ pub struct Thread {
     /// The part of it that the profiler took.
     pub own_cost_ns: u64,
     /// The part of it that the thread was ready to run but had no CPU; absent where it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub waiting_ns: Option<u64>,
     /// CPU time of the thread meanwhile, as the system counts it; absent where it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub cpu_ns: Option<u64>,
     /// Allocations it made.
     pub allocs: u64,
@@ -237,7 +245,8 @@ pub struct Thread {
 }
 
 /// The last calls of one thread, in the order in which they ended; three lists of the same length.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timeline {
     /// The thread's `id`.
@@ -251,7 +260,8 @@ pub struct Timeline {
 }
 
 /// What could not be recorded as asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Losses {
     /// Timeline events that were overwritten by later ones.
@@ -267,29 +277,43 @@ pub struct Losses {
     /// Timings that are in no percentile because the memory for histograms was used up.
     pub timings_without_percentile: u64,
     /// Calls with an index that lay too deep for a row of their own: counted nowhere else.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub calls_with_folded_index: u64,
     /// Scopes that were never ended (`longjmp`, a forgotten exit), closed when the profiler noticed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub leaked_scopes: u64,
 }
 
+#[cfg(feature = "serde")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+impl Allocations {
+    /// Adds others to them; sums that would be too large end at the largest number.
+    pub fn add(&mut self, other: &Allocations) {
+        raise(&mut self.allocs, other.allocs);
+        raise(&mut self.alloc_bytes, other.alloc_bytes);
+        raise(&mut self.frees, other.frees);
+        raise(&mut self.free_bytes, other.free_bytes);
+        raise(&mut self.reallocs, other.reallocs);
+    }
+}
+
 impl Profile {
-    /// Reads one from JSON, as the library writes it.
+    /// Reads one from JSON, as [`Profile::to_json`] writes it.
     ///
     /// # Errors
     /// What is wrong and where.
+    #[cfg(feature = "serde")]
     pub fn from_json(text: &str) -> Result<Self, String> {
         let profile: Profile = serde_json::from_str(text).map_err(|error| error.to_string())?;
         profile.fault().map_or(Ok(profile), Err)
     }
 
-    /// What is wrong with its references, if anything: everybody who reads it follows them.
-    pub(super) fn fault(&self) -> Option<String> {
+    /// What is wrong with its references, if anything: readers follow them without looking.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
         let stray = self.scopes.iter().enumerate().find(|(at, scope)| scope.parent.is_some_and(|parent| parent >= *at));
         if let Some((at, scope)) = stray {
             return Some(format!("profile.scopes[{at}]: `{}` does not stand behind its parent", scope.name));

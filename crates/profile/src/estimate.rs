@@ -1,8 +1,4 @@
-//! Times that were estimated from some of the calls: errors of sums, intervals, and calls by duration.
-
-use std::collections::BTreeMap;
-
-use record::DurationCounts;
+//! Values that were estimated from some of the calls: their standard errors and 95 % intervals.
 
 /// Half the width of a 95 % interval, in standard errors.
 const HALF_WIDTH: f64 = 1.96;
@@ -75,30 +71,6 @@ pub fn error_of_sum_ns(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     error_of_sum(a.map(|se| se as f64), b.map(|se| se as f64)).map(|se| se.round() as u64)
 }
 
-/// The calls of several paths by duration.
-#[must_use]
-pub fn merged_durations<'a>(all: impl Iterator<Item = &'a DurationCounts>) -> DurationCounts {
-    let mut merged: BTreeMap<u64, u64> = BTreeMap::new();
-    for (ns, calls) in all.flat_map(|counts| counts.ns.iter().zip(&counts.calls)) {
-        let sum = merged.entry(*ns).or_default();
-        *sum = sum.saturating_add(*calls);
-    }
-    DurationCounts { ns: merged.keys().copied().collect(), calls: merged.into_values().collect() }
-}
-
-/// The duration that the share `q` of the calls do not exceed; `None` where there are none.
-#[must_use]
-pub fn duration_quantile(counts: &DurationCounts, q: f64) -> Option<u64> {
-    let all: u128 = counts.calls.iter().map(|calls| u128::from(*calls)).sum();
-    let rank = ((all as f64 * q).ceil() as u128).max(1);
-    let mut upto = 0;
-    let found = counts.ns.iter().zip(&counts.calls).find(|(_, calls)| {
-        upto += u128::from(**calls);
-        upto >= rank
-    });
-    found.map(|(ns, _)| *ns)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,19 +87,5 @@ mod tests {
         assert_eq!(sum, Estimate { value: 7.0, se: Some(5.0) });
         assert_eq!(error_of_sum_ns(Some(3), None), Some(3));
         assert_eq!(error_of_sum_ns(None, None), None);
-    }
-
-    #[test]
-    fn quantiles_of_merged_counts() {
-        let counts = |pairs: &[(u64, u64)]| DurationCounts {
-            ns: pairs.iter().map(|pair| pair.0).collect(),
-            calls: pairs.iter().map(|pair| pair.1).collect(),
-        };
-        let merged = merged_durations([counts(&[(10, 80), (30, 5)]), counts(&[(10, 4), (20, 10), (900, 1)])].iter());
-        assert_eq!(merged, counts(&[(10, 84), (20, 10), (30, 5), (900, 1)]));
-        assert_eq!([0.5, 0.9, 0.99, 1.0].map(|q| duration_quantile(&merged, q)), [10, 20, 30, 900].map(Some));
-        assert_eq!(duration_quantile(&DurationCounts::default(), 0.5), None);
-        let absurd = counts(&[(1, u64::MAX), (2, u64::MAX)]);
-        assert_eq!(duration_quantile(&absurd, 0.99), Some(2));
     }
 }

@@ -16,14 +16,24 @@ fn recursion_does_not_count_twice() {
         scope("f", Some(1), 3, 7),
         scope("h", Some(2), 4, 4),
     ]);
-    let tree = Tree::new(&profile);
+    let tree = CallTree::new(&profile);
     let found: Vec<(&str, u64, u64)> = tree.names.iter().map(|sum| (sum.name, sum.total_ns, sum.self_ns)).collect();
     assert_eq!(found, [("f", 10, 4), ("g", 9, 2), ("h", 4, 4)]);
     assert_eq!(tree.names[0].mean_s(), Some(8.5e-9));
 }
 
 #[test]
-fn indices_are_one_path_and_a_family() {
+fn means_and_rates_are_of_the_calling_thread() {
+    let attached = Scope { attached_ns: 6, calls: 2, ..scope("f", None, 1, 10) };
+    let profile = profile(vec![attached, scope("g", Some(0), 9, 9)]);
+    let tree = CallTree::new(&profile);
+    let sum = &tree.names[0];
+    assert_eq!((sum.total_ns, sum.attached_ns), (10, 6));
+    assert_eq!((sum.mean_s(), sum.work_s()), (Some(2e-9), Some(2e-9)), "4 ns of 2 calls");
+}
+
+#[test]
+fn indices_are_one_path_and_summed_by_index() {
     let layer = |index: u64, total_ns: u64| Scope { index: Some(index), ..scope("layer", Some(0), 1, total_ns) };
     let scopes = vec![
         scope("pass", None, 2, 40),
@@ -33,7 +43,7 @@ fn indices_are_one_path_and_a_family() {
         scope("qkv", Some(3), 26, 26),
     ];
     let profile = profile(scopes);
-    let tree = Tree::new(&profile);
+    let tree = CallTree::new(&profile);
     let paths: Vec<(&str, u64, u64)> =
         tree.paths.iter().map(|path| (path.sum.name, path.sum.total_ns, path.sum.self_ns)).collect();
     assert_eq!(paths, [("pass", 40, 2), ("layer", 38, 2), ("qkv", 36, 36)]);
@@ -41,9 +51,9 @@ fn indices_are_one_path_and_a_family() {
         let below: u64 = path.children.iter().map(|child| tree.paths[*child].sum.total_ns).sum();
         assert_eq!(path.sum.self_ns + below, path.sum.total_ns);
     }
-    let [family] = &tree.families[..] else { panic!("one family") };
+    let [layers] = &tree.indexed[..] else { panic!("one name has indices") };
     assert_eq!(
-        (family.total_ns, family.members.len(), family.members[&Some(1)].steps[&tree.name_of(2)].ns),
+        (layers.total_ns, layers.indices.len(), layers.indices[&Some(1)].steps[&tree.name_of(2)].ns),
         (38, 2, 26)
     );
 }
@@ -53,7 +63,7 @@ fn beside_estimated_parts_the_rest_is_an_estimate() {
     let sampled = |name: &str, parent: usize| Scope { is_sampled: true, ..scope(name, Some(parent), 5, 5) };
     let layer = Scope { index: Some(0), ..scope("layer", Some(0), 2, 12) };
     let profile = profile(vec![scope("pass", None, 1, 13), layer, sampled("qkv", 1), scope("norm", Some(1), 5, 5)]);
-    let tree = Tree::new(&profile);
+    let tree = CallTree::new(&profile);
     let marks = |name: &str| {
         let sum = tree.names.iter().find(|sum| sum.name == name).expect("it is there");
         (sum.is_sampled, sum.is_self_estimated)
@@ -62,26 +72,17 @@ fn beside_estimated_parts_the_rest_is_an_estimate() {
         ["pass", "layer", "qkv", "norm"].map(marks),
         [(false, false), (false, true), (true, true), (false, false)]
     );
-    let member = &tree.families[0].members[&Some(0)];
+    let member = &tree.indexed[0].indices[&Some(0)];
     let estimated: Vec<&usize> =
         member.steps.iter().filter(|(_, time)| time.is_estimate).map(|(name, _)| name).collect();
     assert!(!member.total.is_estimate && member.own.is_estimate && estimated == [&tree.name_of(2)]);
 }
 
 #[test]
-fn scopes_around_a_workload_are_known() {
-    let names = ["lab::workload::standard::standard", "lab::workload::inference::Prefill", "mine::standard", "deep"];
-    let profile = profile(names.iter().map(|name| scope(name, None, 1, 1)).collect());
-    let of_lab: Vec<&str> =
-        Tree::new(&profile).names.iter().filter(|sum| sum.is_of_lab()).map(|sum| sum.full).collect();
-    assert_eq!(of_lab, names[..1]);
-}
-
-#[test]
 fn names_are_as_short_as_they_may_be() {
     let names = ["a::b::c", "a::d::c", "a::e", "<A as B>::f", "x::g", "g", ""];
     let profile = profile(names.iter().map(|name| scope(name, None, 1, 1)).collect());
-    let tree = Tree::new(&profile);
+    let tree = CallTree::new(&profile);
     let short: Vec<&str> = (0..names.len()).map(|number| tree.name(number)).collect();
     assert_eq!(short, ["b::c", "d::c", "e", "<A as B>::f", "x::g", "g", "(no name)"]);
 }
@@ -99,13 +100,13 @@ fn percentiles_of_several_paths_lie_between_theirs() {
         ..scope("f", None, ns, ns)
     };
     let profile = profile(vec![path(900, 1_000), path(100, 100_000)]);
-    let tree = Tree::new(&profile);
+    let tree = CallTree::new(&profile);
     let (p50, is_exact) = tree.names[0].percentile(0.5).unwrap();
     assert!(!is_exact && (1_000..1_300).contains(&p50), "{p50}");
     let (p99, _) = tree.names[0].percentile(0.99).unwrap();
     assert!((110_000..=130_000).contains(&p99), "{p99}");
     let alone = self::profile(vec![path(10, 500)]);
-    assert_eq!(Tree::new(&alone).names[0].percentile(0.99), Some((750, true)));
+    assert_eq!(CallTree::new(&alone).names[0].percentile(0.99), Some((750, true)));
 }
 
 #[test]
@@ -113,11 +114,11 @@ fn percentiles_of_several_paths_are_those_of_their_durations() {
     let path = |ns: u64, calls: u64| Scope {
         timed_calls: calls,
         calls,
-        durations: Some(record::DurationCounts { ns: vec![ns, 2 * ns], calls: vec![calls - 1, 1] }),
+        durations: Some(crate::DurationCounts { ns: vec![ns, 2 * ns], calls: vec![calls - 1, 1] }),
         ..scope("f", None, ns, ns)
     };
     let profile = profile(vec![path(1_000, 900), path(100_000, 100)]);
-    let tree = Tree::new(&profile);
+    let tree = CallTree::new(&profile);
     assert_eq!([0.5, 0.99].map(|q| tree.names[0].percentile(q)), [Some((1_000, true)), Some((100_000, true))]);
 }
 
@@ -148,10 +149,10 @@ fn errors_of_sums_and_time_on_a_cpu() {
     // The second one only waits for work, and for a CPU now and then.
     (profile.wall_ns, profile.waiting_ns, profile.outside_ns) = (400, Some(150), 410);
     profile.threads = vec![thread(400, 100, 240), thread(400, 50, 0)];
-    let tree = Tree::new(&profile);
+    let tree = CallTree::new(&profile);
     let qkv = tree.names.iter().find(|sum| sum.name == "qkv").expect("it is there");
     assert_eq!((qkv.total().se, qkv.own().se), (Some(5.0), Some(5.0)));
-    let member = &tree.families[0].members[&Some(1)];
+    let member = &tree.indexed[0].indices[&Some(1)];
     assert_eq!((member.own.se, member.steps[&tree.name_of(2)].se), (Some(4.0), Some(4.0)));
     assert_eq!((tree.waiting_ns(), tree.on_cpu_ns(), tree.idle_ns(), tree.runnable_ns()), (Some(100), 300, 60, 400));
     assert_eq!((tree.accounted_ns(), tree.threads_wall_ns()), (400, 400), "scopes, idle, own cost and waiting");
@@ -163,6 +164,6 @@ fn a_tree_may_be_as_deep_as_it_has_scopes() {
     let chain =
         |at: usize| scope(if at.is_multiple_of(2) { "f" } else { "g" }, at.checked_sub(1), 1, (count - at) as u64);
     let profile = profile((0..count).map(chain).collect());
-    let tree = Tree::new(&profile);
+    let tree = CallTree::new(&profile);
     assert_eq!((tree.names[0].total_ns, tree.in_scopes_ns()), (count as u64, count as u64));
 }

@@ -1,7 +1,8 @@
-//! Numbers as people read them.
+//! Numbers as text: times, bytes, rates, shares and counts, with three digits and a unit. Names in sentences.
 
 /// A duration in three digits.
-pub(crate) fn seconds(seconds: f64) -> String {
+#[must_use]
+pub fn seconds(seconds: f64) -> String {
     if seconds == 0.0 {
         return "0 s".to_owned();
     }
@@ -20,7 +21,8 @@ fn time_unit(seconds: f64) -> (f64, &'static str) {
 }
 
 /// A duration and half the width of its interval, in the same unit: `1.23 ms ±0.05`.
-pub(crate) fn seconds_within(seconds: f64, half_width: f64) -> String {
+#[must_use]
+pub fn seconds_within(seconds: f64, half_width: f64) -> String {
     let (factor, _) = time_unit(seconds);
     let (value, half) = (seconds * factor, half_width * factor);
     let decimals = match value {
@@ -40,7 +42,8 @@ fn error(half: f64, decimals: usize) -> String {
 }
 
 /// Bytes with a unit of 1024; whole numbers without a fraction.
-pub(crate) fn bytes(bytes: u64) -> String {
+#[must_use]
+pub fn bytes(bytes: u64) -> String {
     let (value, unit) = match bytes {
         0..1024 => return format!("{bytes} B"),
         1024..1_048_576 => (bytes as f64 / 1024.0, "KiB"),
@@ -51,7 +54,8 @@ pub(crate) fn bytes(bytes: u64) -> String {
 }
 
 /// A rate with its unit prefix: 12.3 GB/s.
-pub(crate) fn rate(per_second: f64, unit: &str) -> String {
+#[must_use]
+pub fn rate(per_second: f64, unit: &str) -> String {
     let (value, prefix) = match per_second {
         ..1e3 => (per_second, ""),
         ..1e6 => (per_second / 1e3, "k"),
@@ -64,7 +68,8 @@ pub(crate) fn rate(per_second: f64, unit: &str) -> String {
 }
 
 /// A share in percent. Nothing is `0 %`, and only nothing.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     match share {
         0.0 => "0 %".to_owned(),
         0.0..0.001 => "< 0.1 %".to_owned(),
@@ -73,12 +78,14 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// A share in whole percent; below one as [`percent`] has it.
-pub(crate) fn whole_percent(share: f64) -> String {
+#[must_use]
+pub fn whole_percent(share: f64) -> String {
     if (0.0..0.0095).contains(&share) { percent(share) } else { format!("{:.0} %", share * 100.0) }
 }
 
 /// A share and half the width of its interval, in points: `32.0 % ±2.1`.
-pub(crate) fn percent_within(share: f64, half_width: f64) -> String {
+#[must_use]
+pub fn percent_within(share: f64, half_width: f64) -> String {
     if share + half_width < 0.001 {
         return percent(share);
     }
@@ -86,7 +93,8 @@ pub(crate) fn percent_within(share: f64, half_width: f64) -> String {
 }
 
 /// The same in whole percent: `32 % ±2`; small ones with a decimal.
-pub(crate) fn whole_percent_within(share: f64, half_width: f64) -> String {
+#[must_use]
+pub fn whole_percent_within(share: f64, half_width: f64) -> String {
     if share < 0.0095 || half_width < 0.0095 {
         return percent_within(share, half_width);
     }
@@ -94,7 +102,8 @@ pub(crate) fn whole_percent_within(share: f64, half_width: f64) -> String {
 }
 
 /// A whole number with its thousands apart.
-pub(crate) fn count(number: u64) -> String {
+#[must_use]
+pub fn count(number: u64) -> String {
     let plain = number.to_string();
     let mut text = String::new();
     for (place, digit) in plain.chars().enumerate() {
@@ -107,30 +116,35 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// A count that may be a fraction, such as one per call.
-pub(crate) fn mean_count(value: f64) -> String {
+#[must_use]
+pub fn mean_count(value: f64) -> String {
     let is_whole = value >= 100.0 || value.fract() == 0.0;
     if is_whole && (0.0..1e15).contains(&value) { count(value.round() as u64) } else { fine_digits(value) }
 }
 
 /// Three digits, of a number that may be very small.
-pub(crate) fn fine_digits(value: f64) -> String {
+#[must_use]
+pub fn fine_digits(value: f64) -> String {
     let is_small = value > 0.0 && value < 0.01;
     if is_small { format!("{value:.0$}", (1.0 - value.log10()).ceil().clamp(0.0, 9.0) as usize) } else { digits(value) }
 }
 
 /// A speed in tokens, without a prefix: people compare them.
-pub(crate) fn tokens_per_s(value: f64) -> String {
+#[must_use]
+pub fn tokens_per_s(value: f64) -> String {
     let number = if value >= 100.0 { mean_count(value) } else { fine_digits(value) };
     format!("{number} tok/s")
 }
 
 /// A mean number of bytes.
-pub(crate) fn mean_bytes(value: f64) -> String {
+#[must_use]
+pub fn mean_bytes(value: f64) -> String {
     if value > 0.0 && value < 100.0 { format!("{} B", mean_count(value)) } else { bytes(value.round() as u64) }
 }
 
 /// A value of a metric, by the unit's name in the record.
-pub(crate) fn in_unit(unit: &str, value: Option<f64>) -> String {
+#[must_use]
+pub fn in_unit(unit: &str, value: Option<f64>) -> String {
     let Some(value) = value else { return "not measured".to_owned() };
     match unit {
         "s" => seconds(value),
@@ -142,37 +156,43 @@ pub(crate) fn in_unit(unit: &str, value: Option<f64>) -> String {
 }
 
 /// A whole number of nanoseconds as a duration.
-pub(crate) fn nanos(ns: u64) -> String {
+#[must_use]
+pub fn nanos(ns: u64) -> String {
     seconds(ns as f64 * 1e-9)
 }
 
 /// The sum of counts that a file claims: absurd ones end at the largest number there is.
-pub(crate) fn sum_of(counts: impl Iterator<Item = u64>) -> u64 {
+#[must_use]
+pub fn sum_of(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
 /// Adds to such a sum.
-pub(crate) fn raise(sum: &mut u64, more: u64) {
+pub fn raise(sum: &mut u64, more: u64) {
     *sum = sum.saturating_add(more);
 }
 
 /// A part of a whole; nothing where there is no whole.
-pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
+#[must_use]
+pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 /// A frequency.
-pub(crate) fn hertz(hertz: u64) -> String {
+#[must_use]
+pub fn hertz(hertz: u64) -> String {
     format!("{:.2} GHz", hertz as f64 / 1e9)
 }
 
 /// A count and what is counted, in the singular or plural.
-pub(crate) fn plural(number: u64, word: &str) -> String {
+#[must_use]
+pub fn plural(number: u64, word: &str) -> String {
     format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// Three digits, and never fewer than are whole.
-pub(crate) fn digits(value: f64) -> String {
+#[must_use]
+pub fn digits(value: f64) -> String {
     match value {
         _ if !value.is_finite() => "not a number".to_owned(),
         1e15.. => format!("{value:.2e}"),
@@ -180,6 +200,20 @@ pub(crate) fn digits(value: f64) -> String {
         ..99.95 => format!("{value:.1}"),
         _ => format!("{value:.0}"),
     }
+}
+
+/// A text without what would break a line or control the terminal.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let breaks = |c: char| c.is_control() || turns(c);
+    text.replace(breaks, "?")
+}
+
+/// A name within a sentence.
+#[must_use]
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "'"))
 }
 
 #[cfg(test)]
@@ -229,5 +263,11 @@ mod tests {
             [hertz(3_640_000_000), plural(1, "core"), plural(2000, "core")],
             ["3.64 GHz", "1 core", "2,000 cores"]
         );
+    }
+
+    #[test]
+    fn names_cannot_control_the_terminal() {
+        assert_eq!(printable("a\x1b[31m\nb\u{202e} – “…”"), "a?[31m?b? – “…”");
+        assert_eq!(quoted("a`b"), "`a'b`");
     }
 }
