@@ -2,8 +2,8 @@
 
 use record::{Comparison, Difference, Judgement, RowChange, Verdict};
 
+use crate::document::{Block, Section, Table, printable};
 use crate::gate::word;
-use crate::run::document::{Block, Section, Table, printable};
 use crate::run::shell;
 
 /// One line for programs: the word, and what it is about.
@@ -16,7 +16,7 @@ pub fn verdict_line(comparison: &Comparison) -> String {
             fields.join(", ")
         }
         Verdict::WrongOutput => "tokens".to_owned(),
-        _ => worst(comparison).map_or_else(String::new, |(row, judgement)| told(row, judgement)),
+        _ => worst(comparison).map_or_else(String::new, |(row, judgement)| change_for_programs(row, judgement)),
     };
     format!("VERDICT {} {}", word(verdict), printable(&about)).trim_end().to_owned()
 }
@@ -34,7 +34,7 @@ fn worst(comparison: &Comparison) -> Option<(&RowChange, &Judgement)> {
 }
 
 /// Plain signs, because programs read it.
-fn told(row: &RowChange, judgement: &Judgement) -> String {
+fn change_for_programs(row: &RowChange, judgement: &Judgement) -> String {
     let Some(change) = judgement.change else { return String::new() };
     let percent = |share: f64| share * 100.0;
     format!(
@@ -87,8 +87,9 @@ pub(super) fn differences(comparison: &Comparison) -> Option<Section> {
 }
 
 pub(super) fn facts(comparison: &Comparison) -> Option<Section> {
-    let told = |fact: &&Difference| comparison.differences.iter().all(|difference| difference.field != fact.field);
-    let differ = comparison.facts.iter().filter(|fact| fact.base != fact.candidate).filter(told);
+    let is_named_once =
+        |fact: &&Difference| comparison.differences.iter().all(|difference| difference.field != fact.field);
+    let differ = comparison.facts.iter().filter(|fact| fact.base != fact.candidate).filter(is_named_once);
     let table = side_by_side("fact", differ);
     let same = comparison.facts.iter().filter(|fact| fact.base == fact.candidate);
     let whole = |value: &Option<String>| value.clone().filter(|value| value.len() != 64).unwrap_or_else(|| cell(value));

@@ -6,8 +6,8 @@ use record::{Comparison, Judgement, KernelChange, Presence, RowChange, StoredMod
 
 use super::is_comparable;
 use super::words::{both, change, changed, interval, is_withheld, signed_bytes, signed_seconds, speed, value};
+use crate::document::{Block, Section, Table};
 use crate::gate::word;
-use crate::run::document::{Block, Section, Table};
 use crate::run::tree::short_names;
 use crate::units::{bytes, count, mean_bytes, plural, seconds, tokens_per_s, whole_percent};
 

@@ -4,7 +4,7 @@ use record::{Arm, Duel, Phase, Sample};
 
 use super::figures::value;
 use super::is_placebo;
-use crate::run::document::{Block, Section, Table};
+use crate::document::{Block, Section, Table};
 use crate::run::shell;
 use crate::units::{mean_count, percent, plural, seconds};
 

@@ -3,7 +3,7 @@
 use record::{Figure, LimitShare, MeasuredModel, Models};
 
 use super::Names;
-use crate::run::document::{Block, Section, Table, not_measured};
+use crate::document::{Block, Section, Table, not_measured};
 use crate::run::limits::operations;
 use crate::run::rows::between;
 use crate::units::{bytes, count, digits, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};

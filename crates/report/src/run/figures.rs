@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use record::{Model, Row, WorkloadKind};
 
-use super::document::{Block, Section, Table, not_measured};
 use super::limits::{Arithmetic, InWords as _, Roof, Work};
 use super::rows::between;
 use super::view::{CONFIDENCE, Timing, View};
+use crate::document::{Block, Section, Table, not_measured};
 use crate::units::{count, mean_bytes, mean_count, seconds, tokens_per_s, whole_percent};
 
 /// The rows of one model, by what they are.
@@ -180,7 +180,7 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
     if let Some(row) = group.creation {
         time_row(&mut table, "model creation", &view.per_call(row, "wall_s"));
     }
-    let of = group.name.map_or(String::new(), |name| format!("of {}; ", super::document::quoted(name)));
+    let of = group.name.map_or(String::new(), |name| format!("of {}; ", crate::document::quoted(name)));
     let explanation = format!("{of}medians unless noted; n: number of measurements; no interval below 6");
     Section::new("FIGURES", &explanation).with(Block::Table(table))
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use record::{Imported, Model, Run, Workload, WorkloadKind};
 
-use super::document::{Block, Section, quoted};
 use super::shell;
 use super::view::is_command;
+use crate::document::{Block, Section, quoted};
 use crate::units::{bytes, count, plural, seconds};
 
 /// Failures that are named one by one.

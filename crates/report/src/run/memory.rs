@@ -2,8 +2,8 @@
 
 use record::{Memory, MemoryPart};
 
-use super::document::{Block, Section, Table, not_measured, quoted};
 use super::view::View;
+use crate::document::{Block, Section, Table, not_measured, quoted};
 use crate::units::{bytes, mean_bytes, percent, share, sum_of};
 
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {

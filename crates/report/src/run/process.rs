@@ -2,8 +2,8 @@
 
 use record::{Phase, ProcessUse};
 
-use super::document::{Section, not_measured};
 use super::view::{View, is_command};
+use crate::document::{Section, not_measured};
 use crate::units::{bytes, count, digits, in_unit, mean_count, plural, seconds};
 
 /// How notes about a peak that is not known begin.

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use record::Row;
 
-use super::document::{Block, Section, Table};
 use super::limits::{InWords as _, Roof, operations};
 use super::view::{Timing, View, is_command};
+use crate::document::{Block, Section, Table};
 use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
 /// One row and what was found about it.
@@ -95,7 +95,7 @@ pub(crate) fn in_order(rows: &[Row]) -> Vec<(usize, &Row)> {
 fn cells(view: &View<'_>, row: &Row) -> Vec<String> {
     let calls = count(row.calls);
     let Some(measured) = view.measured(row) else {
-        return vec![row.name.clone(), calls, "0".to_owned(), super::document::not_measured()];
+        return vec![row.name.clone(), calls, "0".to_owned(), crate::document::not_measured()];
     };
     let time = &measured.time;
     let per_call = |metric: &str| compare::quantile(&view.per_call(row, metric), 0.5);

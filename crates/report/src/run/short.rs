@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use super::document::{Block, Section, WARNING, not_measured};
 use super::estimates::{in_words, tied_groups, whole_percents};
 use super::figures::{Group, groups};
 use super::insights;
@@ -10,6 +9,7 @@ use super::limits::InWords as _;
 use super::process::Repeats;
 use super::tree::LabScope as _;
 use super::view::{Timing, View, is_command};
+use crate::document::{Block, Section, WARNING, not_measured};
 use crate::units::{bytes, count, seconds, tokens_per_s, whole_percent};
 
 /// Models whose speed is named, scopes, and insights.
@@ -58,7 +58,7 @@ pub(super) fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
         tokens_per_s(speed.median) + &limit.unwrap_or_default()
     });
     let is_alone = view.run.models.len() <= 1;
-    let name = group.model.filter(|_| !is_alone).map(|model| format!("{}: ", super::document::quoted(&model.name)));
+    let name = group.model.filter(|_| !is_alone).map(|model| format!("{}: ", crate::document::quoted(&model.name)));
     Some(format!("{}first token after {first}, then {decode}", name.unwrap_or_default()))
 }
 

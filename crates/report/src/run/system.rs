@@ -2,8 +2,8 @@
 
 use record::{Build, Limits, Machine, Noise, Rate, Run};
 
-use super::document::Section;
 use super::head::short_hash;
+use crate::document::Section;
 use crate::units::{bytes, digits, percent, plural, rate, seconds};
 
 const UNKNOWN: &str = "not known";
@@ -23,7 +23,7 @@ pub(crate) fn section(run: &Run) -> Section {
         ("system", Some(system(machine)).filter(|system| !system.is_empty())),
         ("limits", limits),
         ("", run.environment.limits.as_ref().and_then(super::limits::doubt)),
-        ("disturbance", Some(run.environment.noise.as_ref().map_or_else(super::document::not_measured, noise))),
+        ("disturbance", Some(run.environment.noise.as_ref().map_or_else(crate::document::not_measured, noise))),
         ("variables", variables(run)),
         ("program", Some(program(run))),
         ("source", source(run)),
@@ -62,7 +62,7 @@ fn system(machine: &Machine) -> String {
 
 /// What the shares of limits are shares of.
 fn limits(run: &Run) -> String {
-    let Some(limits) = &run.environment.limits else { return super::document::not_measured() };
+    let Some(limits) = &run.environment.limits else { return crate::document::not_measured() };
     let arithmetic = [("f32", "FLOP/s", &limits.f32), ("int8", "OP/s", &limits.int8)];
     let mut known: Vec<String> = Vec::new();
     for (name, unit, compute) in arithmetic {
@@ -76,7 +76,7 @@ fn limits(run: &Run) -> String {
         known.extend(rates.filter(|_| !named.contains(&&*level.name)).map(|rates| format!("{} {rates}", level.name)));
         named.push(&level.name);
     }
-    if known.is_empty() { super::document::not_measured() } else { known.join("; ") }
+    if known.is_empty() { crate::document::not_measured() } else { known.join("; ") }
 }
 
 /// `118 GFLOP/s on one thread, 226 GFLOP/s on 2`.
@@ -105,7 +105,7 @@ fn noise(noise: &Noise) -> String {
     parts.extend(
         jitter.longest_s.map(|longest| format!("the longest gap of a waiting thread was {}", seconds(longest))),
     );
-    if parts.is_empty() { super::document::not_measured() } else { parts.join(", ") }
+    if parts.is_empty() { crate::document::not_measured() } else { parts.join(", ") }
 }
 
 fn variables(run: &Run) -> Option<String> {

@@ -2,10 +2,10 @@
 
 use record::{Row, Run, Sample, TrainingPhases, WorkloadKind};
 
-use super::document::{Block, Section, Table, not_measured};
 use super::limits::InWords as _;
 use super::rows::{Measured, between, interval};
 use super::view::View;
+use crate::document::{Block, Section, Table, not_measured};
 use crate::training::{shares, tenths};
 use crate::units::{count, digits, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use record::Row;
 
-use super::document::{Block, Section, Table, quoted};
 use super::view::View;
+use crate::document::{Block, Section, Table, quoted};
 use crate::units::{fine_digits, mean_bytes, mean_count, seconds};
 
 /// How a value is written.
@@ -99,7 +99,7 @@ fn values(view: &View<'_>, row: &Row) -> [Option<f64>; 4] {
 fn cells(first: &[Option<f64>; 4], values: &[Option<f64>; 4]) -> Vec<String> {
     let mut cells = Vec::new();
     for (((_, written), first), value) in METRICS.iter().zip(first).zip(values) {
-        cells.push(value.map_or_else(super::document::not_measured, written));
+        cells.push(value.map_or_else(crate::document::not_measured, written));
         let ratio = first.zip(*value).filter(|(first, _)| *first > 0.0).map(|(first, value)| value / first);
         cells.push(ratio.map_or_else(|| "-".to_owned(), fine_digits));
     }

@@ -2,7 +2,7 @@
 
 use record::Run;
 
-use super::document::{Block, Section};
+use crate::document::{Block, Section};
 use crate::units::{count, plural};
 
 /// Characters that are shown; the record has more.

@@ -1,7 +1,9 @@
 //! Estimates, waiting and ties, wherever a profile is shown.
 
 use record::{Interruptions, Run};
-use report::{ExportFormat, RunOptions, comparison_text, export, run_markdown, run_text};
+use report::{ExportFormat, RunOptions, export};
+
+use super::text::{comparison_text, run_markdown, run_text};
 
 use super::comparisons::compared;
 use super::runs;

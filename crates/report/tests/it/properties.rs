@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use record::{Allocations, Row, Run, Sample, Thread};
-use report::{RunOptions, run_loopos, run_markdown, run_smallmind, run_text};
+use report::{RunOptions, run_loopos, run_smallmind};
+
+use super::text::{run_markdown, run_text};
 
 use super::runs;
 

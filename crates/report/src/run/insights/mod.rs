@@ -4,8 +4,8 @@ mod machine;
 mod scopes;
 mod tokens;
 
-use super::document::{Block, Section};
 use super::view::View;
+use crate::document::{Block, Section};
 
 /// More would not be read.
 const MOST: usize = 6;

@@ -1,11 +1,11 @@
 //! What the samples say.
 
-use super::super::document::quoted;
 use super::super::figures::{Group, groups};
 use super::super::limits::InWords as _;
 use super::super::rows::Measured;
 use super::super::view::View;
 use super::Insight;
+use crate::document::quoted;
 use crate::units::{bytes, digits, mean_bytes, plural, seconds, tokens_per_s, whole_percent};
 
 /// Below this share of the limit a sentence is worth it.
