@@ -2,7 +2,9 @@
 
 use crate::Estimate;
 use crate::estimate::error_of_sum;
-use crate::units::{nanos, percent, percent_within, quoted, raise, seconds_within, whole_percent, whole_percent_within};
+use crate::units::{
+    nanos, percent, percent_within, quoted, raise, seconds_within, whole_percent, whole_percent_within,
+};
 
 /// A time, or a sum of times, of which some may be estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -191,7 +191,7 @@ pub fn plural(number: u64, word: &str) -> String {
 }
 
 /// The same where the plural is not formed by an `s`.
-pub(crate) fn plural_of(number: u64, one: &str, several: &str) -> String {
+pub fn plural_of(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { several })
 }
 

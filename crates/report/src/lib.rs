@@ -4,7 +4,6 @@
 
 mod comparison;
 mod doctor;
-mod document;
 mod duel;
 mod export;
 mod gate;
@@ -17,7 +16,7 @@ mod run;
 mod selftest;
 mod training;
 
-use profile::units;
+use profile::{document, units};
 
 pub use comparison::{
     document as comparison, smallmind as comparison_smallmind, verdict_line as comparison_verdict_line,

@@ -314,6 +314,9 @@ impl ScopeStats {
     }
 }
 
+// The text says how far percentiles may be from the exact ones.
+const _: () = assert!(tree::ERROR_BOUND == profile::PERCENTILE_ERROR);
+
 impl Snapshot {
     /// How far a percentile may lie from the exact one, as a share of it.
     pub const PERCENTILE_ERROR: f64 = tree::ERROR_BOUND;

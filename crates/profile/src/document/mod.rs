@@ -1,5 +1,6 @@
 //! What a report says, apart from how it is written: the terminal and Markdown show the same.
 
+pub mod markdown;
 pub mod terminal;
 pub mod width;
 
@@ -10,9 +11,11 @@ pub struct Document {
     pub answers: Vec<String>,
     /// What it is a report of: `HOTLOOP RUN`. Without it there is no title.
     pub kind: &'static str,
+    /// What it is about.
     pub title: String,
     /// What makes the figures doubtful.
     pub warnings: Vec<String>,
+    /// Below the title.
     pub sections: Vec<Section>,
     /// The last line, for programs that read it.
     pub verdict_line: Option<String>,
@@ -25,7 +28,14 @@ impl Document {
         terminal::write(self, page)
     }
 
+    /// As GitHub shows it.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        markdown::write(self)
+    }
+
     /// Sections without a title above them.
+    #[must_use]
     pub fn untitled(sections: Vec<Section>) -> Self {
         Document { sections, ..Document::default() }
     }
@@ -46,6 +56,8 @@ pub struct Page {
 }
 
 impl Page {
+    /// The columns that there are.
+    #[must_use]
     pub fn columns(self) -> usize {
         self.width.max(NARROWEST_PAGE)
     }
@@ -60,9 +72,11 @@ impl Default for Page {
 /// A part with a heading. Without a title it has none.
 #[derive(Debug)]
 pub struct Section {
+    /// Its heading.
     pub title: String,
     /// What is shown, and how it is to be read.
     pub explanation: String,
+    /// Below the heading.
     pub blocks: Vec<Block>,
 }
 
@@ -79,20 +93,25 @@ pub enum Block {
     Steps(Vec<Step>),
     /// Names with a path or command each, in lines that are copied and therefore never broken.
     Copied(Vec<(String, String)>),
+    /// Rows of cells.
     Table(Table),
 }
 
 /// What to do, and the command that does it.
 #[derive(Debug, PartialEq)]
 pub struct Step {
+    /// What to do.
     pub sentence: String,
+    /// The command, in a line that is never broken.
     pub command: Option<String>,
 }
 
 /// Rows of cells below headings.
 #[derive(Debug)]
 pub struct Table {
+    /// Headings and sides.
     pub columns: Vec<Column>,
+    /// Each with a cell for every column.
     pub rows: Vec<TableRow>,
     /// Headings of columns that are left out where there is no room for all, the first of them first.
     pub least_important: Vec<&'static str>,
@@ -101,7 +120,9 @@ pub struct Table {
 /// A heading, and the side on which its cells stand.
 #[derive(Debug)]
 pub struct Column {
+    /// What stands above its cells.
     pub heading: String,
+    /// Whether its cells are words, on the left; numbers are on the right.
     pub is_text: bool,
 }
 
@@ -110,30 +131,38 @@ pub struct Column {
 pub struct TableRow {
     /// How far its name stands to the right: a part of the row above.
     pub depth: usize,
+    /// One for each column.
     pub cells: Vec<String>,
 }
 
 impl Section {
+    /// One without blocks.
+    #[must_use]
     pub fn new(title: &str, explanation: &str) -> Self {
         Section { title: title.to_owned(), explanation: explanation.to_owned(), blocks: Vec::new() }
     }
 
+    /// With one more block.
+    #[must_use]
     pub fn with(mut self, block: Block) -> Self {
         self.blocks.push(block);
         self
     }
 
     /// With facts, of which those without a sentence are left out.
+    #[must_use]
     pub fn with_facts<const N: usize>(self, facts: [(&str, Option<String>); N]) -> Self {
         let known = facts.into_iter().filter_map(|(label, sentence)| Some((label.to_owned(), sentence?)));
         self.with(Block::Facts(known.collect()))
     }
 
     /// Only facts, below no heading.
+    #[must_use]
     pub fn of_facts<const N: usize>(facts: [(&str, Option<String>); N]) -> Self {
         Section::new("", "").with_facts(facts)
     }
 
+    /// Adds a sentence.
     pub fn text(&mut self, sentence: String) {
         self.blocks.push(Block::Text(sentence));
     }
@@ -141,6 +170,7 @@ impl Section {
 
 impl Table {
     /// The first column is a name to the left; numbers follow, to the right.
+    #[must_use]
     pub fn new(headings: &[&str]) -> Self {
         let column = |(at, heading): (usize, &&str)| Column { heading: printable(heading), is_text: at == 0 };
         Table {
@@ -151,6 +181,7 @@ impl Table {
     }
 
     /// All columns hold words.
+    #[must_use]
     pub fn of_words(headings: &[&str]) -> Self {
         let mut table = Table::new(headings);
         table.columns.iter_mut().for_each(|column| column.is_text = true);
@@ -158,12 +189,14 @@ impl Table {
     }
 
     /// Columns that can be done without, the least important first.
+    #[must_use]
     pub fn least_important(mut self, headings: &[&'static str]) -> Self {
         self.least_important = headings.to_vec();
         self
     }
 
     /// The last column holds words.
+    #[must_use]
     pub fn with_words_last(mut self) -> Self {
         if let Some(column) = self.columns.last_mut() {
             column.is_text = true;
@@ -171,21 +204,26 @@ impl Table {
         self
     }
 
+    /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.row_at(0, cells);
     }
 
+    /// Adds a row that is a part of the row above.
     pub fn row_at(&mut self, depth: usize, cells: impl IntoIterator<Item = String>) {
         let mut cells: Vec<String> = cells.into_iter().map(|cell| printable(&cell)).collect();
         cells.resize(self.columns.len(), String::new());
         self.rows.push(TableRow { depth, cells });
     }
 
+    /// Whether it has no rows.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// The columns in which some row has something; names always.
+    #[must_use]
     pub fn used_columns(&self) -> Vec<usize> {
         let used = |column: &usize| *column == 0 || self.rows.iter().any(|row| !row.cells[*column].is_empty());
         (0..self.columns.len()).filter(used).collect()
@@ -198,6 +236,7 @@ pub use crate::units::{printable, quoted};
 pub const WARNING: &str = "WARNING";
 
 /// What stands where there is no value.
+#[must_use]
 pub fn not_measured() -> String {
     "not measured".to_owned()
 }

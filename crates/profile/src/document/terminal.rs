@@ -16,6 +16,8 @@ const BOLD: &str = "\x1b[1m";
 const YELLOW: &str = "\x1b[33m";
 const PLAIN: &str = "\x1b[0m";
 
+/// A whole report.
+#[must_use]
 pub fn write(document: &Document, page: Page) -> String {
     if document.kind.is_empty() {
         let text = written(document, &Ink { color: page.color, width: page.columns() + MARGIN.len() });
@@ -31,8 +33,10 @@ fn written(document: &Document, ink: &Ink) -> String {
     let mut blocks: Vec<String> = Vec::new();
     let answers = document.answers.iter().map(|answer| wrapped(&printable(answer), ink.width).join("\n") + "\n");
     blocks.push(answers.collect());
-    blocks.push(title(document, ink));
-    blocks.extend(document.sections.iter().map(|part| section(part, ink)));
+    let mut sections = document.sections.iter().peekable();
+    let below_title = sections.next_if(|section| section.title.is_empty());
+    blocks.push(title(document, ink) + &below_title.map_or_else(String::new, |part| section(part, ink)));
+    blocks.extend(sections.map(|part| section(part, ink)));
     blocks.extend(document.verdict_line.iter().map(|line| format!("{line}\n")));
     blocks.retain(|block| !block.is_empty());
     blocks.join("\n")
@@ -61,16 +65,21 @@ fn title(document: &Document, ink: &Ink) -> String {
 
 /// How lines are written.
 pub struct Ink {
+    /// Whether headings and warnings stand out by colour.
     pub color: bool,
+    /// Columns.
     pub width: usize,
 }
 
 impl Ink {
+    /// Columns of a sentence.
+    #[must_use]
     pub fn text_width(&self) -> usize {
         self.width.min(WIDEST_TEXT)
     }
 
     /// The first characters of a line in bold.
+    #[must_use]
     pub fn heading(&self, line: &str, length: usize) -> String {
         match line.get(..length) {
             Some(start) if self.color => format!("{BOLD}{start}{PLAIN}{}", &line[length..]),
@@ -78,6 +87,8 @@ impl Ink {
         }
     }
 
+    /// A line that warns.
+    #[must_use]
     pub fn warning(&self, line: &str) -> String {
         if self.color { format!("{YELLOW}{line}{PLAIN}") } else { line.to_owned() }
     }
@@ -130,6 +141,7 @@ pub fn paragraph(text: &mut String, mark: &str, sentence: &str, ink: &Ink) {
     text.push_str(&format!("{mark}{}\n", lines.join(&format!("\n{indent}"))));
 }
 
+/// Names with a sentence each, in two columns.
 pub fn facts(text: &mut String, facts: &[(String, String)], ink: &Ink) {
     let labels: Vec<String> = facts.iter().map(|(label, _)| shortened(&printable(label), 32)).collect();
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
@@ -140,6 +152,7 @@ pub fn facts(text: &mut String, facts: &[(String, String)], ink: &Ink) {
     }
 }
 
+/// Sentences by number.
 pub fn list(text: &mut String, sentences: &[String], ink: &Ink) {
     for (number, sentence) in (1..).zip(sentences) {
         paragraph(text, &format!("  {number}. "), sentence, ink);
@@ -166,7 +179,7 @@ fn table(text: &mut String, table: &Table, ink: &Ink) {
     }
     part(text, table, (&columns, &widths), ink.width);
     if !left_out.is_empty() {
-        paragraph(text, "  ", &format!("(not shown in {} columns: {})", ink.width, left_out.join(", ")), ink);
+        paragraph(text, "  ", &format!("(not shown at this width: {})", left_out.join(", ")), ink);
     }
 }
 
@@ -224,7 +237,7 @@ mod tests {
         table(&mut text, &wide().least_important(&["column 03", "column 01"]), &INK);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert_eq!(text.matches("column 00").count(), 1, "{text}");
-        let note = text.split("(not shown in 120 columns: ").nth(1).expect("it says so");
+        let note = text.split("(not shown at this width: ").nth(1).expect("it says so");
         assert!(note.starts_with("column 03, column 01, column 19,"), "{text}");
         assert!((2..20).all(|column| text.contains(&format!("column {column:02}"))), "{text}");
     }

@@ -1,6 +1,7 @@
 //! Text in lines of a width.
 
 /// A sentence in lines. A number is not parted from its unit; a word that is longer than a line is cut.
+#[must_use]
 pub fn wrapped(sentence: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in pieces(sentence, width) {
@@ -45,6 +46,7 @@ fn cut(word: &str, width: usize) -> Vec<String> {
 }
 
 /// A name in so many characters: its end says most.
+#[must_use]
 pub fn shortened(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {

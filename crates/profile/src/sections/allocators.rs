@@ -13,8 +13,11 @@ pub(super) fn section(view: &ProfileView<'_>) -> Section {
         let how = "the program counts no allocations (Rust: hotloop::Allocator, C: hotloop_malloc.c)";
         return Section::new("TOP ALLOCATORS", &format!("{}: {how}", not_measured()));
     }
-    let mut by_bytes: Vec<(&ScopeSum<'_>, Allocations)> =
-        tree.names.iter().filter_map(|sum| Some((sum, sum.allocs.filter(|own| own.allocs | own.alloc_bytes > 0)?))).collect();
+    let mut by_bytes: Vec<(&ScopeSum<'_>, Allocations)> = tree
+        .names
+        .iter()
+        .filter_map(|sum| Some((sum, sum.allocs.filter(|own| own.allocs | own.alloc_bytes > 0)?)))
+        .collect();
     by_bytes.sort_by_key(|(_, own)| Reverse(own.alloc_bytes));
     let headings = ["scope", "bytes", "allocs", "frees", "allocs/call", "bytes/call", "with callees", "peak live"];
     let mut table = Table::new(&headings).least_important(&["frees", "allocs/call"]);

@@ -101,4 +101,3 @@ pub(super) fn section(view: &ProfileView<'_>, scope: &IndexedScope<'_>) -> Secti
 fn last(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name)
 }
-

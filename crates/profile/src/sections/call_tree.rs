@@ -29,7 +29,9 @@ pub(super) fn section(view: &ProfileView<'_>) -> Section {
     }
     remainder(&mut table, tree);
     let limit = match table.used_columns().contains(&LIMIT) {
-        true => "; limit: the share of what the machine can do, by the declared work; RATES has it for all callers together",
+        true => {
+            "; limit: the share of what the machine can do, by the declared work; RATES has it for all callers together"
+        }
         false => "",
     };
     let explanation = format!(
@@ -96,8 +98,7 @@ fn cells(view: &ProfileView<'_>, row: &Row) -> Vec<String> {
         Row::Path(place) => {
             let path = &tree.paths[*place];
             let sum = &path.sum;
-            let allocs =
-                |cell: fn(&Allocations) -> String| sum.allocs_total.as_ref().map_or_else(String::new, cell);
+            let allocs = |cell: fn(&Allocations) -> String| sum.allocs_total.as_ref().map_or_else(String::new, cell);
             vec![
                 name_beside(tree, *place).to_owned(),
                 sum.total().text(),

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use super::cells::part;
+use crate::Thread;
 use crate::document::{Block, Section, Table};
 use crate::units::{bytes, count, nanos, plural, share, sum_of, whole_percent};
 use crate::view::ProfileView;
-use crate::Thread;
 
 pub(super) fn section(view: &ProfileView<'_>) -> Section {
     let headings = ["thread", "state", "wall", "in scopes", "share", "waiting", "profiler", "calls", "allocs", "bytes"];
@@ -29,9 +29,10 @@ pub(super) fn section(view: &ProfileView<'_>) -> Section {
         let amounts = [count(early.allocs), bytes(early.alloc_bytes)];
         table.row(std::iter::once("(before their first scope)".to_owned()).chain(empty).chain(amounts));
     }
-    let mut explanation = "wall: from the thread's first scope to its end, or to the end of the run; threads that help \
+    let mut explanation =
+        "wall: from the thread's first scope to its end, or to the end of the run; threads that help \
                            a kernel open no scopes: their work is in the scope that waits for it"
-        .to_owned();
+            .to_owned();
     if is_waiting_known {
         explanation.push_str(
             "; waiting: ready to run, but no CPU was free, measured; share: of the time on a CPU, without it",

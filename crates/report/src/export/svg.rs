@@ -7,8 +7,8 @@ use record::{Profile, Run, Scope};
 use super::picture::title;
 use super::tree::Tree;
 use super::{figures, names};
-use crate::run::estimates::{TimeEstimate, longest_text, percentile_text, rests_on_few};
 use crate::units;
+use profile::{TimeEstimate, longest_text, percentile_text, rests_on_few};
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 10.0;

@@ -2,16 +2,18 @@
 
 use std::cmp::Reverse;
 
-use super::estimates::whole_percents;
+use profile::whole_percents;
+
 use super::figures::{self, Group, Speed, groups};
+use super::lab_scopes::LabScope as _;
 use super::limits::InWords as _;
-use super::tree::{LabScope as _, ScopeSum};
 use super::view::View;
 use super::{RunOptions, head, insights, short};
 use crate::document::terminal::{self, Ink};
 use crate::document::width::{shortened, wrapped};
 use crate::document::{WARNING, printable, quoted};
 use crate::units::{count, mean_bytes, mean_count, nanos, seconds, share, tokens_per_s, whole_percent};
+use profile::ScopeSum;
 
 /// No more lines are printed.
 const LINES: usize = 35;

@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 
-use super::estimates::{in_words, tied_groups, whole_percents};
+use profile::{in_words, tied_groups, whole_percents};
+
 use super::figures::{Group, groups};
 use super::insights;
+use super::lab_scopes::LabScope as _;
 use super::limits::InWords as _;
 use super::process::Repeats;
-use super::tree::LabScope as _;
 use super::view::{Timing, View, is_command};
 use crate::document::{Block, Section, WARNING, not_measured};
 use crate::units::{bytes, count, seconds, tokens_per_s, whole_percent};

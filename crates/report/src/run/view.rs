@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::{Model, Phase, Row, Run, Sample, WorkloadKind};
 
 use super::limits::Bounds;
-use super::tree::{CallTree, ScopeSum};
+use profile::{CallTree, ScopeSum};
 
 /// A run and what is computed from it once.
 pub(super) struct View<'a> {
@@ -83,11 +83,6 @@ impl<'a> View<'a> {
         is_foreign(self.run)
     }
 
-    /// The wall time of the profile.
-    pub(super) fn wall_ns(&self) -> u64 {
-        self.run.profile.as_ref().map_or(0, |profile| profile.wall_ns)
-    }
-
     /// The time of which scopes have their shares: wall time without waiting for a CPU.
     pub(super) fn on_cpu_ns(&self) -> u64 {
         self.tree.as_ref().map_or(0, CallTree::on_cpu_ns)
@@ -95,8 +90,7 @@ impl<'a> View<'a> {
 
     /// The same in words.
     pub(super) fn whole(&self) -> &'static str {
-        let is_waiting_known = self.tree.as_ref().is_some_and(|tree| tree.waiting_ns().is_some());
-        if is_waiting_known { "the time on a CPU" } else { "the wall time" }
+        self.tree.as_ref().map_or("the wall time", CallTree::whole)
     }
 }
 

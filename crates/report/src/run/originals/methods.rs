@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use record::{Profile, Run};
 
+use super::super::lab_scopes::LabScope as _;
 use super::super::rows::in_order;
-use super::super::tree::{CallTree, LabScope as _};
 use super::super::view::View;
 use crate::units::raise;
+use profile::CallTree;
 
 /// One method.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! The scopes that the lab opens around a workload.
 
-pub(crate) use profile::{CallTree, ScopeSum, short_names};
+use profile::ScopeSum;
 
 /// What the lab calls the scopes around a whole workload.
 const WORKLOAD_SCOPES: [&str; 5] = ["standard", "deep", "enhanced", "memory", "lab"];
@@ -19,6 +19,7 @@ impl LabScope for ScopeSum<'_> {
 
 #[cfg(test)]
 mod tests {
+    use profile::CallTree;
     use record::{Profile, Scope};
 
     use super::*;

@@ -2,7 +2,9 @@
 
 use super::{Block, Document, Section, Step, Table, printable};
 
-pub(crate) fn write(document: &Document) -> String {
+/// A whole report.
+#[must_use]
+pub fn write(document: &Document) -> String {
     let mut blocks: Vec<String> = Vec::new();
     if !document.kind.is_empty() {
         let title = format!("# {}: {}", sentence_case(document.kind), escaped(&document.title));
@@ -66,7 +68,7 @@ fn table(text: &mut String, table: &Table) {
     }
 }
 
-/// `HOT PATHS` shouts less as `Hot paths`.
+/// `HOT PATHS` as `Hot paths`.
 fn sentence_case(title: &str) -> String {
     title[..1].to_owned() + &title[1..].to_lowercase()
 }
@@ -85,7 +87,8 @@ fn cell(text: &str) -> String {
 
 /// The characters that Markdown takes for its own, outside of code. Code stands between two single marks: one that nothing closes, and
 /// several in a row, would let all behind them through if they were taken for its start.
-pub(crate) fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     let mut in_code = false;
     let characters: Vec<char> = printable(text).chars().collect();
