@@ -45,7 +45,6 @@ pub const RULES: &[Rule] = &[
     uneven_calls,
     uneven_threads,
     idle_future,
-    sampled,
     own_cost,
 ];
 
@@ -233,23 +232,6 @@ fn idle_future(view: &ProfileView<'_>) -> Option<Insight> {
         nanos(sum.elapsed_ns)
     );
     (waiting > 0.5).then_some(Insight { worth: 0.0, sentence })
-}
-
-/// The most frequent sampled scope: what it would cost to time every call of it.
-fn sampled(view: &ProfileView<'_>) -> Option<Insight> {
-    let tree = view.tree;
-    let sum = tree.names.iter().filter(|sum| sum.is_sampled).max_by_key(|sum| sum.calls)?;
-    let mean_ns = (sum.mean_s()? * 1e9).max(0.1);
-    let sentence = format!(
-        "{} is called {} times for {} each. Timing every call would add {} to that, so only {} were timed; a scope around \
-         the loop that calls it costs less.",
-        name(sum),
-        count(sum.calls),
-        seconds(mean_ns * 1e-9),
-        whole_percent(tree.profile.own_cost.per_scope_ns / mean_ns),
-        count(sum.timed_calls())
-    );
-    Some(Insight { worth: 0.0, sentence })
 }
 
 /// The profiler took more than its budget.

@@ -195,17 +195,3 @@ fn futures_that_wait() {
     says(idle_future, &with(500_000_000), "`fetch` waits for 80 % of the 500 ms between first and last poll.");
     is_silent(idle_future, &with(150_000_000));
 }
-
-#[test]
-fn sampled_calls() {
-    let mut profile = profiled(vec![scope("tiny", 10_000)]);
-    profile.own_cost = OwnCost { per_scope_ns: 25.0, ..OwnCost::default() };
-    is_silent(sampled, &profile);
-    estimated(&mut profile, 0, 1);
-    says(
-        sampled,
-        &profile,
-        "`tiny` is called 100 times for 100 ns each. Timing every call would add 25 % to that, so only 10 were timed; a \
-         scope around the loop that calls it costs less.",
-    );
-}

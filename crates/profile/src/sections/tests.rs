@@ -34,6 +34,7 @@ fn profile(scopes: Vec<Scope>) -> Profile {
         ..Thread::default()
     };
     let own_cost = OwnCost {
+        per_scope_ns: 3_000.0,
         total_ns: 2_000_000,
         share_of_wall: 0.013,
         share_of_cpu: Some(0.013),
@@ -80,7 +81,8 @@ fn estimates_have_their_intervals() {
     has(&row(&text, "attention"), "~31.0 us");
     assert!(!row(&text, "head").contains(['±', '~']), "{text}");
     has(&text, "±: 95 % interval, where only some calls were timed");
-    has(&text, "times are estimates for attention (timed 500 of 10,000)");
+    has(&text, "times are estimates for attention (timed 500 of 10,000), qkv (timed 500 of 10,000)");
+    has(&text, "; timing every call of qkv would add 10 % to its time");
 }
 
 #[test]

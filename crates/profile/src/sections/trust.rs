@@ -106,7 +106,12 @@ fn sampled(tree: &CallTree<'_>) -> Option<String> {
     if sampled.len() > SAMPLED_SHOWN {
         parts.push(format!("{} more", sampled.len() - SAMPLED_SHOWN));
     }
-    (!parts.is_empty()).then(|| format!("times are estimates for {}", parts.join(", ")))
+    let most = sampled.iter().max_by_key(|sum| sum.calls)?;
+    let all = most.mean_s().filter(|mean| *mean > 0.0).map_or_else(String::new, |mean| {
+        let more = whole_percent(tree.profile.own_cost.per_scope_ns * 1e-9 / mean);
+        format!("; timing every call of {} would add {more} to its time", most.name)
+    });
+    Some(format!("times are estimates for {}{all}", parts.join(", ")))
 }
 
 fn percentiles(tree: &CallTree<'_>) -> Option<String> {
