@@ -35,7 +35,7 @@ fn a_run_prints_every_section() {
     let report = stdout_of(&format!("{SHORT} --full"));
     for section in [
         "HOTLOOP RUN",
-        "IN SHORT",
+        "SUMMARY",
         "SYSTEM AND BUILD",
         "FIGURES",
         "ROWS",

@@ -54,7 +54,7 @@ fn what_was_read_is_kept_and_told() {
         assert!(text.contains(part), "{text}");
     }
     let report = folder.hotloop(&["report", "before"]);
-    for part in ["everything measured once", "1.19 GFLOP/s", "build        not known", "3125.27 ms in all"] {
+    for part in ["each value measured once", "1.19 GFLOP/s", "build    unknown", "3125.27 ms in all"] {
         assert!(told(&report).contains(part), "{part}: {}", told(&report));
     }
     assert!(told(&folder.hotloop(&["history"])).contains("smallmind-enhanced"));

@@ -190,11 +190,6 @@ pub fn plural(number: u64, word: &str) -> String {
     format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// The same where the plural is not formed by an `s`.
-pub fn plural_of(number: u64, one: &str, several: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { several })
-}
-
 /// Three digits, and never fewer than are whole.
 #[must_use]
 pub fn digits(value: f64) -> String {

@@ -4,7 +4,7 @@ use record::{SelfTest, Trial};
 
 use crate::document::{Block, Document, Section, Table};
 use crate::gate::word;
-use crate::units::{percent, plural, plural_of, seconds};
+use crate::units::{count, percent, plural, seconds};
 
 /// What the columns mean.
 const LEGEND: [(&str, &str); 3] = [
@@ -24,7 +24,7 @@ pub fn document(tried: &SelfTest) -> Document {
         plural(duels, "duel"),
         seconds(tried.duration_s),
         design.mode,
-        plural_of(design.launches, "launch", "launches"),
+        launches(design.launches),
         plural(design.rounds, "round"),
         seconds(design.round_s),
     );
@@ -35,6 +35,10 @@ pub fn document(tried: &SelfTest) -> Document {
     let interrupted = tried.interrupted.then(|| "Interrupted: not all duels were run.".to_owned());
     let warnings = interrupted.into_iter().collect();
     Document { kind: "HOTLOOP SELFTEST", title, warnings, sections, ..Document::default() }
+}
+
+fn launches(number: u64) -> String {
+    format!("{} launch{}", count(number), if number == 1 { "" } else { "es" })
 }
 
 /// In the order in which they were judged.

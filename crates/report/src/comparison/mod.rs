@@ -30,7 +30,7 @@ pub fn document(comparison: &Comparison, options: &RunOptions) -> Document {
     sections.push(head::settle(comparison));
     if !comparison.notes.is_empty() {
         let notes = Block::List(comparison.notes.clone());
-        sections.push(Section::new("NOTES", "what has to be known to understand the figures").with(notes));
+        sections.push(Section::new("NOTES", "").with(notes));
     }
     let title = format!("{} before, {} after", comparison.base.name, comparison.candidate.name);
     let (warnings, verdict_line) = (warnings(comparison), Some(verdict_line(comparison)));
@@ -40,10 +40,8 @@ pub fn document(comparison: &Comparison, options: &RunOptions) -> Document {
 /// Before everything else: that there is no verdict.
 fn warnings(comparison: &Comparison) -> Vec<String> {
     let warning = match comparison.verdict {
-        Verdict::Incomparable => "These runs cannot be compared. Their figures stand side by side, and mean no change.",
-        Verdict::WrongOutput => {
-            "These runs did not compute the same. Whatever is faster here, it is not the same work."
-        }
+        Verdict::Incomparable => "These runs are not comparable: differences between their figures mean nothing.",
+        Verdict::WrongOutput => "These runs generated different output: the faster one did different work.",
         _ => return Vec::new(),
     };
     vec![warning.to_owned()]

@@ -31,9 +31,9 @@ pub fn document(models: &Models) -> Document {
     sections.extend(system(models));
     if !models.notes.is_empty() {
         let notes = Block::List(models.notes.clone());
-        sections.push(Section::new("NOTES", "what has to be known to understand the figures").with(notes));
+        sections.push(Section::new("NOTES", "").with(notes));
     }
-    let how = if models.one_sitting { ", measured in turns" } else { "" };
+    let how = if models.one_sitting { ", interleaved" } else { "" };
     let title = format!("{}{how}", plural(models.models.len() as u64, "model"));
     let warnings = sentences::warnings(models, &names);
     Document { kind: "HOTLOOP MODELS", title, warnings, sections, ..Document::default() }

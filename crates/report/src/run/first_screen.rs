@@ -95,7 +95,7 @@ fn facts(view: &View<'_>, ink: &Ink) -> Vec<String> {
         }
     }
     let others = [
-        ("speed", super::training::gist(view)),
+        ("speed", super::training::in_short(view)),
         ("time", short::command(view)),
         ("largest difference", super::variants::furthest_apart(view)),
     ];
@@ -122,7 +122,7 @@ fn of_model(view: &View<'_>, group: &Group<'_>) -> Vec<(String, String)> {
 
 fn of_limit(speed: &Speed) -> String {
     let limit = speed.share().zip(speed.roof.as_ref());
-    let limit = limit.map(|(share, roof)| format!(", {} of the limit ({})", whole_percent(share), roof.in_words()));
+    let limit = limit.map(|(share, roof)| format!(", {} of {}", whole_percent(share), roof.in_words()));
     tokens_per_s(speed.median) + &limit.unwrap_or_default()
 }
 

@@ -95,19 +95,18 @@ pub fn document(run: &Run, options: &RunOptions) -> Document {
 
 fn notes(run: &Run) -> Option<Section> {
     let notes = run.notes.clone();
-    (!notes.is_empty())
-        .then(|| Section::new("NOTES", "what has to be known to understand the figures").with(Block::List(notes)))
+    (!notes.is_empty()).then(|| Section::new("NOTES", "").with(Block::List(notes)))
 }
 
 /// What the names of values mean: other tools use the same names for other things.
 fn metrics(run: &Run) -> Option<Section> {
     let meaning = |(name, metric): (&String, &record::Metric)| {
-        let exact = metric.exact.then_some("the same work gives the same value");
+        let exact = metric.exact.then_some("deterministic");
         let unit = Some(metric.unit.as_str()).filter(|unit| !unit.is_empty());
         let said: Vec<&str> = unit.into_iter().chain(exact).collect();
         let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
         (name.clone(), format!("{}{said}", metric.definition))
     };
     let facts: Vec<(String, String)> = run.metrics.iter().map(meaning).collect();
-    (!facts.is_empty()).then(|| Section::new("DEFINITIONS", "what was measured, by name").with(Block::Facts(facts)))
+    (!facts.is_empty()).then(|| Section::new("DEFINITIONS", "of the metrics").with(Block::Facts(facts)))
 }

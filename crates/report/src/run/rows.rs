@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use record::Row;
 
-use super::limits::{InWords as _, Roof, operations};
+use super::limits::{InWords as _, RooflineLimit, operations};
 use super::view::{Timing, View, is_command};
 use crate::document::{Block, Section, Table};
 use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
@@ -13,7 +13,7 @@ use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, w
 pub(super) struct Measured<'a> {
     pub(super) row: &'a Row,
     pub(super) time: Timing,
-    pub(super) roof: Option<Roof>,
+    pub(super) roof: Option<RooflineLimit>,
 }
 
 impl Measured<'_> {
@@ -31,7 +31,7 @@ impl<'a> View<'a> {
         Some(Measured { row, time, roof: self.row_roof(row) })
     }
 
-    fn row_roof(&self, row: &Row) -> Option<Roof> {
+    fn row_roof(&self, row: &Row) -> Option<RooflineLimit> {
         self.roof(&compare::row_work(row, self.model(row), self.threads(Some(row)))?)
     }
 }
@@ -40,17 +40,13 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     if view.run.rows.is_empty() {
         return None;
     }
-    let headings =
-        ["row", "calls", "n", "median", "95 % interval", "fastest", "rate", "limit", "by", "allocs", "bytes"];
+    let headings = ["row", "calls", "n", "median", "95 % CI", "fastest", "rate", "limit", "by", "allocs", "bytes"];
     let mut table = Table::new(&headings).least_important(&["fastest", "calls", "bytes", "allocs"]);
     for (depth, row) in in_order(&view.run.rows) {
         table.row_at(depth, cells(view, row));
     }
     let shares = view.run.rows.iter().filter_map(|row| view.measured(row)?.share());
-    let explanation = format!(
-        "times of one call, from n samples of so many calls each; rate: of the median{}; allocs, bytes: allocated per call",
-        view.legend(shares)
-    );
+    let explanation = format!("per call; n: samples{}; allocs, bytes: allocated per call", view.legend(shares));
     let section = Section::new("ROWS", &explanation).with(Block::Table(table));
     let descriptions = descriptions(view);
     Some(if descriptions.is_empty() { section } else { section.with(Block::Facts(descriptions)) })

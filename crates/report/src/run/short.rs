@@ -1,4 +1,4 @@
-//! The gist of a run in a few lines, for whoever reads no further.
+//! The summary of a run in a few lines.
 
 use std::cmp::Reverse;
 
@@ -24,16 +24,16 @@ const LINES: usize = 6;
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let mut facts: Vec<(&str, String)> = warnings(view).into_iter().map(|warning| (WARNING, warning)).collect();
     facts.extend(groups(view).iter().take(MODELS).filter_map(|group| Some(("speed", speed(view, group)?))));
-    facts.extend(super::training::gist(view).map(|sentence| ("speed", sentence)));
+    facts.extend(super::training::in_short(view).map(|sentence| ("speed", sentence)));
     facts.extend(command(view).map(|sentence| ("time", sentence)));
-    facts.extend(super::variants::furthest_apart(view).map(|sentence| ("apart", sentence)));
+    facts.extend(super::variants::furthest_apart(view).map(|sentence| ("largest difference", sentence)));
     facts.extend(hottest(view).map(|sentence| ("hottest", sentence)));
     let found = insights::found(view);
     let room = LINES.saturating_sub(facts.len()).min(INSIGHTS);
     facts.extend(found.into_iter().take(room).map(|sentence| ("insight", sentence)));
     let facts: Vec<(String, String)> =
         facts.into_iter().map(|(label, sentence)| (label.to_owned(), sentence)).collect();
-    (!facts.is_empty()).then(|| Section::new("IN SHORT", "").with(Block::Facts(facts)))
+    (!facts.is_empty()).then(|| Section::new("SUMMARY", "").with(Block::Facts(facts)))
 }
 
 /// What moved the figures, or the limits that they are measured by.
@@ -60,7 +60,7 @@ pub(super) fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
     });
     let is_alone = view.run.models.len() <= 1;
     let name = group.model.filter(|_| !is_alone).map(|model| format!("{}: ", crate::document::quoted(&model.name)));
-    Some(format!("{}first token after {first}, then {decode}", name.unwrap_or_default()))
+    Some(format!("{}first token {first}, decode {decode}", name.unwrap_or_default()))
 }
 
 /// How long a program took that was run as it is.

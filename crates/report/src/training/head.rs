@@ -27,7 +27,7 @@ pub fn document(start: &TrainingStart, machine: Option<&Machine>, build: Option<
 
 fn with_instructions(machine: &Machine, threads: u64) -> String {
     let isa = Some(&machine.isa.chosen).filter(|isa| !isa.is_empty());
-    let isa = isa.map(|isa| format!("; {}", system::instructions(machine, isa))).unwrap_or_default();
+    let isa = isa.map(|isa| format!("; {} kernels", system::instructions(machine, isa))).unwrap_or_default();
     format!("{}{isa}; {}", system::cpu(machine), plural(threads, "training thread"))
 }
 

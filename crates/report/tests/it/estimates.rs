@@ -76,8 +76,8 @@ fn the_profiler_tells_of_interruptions_and_its_budget() {
 fn the_hottest_scopes_are_ranked_only_where_that_is_certain() {
     let gist = |run: &Run| -> String {
         let text = run_text(run, &RunOptions::default());
-        let from = text.find("\nIN SHORT\n").expect("it has one");
-        let lines = text[from + 10..].lines().take_while(|line| !line.is_empty());
+        let from = text.find("\nSUMMARY\n").expect("it has one");
+        let lines = text[from + 9..].lines().take_while(|line| !line.is_empty());
         lines.map(str::trim_start).collect::<Vec<_>>().join(" ")
     };
     let mut run = runs::sampled();
@@ -125,5 +125,5 @@ fn comparisons_show_errors_and_what_lies_within_them() {
     let line = |name: &str| table.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{table}"));
     assert!(line("ffn_up").contains("36.0 ms ±2.7") && line("ffn_up").ends_with("within ±"), "{table}");
     assert!(line("qkv").contains("24.0 ms ±0.2") && !line("qkv").contains("within"), "{table}");
-    assert!(section(&text, "DETAIL").contains("36.0 ms ±2.7"), "{text}");
+    assert!(section(&text, "CALL TREE").contains("36.0 ms ±2.7"), "{text}");
 }

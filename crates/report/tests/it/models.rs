@@ -276,7 +276,7 @@ fn verdicts_are_told_with_their_intervals() {
     models.models[2].same_as = Some(models.models[1].model.name.clone());
     let text = told(&models);
     for part in [
-        "`stories15M-q8_0.gguf` and `stories15M-f32.gguf`: cannot tell (+274.4 % to +289.6 %)",
+        "`stories15M-q8_0.gguf` and `stories15M-f32.gguf`: cannot tell (3.74× to 3.90×)",
         "cannot tell (not measured in the same rounds)",
         "`stories15M-q4_1.gguf` is the same model as `stories15M-q8_0.gguf` (equal file contents)",
         "by CPU time, which is steadier",

@@ -6,7 +6,7 @@ use training::data::Progress;
 
 use super::log::Log;
 use super::screen::Screen;
-use crate::commands::interrupt;
+use crate::commands::{interrupt, shown};
 
 /// Told of everything that happens.
 pub struct Follower<'a> {

@@ -1,4 +1,4 @@
-//! What the numbers say, in words: each with its evidence, none without. Facts and arithmetic, no judgement.
+//! Insights: sentences that follow from the figures by arithmetic, each with its evidence. No verdicts.
 
 mod limits;
 mod machine;
@@ -51,8 +51,7 @@ pub(super) fn section(view: &View<'_>) -> Section {
     let of_run = SAID_BEFORE.iter().chain(RULES).filter_map(|rule| rule(view));
     let mut sentences = sentences(of_run.chain(of_profile(view)));
     sentences.truncate(MOST);
-    let section =
-        Section::new("INSIGHTS", "what follows from the figures by arithmetic; what concerns most comes first");
+    let section = Section::new("INSIGHTS", "derived from the figures, largest effect first");
     match sentences.is_empty() {
         true => section.with(Block::Text("Nothing stands out.".to_owned())),
         false => section.with(Block::List(sentences)),
