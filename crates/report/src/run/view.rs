@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use record::{Model, Phase, Row, Run, Sample, WorkloadKind};
 
-use profile::{CallTree, ScopeSum};
 use super::limits::MachineLimits;
+use profile::{CallTree, ScopeSum};
 
 /// A run and what is computed from it once.
 pub(super) struct View<'a> {
