@@ -1,8 +1,9 @@
 //! Estimates, waiting and ties, wherever a profile is shown.
 
 use record::{Interruptions, Run};
-use report::{ExportFormat, RunOptions, export};
+use report::{RunOptions, export};
 
+use super::export::named;
 use super::text::{comparison_text, run_markdown, run_text};
 
 use super::comparisons::compared;
@@ -98,12 +99,12 @@ fn the_hottest_scopes_are_ranked_only_where_that_is_certain() {
 fn exports_carry_errors() {
     let run = runs::sampled();
     let written = |format| String::from_utf8(export(&run, "", format).expect("it has a profile")).expect("it is text");
-    let csv = written(ExportFormat::Csv);
+    let csv = written(named("csv"));
     let head: Vec<&str> = csv.lines().next().expect("a head").split(',').collect();
     let line: Vec<&str> = csv.lines().find(|line| line.contains("ffn_up")).expect("it is there").split(',').collect();
     let cell = |name: &str| line[head.iter().position(|head| *head == name).expect("a column")];
     assert_eq!(["total_se_ns", "self_se_ns", "waiting_ns"].map(cell), ["700000", "700000", "9000000"]);
-    let svg = written(ExportFormat::Svg);
+    let svg = written(named("svg"));
     assert!(svg.contains("total 9.00 ms ±1.37 (8.3 % ±1.3)"), "{svg}");
     assert!(svg.contains("p99 120 us?") && svg.contains("max ≥180 us"), "{svg}");
     assert!(svg.contains("waiting for a CPU, measured, not drawn: 122 ms"), "{svg}");
