@@ -44,7 +44,10 @@ fn has_every_section_the_originals_had() {
         assert!(report.contains(heading), "no {heading} in\n{report}");
     }
     assert!(report.contains("not measured: the program counts no allocations"), "{report}");
-    assert!(report.contains("times are estimates for tiny (timed "), "the report says which scopes were sampled:\n{report}");
+    assert!(
+        report.contains("times are estimates for tiny (timed "),
+        "the report says which scopes were sampled:\n{report}"
+    );
     assert!(report.contains("%: of the wall time") || report.contains("%: of the time on a CPU"));
     check_whole(&report);
     let is_plain = |c: char| c.is_ascii() || matches!(c, '\u{b1}' | '\u{2265}');
