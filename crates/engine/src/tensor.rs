@@ -135,13 +135,15 @@ impl TensorInfo {
     }
 }
 
-/// The key that says how the rows of queries and keys are ordered for rotation, where that is not as GGUF has it:
-/// [`PAIRING_HALVES`].
+/// The key that says how rotary models pair the values of a head, where that is not the pairing of the architecture's GGUF files:
+/// [`PAIRING_HALVES`] or [`PAIRING_ADJACENT`].
 pub const PAIRING_KEY: &str = "hotloop.rope.pairing";
 
-/// Rotated pairs are element i of the first half of a head and element i of the second, as in the files of Hugging Face. LLaMA
-/// models in GGUF have pairs side by side.
+/// A pair is element i of the first half of a head and element i of the second, as in the files of Hugging Face.
 pub const PAIRING_HALVES: &str = "halves";
+
+/// A pair is two neighbours, as in GGUF files of LLaMA models.
+pub const PAIRING_ADJACENT: &str = "adjacent";
 
 /// How errors call a tensor.
 pub(crate) fn shown(name: &str) -> String {

@@ -22,12 +22,10 @@ const LLAMA: Synthetic = Synthetic {
     context: 64,
     width: 64,
     layers: 3,
-    heads: 4,
     kv_heads: 2,
     ffn: 96,
-    tied: false,
-    format: Format::F32,
     seed: 1,
+    ..Synthetic::SMALL
 };
 
 /// A model whose queries see few positions.

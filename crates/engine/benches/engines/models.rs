@@ -116,6 +116,7 @@ impl Row {
             layers,
             heads,
             kv_heads,
+            head_dim: None,
             ffn,
             tied: true,
             format: self.format,

@@ -2,12 +2,13 @@
 
 use kernels::RopePairing;
 
-use crate::{Array, Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorSource, Value};
+use super::architecture::{Architecture, Features, NormKind};
+use crate::{Array, Error, Metadata, PAIRING_ADJACENT, PAIRING_HALVES, PAIRING_KEY, Result, TensorSource, Value};
 
 /// What all weights follow from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The family, in the word of GGUF: `gpt2`, `llama`, `qwen2`.
+    /// What it is made of.
     pub architecture: Architecture,
     /// How many tokens there are.
     pub vocab: usize,
@@ -31,17 +32,6 @@ pub struct Config {
     pub rope: Option<Rope>,
     /// How many positions a query sees at most.
     pub window: Option<usize>,
-}
-
-/// The families of models that are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Architecture {
-    /// Learned positions, layer norm, GELU, biases.
-    Gpt2,
-    /// Rotary positions, RMS norm, SwiGLU, grouped queries; Mistral's too.
-    Llama,
-    /// As LLaMA, with biases for queries, keys and values, and halves that are turned together.
-    Qwen2,
 }
 
 /// How positions turn queries and keys.
@@ -90,33 +80,6 @@ const KNOWN_KEYS: [&str; 22] = [
     "vocab_size",
 ];
 
-impl Architecture {
-    /// All of them.
-    pub const ALL: [Architecture; 3] = [Architecture::Gpt2, Architecture::Llama, Architecture::Qwen2];
-
-    /// The word of GGUF.
-    pub fn name(self) -> &'static str {
-        match self {
-            Architecture::Gpt2 => "gpt2",
-            Architecture::Llama => "llama",
-            Architecture::Qwen2 => "qwen2",
-        }
-    }
-
-    /// The family of that name.
-    pub fn from_name(name: &str) -> Result<Self> {
-        let known = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|architecture| architecture.name() == name).ok_or_else(|| {
-            Error::unsupported(format!("models of the architecture `{name}` are not supported; these are: {}", known()))
-        })
-    }
-
-    /// Whether positions are learned, norms have a mean, the feed-forward network has no gate.
-    pub fn is_gpt2(self) -> bool {
-        self == Architecture::Gpt2
-    }
-}
-
 impl Config {
     /// Read from the metadata and the shapes of the tensors.
     pub fn read(source: &dyn TensorSource) -> Result<Self> {
@@ -137,7 +100,7 @@ impl Config {
             head_dim,
             ffn: keys.size("feed_forward_length", LARGEST_WIDTH)?,
             norm_eps: keys.epsilon()?,
-            rope: if architecture.is_gpt2() { None } else { Some(keys.rope(head_dim)?) },
+            rope: keys.rope(head_dim)?,
             window: keys.window()?,
         };
         keys.refuse_unknown(&config)?;
@@ -196,17 +159,20 @@ impl Config {
         if let Some(window) = self.window {
             set("*.attention.sliding_window", count(window));
         }
-        let eps = Value::Float(f64::from(self.norm_eps));
-        if self.architecture.is_gpt2() {
-            set("*.attention.layer_norm_epsilon", eps);
-        } else {
+        let features = self.features();
+        if features.grouped_queries {
             set("*.attention.head_count_kv", count(self.kv_heads));
-            set("*.attention.layer_norm_rms_epsilon", eps);
-            set("*.vocab_size", count(self.vocab));
         }
+        set(&format!("*.attention.{}", features.norm.epsilon_key()), Value::Float(f64::from(self.norm_eps)));
         if let Some(rope) = &self.rope {
+            set("*.vocab_size", count(self.vocab));
             rope.write(self.architecture, all);
         }
+    }
+
+    /// What the model is made of.
+    pub fn features(&self) -> &'static Features {
+        self.architecture.features()
     }
 
     /// Heads of queries that share a head of keys.
@@ -215,7 +181,23 @@ impl Config {
     }
 }
 
+impl NormKind {
+    /// The key of what keeps its root from zero, behind `attention.`.
+    fn epsilon_key(self) -> &'static str {
+        match self {
+            NormKind::LayerNorm => "layer_norm_epsilon",
+            NormKind::RmsNorm => "layer_norm_rms_epsilon",
+        }
+    }
+}
+
 impl Rope {
+    /// That of an architecture's usual models: whole heads of `dims` values are rotated; nothing where positions are learned.
+    pub fn usual(architecture: Architecture, dims: usize, base: f64) -> Option<Self> {
+        let pairing = architecture.features().rope_pairing()?;
+        Some(Self { pairing, dims, base, position_scale: 1.0 })
+    }
+
     fn write(&self, architecture: Architecture, all: &mut Metadata) {
         let mut set = |key: &str, value: Value| drop(all.set(format!("{}.{key}", architecture.name()), value));
         set("rope.dimension_count", Value::Unsigned(self.dims as u64));
@@ -224,9 +206,8 @@ impl Rope {
             set("rope.scaling.type", Value::Text("linear".into()));
             set("rope.scaling.factor", Value::Float(1.0 / self.position_scale));
         }
-        let usual = if architecture == Architecture::Qwen2 { RopePairing::Halves } else { RopePairing::Adjacent };
-        if self.pairing != usual {
-            let pairing = if self.pairing == RopePairing::Halves { PAIRING_HALVES } else { "adjacent" };
+        if Some(self.pairing) != architecture.features().rope_pairing() {
+            let pairing = if self.pairing == RopePairing::Halves { PAIRING_HALVES } else { PAIRING_ADJACENT };
             all.set(PAIRING_KEY, Value::Text(pairing.into()));
         }
     }
@@ -286,7 +267,7 @@ impl<'a> Keys<'a> {
     }
 
     fn epsilon(&self) -> Result<f32> {
-        let name = if self.architecture.is_gpt2() { "layer_norm_epsilon" } else { "layer_norm_rms_epsilon" };
+        let name = self.architecture.features().norm.epsilon_key();
         let eps = self.number(&format!("attention.{name}"))?.unwrap_or(1e-5);
         if (0.0..1.0).contains(&eps) {
             Ok(eps as f32)
@@ -295,21 +276,25 @@ impl<'a> Keys<'a> {
         }
     }
 
-    fn rope(&self, head_dim: usize) -> Result<Rope> {
+    fn rope(&self, head_dim: usize) -> Result<Option<Rope>> {
+        let Some(usual) = self.architecture.features().rope_pairing() else { return Ok(None) };
         let base = self.number("rope.freq_base")?.unwrap_or(10_000.0);
         if base <= 0.0 {
             return Err(Error::malformed(format!("key {}: {base} is no base", self.key("rope.freq_base"))));
         }
         let dims = self.size_or("rope.dimension_count", LARGEST_WIDTH, head_dim)?;
-        Ok(Rope { pairing: self.pairing()?, dims, base, position_scale: 1.0 / self.stretch()? })
+        Ok(Some(Rope { pairing: self.pairing(usual)?, dims, base, position_scale: 1.0 / self.stretch()? }))
     }
 
-    /// GGUF files of LLaMA have their rows permuted for adjacent pairs; other files say so by a key of ours.
-    fn pairing(&self) -> Result<RopePairing> {
-        match (self.metadata.text("hotloop.rope.pairing")?, self.architecture) {
-            (Some("halves"), _) | (None, Architecture::Qwen2) => Ok(RopePairing::Halves),
-            (Some("adjacent") | None, _) => Ok(RopePairing::Adjacent),
-            (Some(other), _) => Err(Error::malformed(format!("key hotloop.rope.pairing: `{other}` is neither"))),
+    /// That of the architecture's GGUF files, unless our own key names another: rows of other files have another order.
+    fn pairing(&self, usual: RopePairing) -> Result<RopePairing> {
+        match self.metadata.text(PAIRING_KEY)? {
+            None => Ok(usual),
+            Some(PAIRING_HALVES) => Ok(RopePairing::Halves),
+            Some(PAIRING_ADJACENT) => Ok(RopePairing::Adjacent),
+            Some(other) => Err(Error::malformed(format!(
+                "key {PAIRING_KEY}: `{other}` is neither {PAIRING_HALVES} nor {PAIRING_ADJACENT}"
+            ))),
         }
     }
 

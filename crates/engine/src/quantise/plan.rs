@@ -1,9 +1,10 @@
 //! What each tensor is to become.
 
+use kernels::RopePairing;
 use kernels::quant::Format;
 
 use super::Converted;
-use crate::{Error, PAIRING_HALVES, PAIRING_KEY, Result, TensorInfo, TensorSource};
+use crate::{Architecture, Error, PAIRING_HALVES, PAIRING_KEY, Result, TensorInfo, TensorSource};
 
 /// What one tensor is to become.
 #[derive(Debug)]
@@ -109,15 +110,18 @@ struct Heads(Option<[usize; 2]>);
 impl Heads {
     fn of(source: &dyn TensorSource) -> Result<Self> {
         let metadata = source.metadata();
+        let architecture = metadata.text("general.architecture")?.map(Architecture::from_name);
+        let (true, Some(Ok(architecture))) = (metadata.text(PAIRING_KEY)? == Some(PAIRING_HALVES), architecture) else {
+            return Ok(Self(None));
+        };
         // Other architectures have halves in GGUF too.
-        if metadata.text(PAIRING_KEY)? != Some(PAIRING_HALVES)
-            || metadata.text("general.architecture")? != Some("llama")
-        {
+        if architecture.features().rope_pairing() != Some(RopePairing::Adjacent) {
             return Ok(Self(None));
         }
-        let heads = metadata.count("llama.attention.head_count")?.filter(|heads| *heads > 0);
-        let heads = heads.ok_or_else(|| Error::malformed("key llama.attention.head_count: it is missing"))?;
-        let kv_heads = metadata.count("llama.attention.head_count_kv")?.filter(|heads| *heads > 0);
+        let key = format!("{}.attention.head_count", architecture.name());
+        let heads = metadata.count(&key)?.filter(|heads| *heads > 0);
+        let heads = heads.ok_or_else(|| Error::malformed(format!("the key {key} is missing")))?;
+        let kv_heads = metadata.count(&format!("{key}_kv"))?.filter(|heads| *heads > 0);
         Ok(Self(Some([heads, kv_heads.unwrap_or(heads)])))
     }
 

@@ -3,27 +3,10 @@
 use serde_json::{Map, Value as Json};
 
 use crate::error::Shown;
-use crate::{Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorInfo, Value};
+use crate::model::HuggingFaceLayout;
+use crate::{Architecture, Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorInfo, Value};
+use kernels::RopePairing;
 use kernels::quant::Format;
-
-/// The kinds of models that are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Architecture {
-    Llama,
-    Qwen2,
-    Gpt2,
-}
-
-impl Architecture {
-    /// What GGUF calls it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Llama => "llama",
-            Self::Qwen2 => "qwen2",
-            Self::Gpt2 => "gpt2",
-        }
-    }
-}
 
 /// What the configuration says.
 #[derive(Debug)]
@@ -59,22 +42,20 @@ impl Config {
             serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("no JSON: {error}")))?;
         let json = json.as_object().ok_or_else(|| Error::malformed("this is no configuration of a model"))?;
         let kind = json.get("model_type").and_then(Json::as_str).unwrap_or_default();
-        let architecture = match kind {
-            "llama" | "mistral" => Architecture::Llama,
-            "qwen2" => Architecture::Qwen2,
-            "gpt2" => Architecture::Gpt2,
-            _ => {
-                let message = format!("`model_type` {} is not supported; llama, mistral, qwen2, gpt2 are", Shown(kind));
-                return Err(Error::unsupported(message));
-            }
-        };
+        let architecture = Architecture::from_model_type(kind).ok_or_else(|| {
+            let known = Architecture::model_types().collect::<Vec<_>>().join(", ");
+            Error::unsupported(format!("`model_type` {} is not supported; supported are {known}", Shown(kind)))
+        })?;
         if json.get("quantization_config").is_some_and(|quantised| !quantised.is_null()) {
             return Err(Error::unsupported(
                 "the weights are quantised in a way of Hugging Face's; the original ones are needed",
             ));
         }
         let fields = Fields { json, prefix: architecture.name(), metadata: Metadata::default() };
-        let mut config = if architecture == Architecture::Gpt2 { gpt2(fields)? } else { llama(fields, architecture)? };
+        let mut config = match architecture.hugging_face().layout {
+            HuggingFaceLayout::Gpt2 => gpt2(fields, architecture)?,
+            HuggingFaceLayout::Llama => llama(fields, architecture)?,
+        };
         let id = |key: &str| match json.get(key) {
             Some(Json::Array(several)) => several.first().and_then(Json::as_u64),
             other => other.and_then(Json::as_u64),
@@ -178,7 +159,7 @@ fn shown(value: &Json) -> String {
     Shown(&value.to_string()).to_string()
 }
 
-fn gpt2(mut fields: Fields<'_>) -> Result<Config> {
+fn gpt2(mut fields: Fields<'_>, architecture: Architecture) -> Result<Config> {
     fields.activation("activation_function", &["gelu_new", "gelu_pytorch_tanh", "gelu_fast"])?;
     let (dim, heads, layers) = (fields.needed("n_embd")?, fields.needed("n_head")?, fields.needed("n_layer")?);
     divided(dim, heads)?;
@@ -196,8 +177,8 @@ fn gpt2(mut fields: Fields<'_>) -> Result<Config> {
     if let Some(vocabulary) = fields.optional("vocab_size")? {
         fields.set("vocab_size", vocabulary);
     }
-    let tied = fields.flag("tie_word_embeddings", true);
-    finished(fields, Architecture::Gpt2, layers, tied, None)
+    let tied = fields.flag("tie_word_embeddings", architecture.features().tied_head);
+    finished(fields, architecture, layers, tied, None)
 }
 
 fn llama(mut fields: Fields<'_>, architecture: Architecture) -> Result<Config> {
@@ -225,17 +206,17 @@ fn llama(mut fields: Fields<'_>, architecture: Architecture) -> Result<Config> {
     if let Some(vocabulary) = fields.optional("vocab_size")? {
         fields.set("vocab_size", vocabulary);
     }
-    if architecture == Architecture::Llama {
+    if architecture.features().rope_pairing() != Some(RopePairing::Halves) {
         fields.metadata.set(PAIRING_KEY, Value::Text(PAIRING_HALVES.to_owned()));
     }
     if let Some(window) = fields
         .optional("sliding_window")?
-        .filter(|_| fields.flag("use_sliding_window", architecture == Architecture::Llama))
+        .filter(|_| fields.flag("use_sliding_window", architecture.hugging_face().window_by_default))
     {
         fields.set("attention.sliding_window", window);
     }
     let scaling = rope(&mut fields, head)?;
-    let tied = fields.flag("tie_word_embeddings", false);
+    let tied = fields.flag("tie_word_embeddings", architecture.features().tied_head);
     finished(fields, architecture, layers, tied, scaling)
 }
 

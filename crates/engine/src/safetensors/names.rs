@@ -1,6 +1,7 @@
 //! The names of Hugging Face in the words of GGUF.
 
-use super::config::{Architecture, Config};
+use super::config::Config;
+use crate::model::HuggingFaceLayout;
 use crate::{Error, Result};
 
 /// What a tensor is.
@@ -40,10 +41,10 @@ const GPT2_LAYER: &[(&str, &str)] = &[
 
 /// What the tensor of this name is in a model of this configuration.
 pub(super) fn meaning(config: &Config, name: &str) -> Result<Meaning> {
-    let gpt2 = config.architecture == Architecture::Gpt2;
-    let (prefix, layers, parts, layer_parts) = match config.architecture {
-        Architecture::Gpt2 => ("transformer.", "h.", GPT2, GPT2_LAYER),
-        Architecture::Llama | Architecture::Qwen2 => ("model.", "layers.", LLAMA, LLAMA_LAYER),
+    let layout = config.architecture.hugging_face().layout;
+    let (prefix, layers, parts, layer_parts) = match layout {
+        HuggingFaceLayout::Gpt2 => ("transformer.", "h.", GPT2, GPT2_LAYER),
+        HuggingFaceLayout::Llama => ("model.", "layers.", LLAMA, LLAMA_LAYER),
     };
     let name = name.strip_prefix(prefix).unwrap_or(name);
     let unknown = || Error::unsupported(format!("models of the kind {} have no such part", config.architecture.name()));
@@ -64,7 +65,7 @@ pub(super) fn meaning(config: &Config, name: &str) -> Result<Meaning> {
         return Ok(Meaning::Nothing);
     }
     let name = format!("blk.{layer}.{}", renamed(layer_parts, part).ok_or_else(unknown)?);
-    let turned = gpt2 && part.contains(".c_") && part.ends_with(".weight");
+    let turned = layout == HuggingFaceLayout::Gpt2 && part.contains(".c_") && part.ends_with(".weight");
     Ok(if turned { Meaning::Turned(name) } else { Meaning::Plain(name) })
 }
 

@@ -116,7 +116,7 @@ impl Sizes {
             qkv: config.queries() + 2 * config.keys(),
             queries: config.queries(),
             heads: config.heads,
-            up: if config.architecture.is_gpt2() { config.ffn } else { 2 * config.ffn },
+            up: if config.features().is_gated() { 2 * config.ffn } else { config.ffn },
             ffn: config.ffn,
             vocab: config.vocab,
             at_once: most.min(rows),

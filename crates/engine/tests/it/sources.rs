@@ -28,12 +28,10 @@ pub fn llama() -> Synthetic {
         context: 96,
         width: 64,
         layers: 3,
-        heads: 4,
         kv_heads: 2,
         ffn: 160,
-        tied: false,
-        format: Format::F32,
         seed: 7,
+        ..Synthetic::SMALL
     }
 }
 

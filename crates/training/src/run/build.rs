@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use engine::train::{Network, NetworkOptions, Optimiser, OptimiserKind, Parameters};
 use engine::{Architecture, Config, Rope};
-use kernels::RopePairing;
 use record::TrainingStart;
 
 use super::{Run, Watch, clock, resume};
@@ -148,7 +147,6 @@ fn model(settings: &Settings, vocabulary: &Vocabulary) -> Result<Config> {
         ModelFamily::Gpt2 => Architecture::Gpt2,
         ModelFamily::Llama => Architecture::Llama,
     };
-    let rope = Rope { pairing: RopePairing::Adjacent, dims: head_dim, base: model.rope_base, position_scale: 1.0 };
     let config = Config {
         architecture,
         vocab: vocabulary.len(),
@@ -160,7 +158,7 @@ fn model(settings: &Settings, vocabulary: &Vocabulary) -> Result<Config> {
         head_dim,
         ffn: settings.ffn(),
         norm_eps: model.norm_epsilon,
-        rope: (model.architecture == ModelFamily::Llama).then_some(rope),
+        rope: Rope::usual(architecture, head_dim, model.rope_base),
         window: None,
     };
     config.check()?;

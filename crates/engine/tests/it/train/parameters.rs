@@ -56,7 +56,7 @@ fn write(path: &Path, source: &dyn TensorSource) {
 #[test]
 fn parameters_go_through_files() {
     let folder = Folder::new();
-    for architecture in Architecture::ALL {
+    for architecture in Architecture::trainable() {
         for tied in [true, false] {
             let config = Config { window: Some(3), ..tiny(architecture) };
             let parameters = rough(&config, tied, 3);
@@ -89,7 +89,7 @@ fn what_cannot_be_learned_is_refused() {
     assert!(huge.contains("MiB of memory") && huge.contains("smaller batches"), "{huge}");
     let other = Config { width: 8, ..config.clone() };
     let other = Network::new(&other, &parameters.layout, options(1, 1)).unwrap_err().to_string();
-    assert!(other.contains("a layout of another model: token_embd.weight"), "{other}");
+    assert!(other.contains("the layout of another model: it differs from token_embd.weight on"), "{other}");
     let gpt2 = tiny(Architecture::Gpt2);
     let long = rough(&gpt2, true, 1);
     let long = Network::new(&gpt2, &long.layout, options(1, 10)).unwrap_err().to_string();

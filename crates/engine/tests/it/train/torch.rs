@@ -84,7 +84,7 @@ fn parameters(sizes: &Sizes) -> Parameters {
     if let Some(rope) = &mut config.rope {
         (rope.dims, rope.base) = (sizes.head_dim, 10_000.0);
     }
-    let mut parameters = Parameters::random(config, architecture.is_gpt2(), 0).unwrap();
+    let mut parameters = Parameters::random(config, architecture.features().tied_head, 0).unwrap();
     let Parameters { layout, values, .. } = &mut parameters;
     for entry in layout.entries() {
         let phase = f64::from(entry.info.name.bytes().map(u32::from).sum::<u32>() % 97);
