@@ -10,6 +10,8 @@ pub const LAYER: &str = "layer";
 pub const ATTENTION_NORM: &str = "attention_norm";
 /// Queries, keys and values.
 pub const QKV: &str = "qkv";
+/// The norms of the heads of queries and keys, in architectures that have them.
+pub const QK_NORM: &str = "qk_norm";
 /// Turning queries and keys by their positions.
 pub const ROPE: &str = "rope";
 /// Writing keys and values into the cache.
@@ -26,6 +28,10 @@ pub const FFN_UP: &str = "ffn_up";
 pub const FFN_ACT: &str = "ffn_act";
 /// Its second matrix, added to the residual stream.
 pub const FFN_DOWN: &str = "ffn_down";
+/// The steps of a layer of inference, in order. Not every architecture has all of them.
+pub const IN_LAYERS: [&str; 11] = [
+    ATTENTION_NORM, QKV, QK_NORM, ROPE, CACHE, ATTENTION, ATTENTION_OUT, FFN_NORM, FFN_UP, FFN_ACT, FFN_DOWN,
+];
 /// The norm before the head.
 pub const FINAL_NORM: &str = "final_norm";
 /// The logits.

@@ -15,6 +15,8 @@ pub enum Architecture {
     Llama,
     /// LLaMA with biases for queries, keys and values, and rotary pairs made of the halves of a head.
     Qwen2,
+    /// Qwen2 without biases, and with an RMS norm of each head of queries and keys before they are rotated.
+    Qwen3,
 }
 
 /// What the models of an architecture are made of.
@@ -32,6 +34,8 @@ pub struct Features {
     pub grouped_queries: bool,
     /// Whether queries, keys and values have biases.
     pub qkv_bias: bool,
+    /// Whether each head of queries and keys is normalised before it is rotated, with one weight for all heads.
+    pub qk_norm: bool,
     /// Whether the output projection of attention has a bias.
     pub output_bias: bool,
     /// Whether the matrices of the feed-forward network have biases.
@@ -103,6 +107,7 @@ const GPT2: Features = Features {
     fused_qkv: true,
     grouped_queries: false,
     qkv_bias: true,
+    qk_norm: false,
     output_bias: true,
     ffn_bias: true,
     tied_head: true,
@@ -116,6 +121,7 @@ const LLAMA: Features = Features {
     fused_qkv: false,
     grouped_queries: true,
     qkv_bias: false,
+    qk_norm: false,
     output_bias: false,
     ffn_bias: false,
     tied_head: false,
@@ -150,6 +156,21 @@ const TABLE: &[Row] = &[
         features: Features { positions: Positions::Rotary(RopePairing::Halves), qkv_bias: true, ..LLAMA },
         hugging_face: HuggingFace {
             model_types: &["qwen2"],
+            layout: HuggingFaceLayout::Llama,
+            window_by_default: false,
+        },
+    },
+    Row {
+        architecture: Architecture::Qwen3,
+        name: "qwen3",
+        features: Features {
+            positions: Positions::Rotary(RopePairing::Halves),
+            qk_norm: true,
+            trainable: false,
+            ..LLAMA
+        },
+        hugging_face: HuggingFace {
+            model_types: &["qwen3"],
             layout: HuggingFaceLayout::Llama,
             window_by_default: false,
         },

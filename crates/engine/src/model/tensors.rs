@@ -35,6 +35,9 @@ pub(crate) const SPLIT_QKV: [&str; 3] = ["attn_q", "attn_k", "attn_v"];
 /// The one where they are fused.
 pub(crate) const FUSED_QKV: &str = "attn_qkv";
 
+/// The norms of the heads of queries and of keys.
+pub(crate) const QK_NORMS: [&str; 2] = ["attn_q_norm", "attn_k_norm"];
+
 /// The name of a part of a layer, without `.weight` or `.bias`.
 pub(crate) fn layer_part(layer: usize, part: &str) -> String {
     format!("blk.{layer}.{part}")
@@ -72,6 +75,9 @@ pub(crate) fn layer_tensors(config: &Config, layer: usize, fused_qkv: bool) -> V
         let [q, k, v] = SPLIT_QKV.map(name);
         let three = [(q.as_str(), width, queries), (&k, width, keys), (&v, width, keys)];
         list.linear(&three, Role::Matrix, features.qkv_bias);
+    }
+    if features.qk_norm {
+        QK_NORMS.iter().for_each(|part| list.norm(&name(part), config.head_dim));
     }
     list.linear(&[(&name("attn_output"), queries, width)], Role::Residual, features.output_bias);
     list.norm(&name("ffn_norm"), width);

@@ -6,7 +6,7 @@ use kernels::quant::{Format, GROUP, PackedWeights};
 use kernels::{LinearWeights, PackedMatrix, Shelf, WeightRows, WeightsInFile};
 
 use super::architecture::NormKind;
-use super::tensors::{self, FUSED_QKV, Role, SPLIT_QKV, TensorSpec, layer_part};
+use super::tensors::{self, FUSED_QKV, QK_NORMS, Role, SPLIT_QKV, TensorSpec, layer_part};
 use super::Config;
 use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorInfo, TensorSource, check_finite, memory};
 
@@ -57,6 +57,8 @@ pub(crate) struct LayerWeights {
     pub attention_norm: Norm,
     /// Queries, keys and values, in one matrix or in three: outputs lie in this order either way.
     pub qkv: Vec<LinearLayer>,
+    /// The norms of the heads of queries and of keys, where the architecture has them.
+    pub qk_norm: Option<[Norm; 2]>,
     pub attention_out: LinearLayer,
     pub ffn_norm: Norm,
     /// Where the network has a gate.
@@ -182,7 +184,10 @@ impl Weights {
 
     /// All memory that the weights take, without what stays in the file.
     pub fn bytes(&self) -> usize {
-        let norms = |layer: &LayerWeights| layer.attention_norm.len() + layer.ffn_norm.len();
+        let norms = |layer: &LayerWeights| {
+            let of_heads = layer.qk_norm.iter().flatten();
+            of_heads.chain([&layer.attention_norm, &layer.ffn_norm]).map(Norm::len).sum::<usize>()
+        };
         let norms = self.layers.iter().map(norms).sum::<usize>() + self.final_norm.len();
         self.bytes_per_token() + 4 * (norms + self.positions.as_ref().map_or(0, Vec::len))
     }
@@ -329,6 +334,7 @@ impl<'a> Loader<'a, '_> {
         Ok(LayerWeights {
             attention_norm: self.norm(&name("attn_norm"))?,
             qkv: qkv.iter().map(|part| self.matrix(&name(part))).collect::<Result<_>>()?,
+            qk_norm: self.qk_norm(layer)?,
             attention_out: self.matrix(&name("attn_output"))?,
             ffn_norm: self.norm(&name("ffn_norm"))?,
             gate: self.optional(&format!("{gate}.weight"), |loader| loader.matrix(&gate))?,
@@ -340,6 +346,12 @@ impl<'a> Loader<'a, '_> {
     /// What is read where the model is to have such a tensor.
     fn optional<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         if self.wanted.contains_key(name) { read(self).map(Some) } else { Ok(None) }
+    }
+
+    fn qk_norm(&mut self, layer: usize) -> Result<Option<[Norm; 2]>> {
+        let [queries, keys] = QK_NORMS.map(|part| layer_part(layer, part));
+        let first = format!("{queries}.weight");
+        self.optional(&first, |loader| Ok([loader.norm(&queries)?, loader.norm(&keys)?]))
     }
 
     fn norm(&mut self, name: &str) -> Result<Norm> {

@@ -1,6 +1,6 @@
 //! Models of Hugging Face: `.safetensors` files with a `config.json` beside them, told in the words of GGUF.
 //!
-//! Known are LLaMA, Mistral, Qwen2 and GPT-2. The weights are read where they lie; only GPT-2's matrices, which stand the other
+//! The weights are read where they lie; only GPT-2's matrices, which stand the other
 //! way round, are turned when they are asked for. Rows keep their order, in which rotated pairs are halves of a head:
 //! [`PAIRING_KEY`](crate::PAIRING_KEY) says so. The tokens come from `tokenizer.json` where it is a byte-level BPE of a known
 //! kind; else the model has none.

@@ -1,6 +1,6 @@
 //! One result, whichever way leads to it.
 
-use engine::{CacheType, Compute, LoadOptions, Model, Segment, State, StateOptions, Synthetic};
+use engine::{Architecture, CacheType, Compute, LoadOptions, Model, Segment, State, StateOptions, Synthetic};
 use kernels::quant::Format;
 use kernels::{Kernels, Pool};
 
@@ -15,10 +15,12 @@ fn large(spec: Synthetic, format: Format) -> Synthetic {
 
 const FORMATS: [Format; 5] = [Format::F32, Format::F16, Format::Q8_0, Format::Q4_K, Format::Q6_K];
 
-/// Models of both families, in formats of all kinds.
+/// Models of all architectures, and of two in formats of all kinds.
 fn models(compute: &Compute) -> impl Iterator<Item = (String, Synthetic, Model)> {
-    let specs = FORMATS.into_iter().flat_map(|format| [large(llama(), format), large(gpt2(), format)]);
-    specs.map(|spec| {
+    let formats = FORMATS.into_iter().flat_map(|format| [large(llama(), format), large(gpt2(), format)]);
+    let others = Architecture::ALL.into_iter().filter(|it| ![Architecture::Gpt2, Architecture::Llama].contains(it));
+    let specs = others.map(|architecture| large(Synthetic { architecture, ..llama() }, Format::F32));
+    formats.chain(specs).map(|spec| {
         let name = format!("{} {}", spec.architecture.name(), spec.format);
         let model = load(&Made::lively(&spec), compute);
         (name, spec, model)

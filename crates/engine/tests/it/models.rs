@@ -107,6 +107,22 @@ fn formats_side_by_side() {
     check_within(BYTES, "q8_0 beside bf16", &mixed, 20);
 }
 
+/// Small models of every architecture, with heads of an own width too.
+#[test]
+fn every_architecture() {
+    for architecture in Architecture::ALL {
+        let kv_heads = if architecture.features().grouped_queries { 2 } else { 4 };
+        let spec = Synthetic { architecture, kv_heads, ..llama() };
+        for head_dim in [None, Some(10), Some(26)] {
+            let name = format!("{}, heads of {head_dim:?}", architecture.name());
+            check(&name, &Made::lively(&Synthetic { head_dim, ..spec.clone() }), 40);
+            check(&name, &Made::lively(&Synthetic { head_dim, tied: true, layers: 1, ..spec.clone() }), 7);
+        }
+        let spec = Synthetic { format: Format::Q8_0, width: 256, ffn: 512, head_dim: Some(64), ..spec };
+        check_within(BYTES, &format!("q8_0 {}", architecture.name()), &Made::lively(&spec), 33);
+    }
+}
+
 #[test]
 fn llama_shapes() {
     let shapes = [

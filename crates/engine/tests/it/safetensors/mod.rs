@@ -186,6 +186,27 @@ fn gpt2_has_its_matrices_turned() {
     }
 }
 
+/// Heads of their own width and norms, and no key that says how values are paired: GGUF files of Qwen3 have halves too.
+#[test]
+fn qwen3_has_norms_of_heads() {
+    let mut config = llama();
+    config["model_type"] = json!("qwen3");
+    config["head_dim"] = json!(6);
+    let name = |part: &str| format!("model.layers.0.self_attn.{part}.weight");
+    let parts = [
+        bf16s("model.embed_tokens.weight", &[6, 8]),
+        bf16s(&name("q_proj"), &[12, 8]),
+        bf16s(&name("q_norm"), &[6]),
+        bf16s(&name("k_norm"), &[6]),
+    ];
+    let model = Model::from_bytes(file(&parts), &beside(&config)).unwrap();
+    assert_eq!(model.metadata().text("general.architecture"), Ok(Some("qwen3")));
+    assert_eq!(model.metadata().count("qwen3.attention.key_length"), Ok(Some(6)));
+    assert_eq!(model.metadata().get("hotloop.rope.pairing"), None);
+    let names = ["token_embd", "blk.0.attn_q", "blk.0.attn_q_norm", "blk.0.attn_k_norm"].map(|it| format!("{it}.weight"));
+    assert_eq!(model.names(), names);
+}
+
 #[test]
 fn positions_of_llama_3_are_stretched() {
     let mut config = llama();

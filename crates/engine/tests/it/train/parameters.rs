@@ -90,6 +90,12 @@ fn what_cannot_be_learned_is_refused() {
     let other = Config { width: 8, ..config.clone() };
     let other = Network::new(&other, &parameters.layout, options(1, 1)).unwrap_err().to_string();
     assert!(other.contains("the layout of another model: it differs from token_embd.weight on"), "{other}");
+    for untrained in Architecture::ALL.into_iter().filter(|architecture| !architecture.features().trainable) {
+        let config = tiny(untrained);
+        let parameters = rough(&config, false, 1);
+        let refused = Network::new(&config, &parameters.layout, options(1, 3)).unwrap_err().to_string();
+        assert!(refused.contains(&format!("training {} models is not supported", untrained.name())), "{refused}");
+    }
     let gpt2 = tiny(Architecture::Gpt2);
     let long = rough(&gpt2, true, 1);
     let long = Network::new(&gpt2, &long.layout, options(1, 10)).unwrap_err().to_string();
