@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernels::quant::{Format, GROUP, PackedWeights};
-use kernels::{LinearWeights, PackedMatrix, Shelf, WeightRows, WeightsInFile};
+use kernels::{LinearWeights, PackedMatrix, HugePageArena, WeightRows, WeightsInFile};
 
 use super::architecture::NormKind;
 use super::tensors::{self, FUSED_QKV, QK_NORMS, Role, SPLIT_QKV, TensorSpec, layer_part};
@@ -161,18 +161,18 @@ impl Weights {
         options: &mut LoadOptions<'_>,
     ) -> Result<Self> {
         let wanted = Loader::wanted(config, source)?;
-        let mut loader = Loader { config, source, compute, options, wanted, shelf: Shelf::new(0), done: 0, total: 0 };
+        let mut loader = Loader { config, source, compute, options, wanted, arena: HugePageArena::new(0), done: 0, total: 0 };
         loader.refuse_unread()?;
         loader.total = loader.total_bytes()?;
         // What is in no file has to be in memory, wherever it is used.
         let in_file = source.file().is_some();
         if !(loader.options.in_place && in_file) {
-            let advice = "choose a smaller or more strongly quantised model";
+            let advice = "choose a smaller model or a smaller quantisation";
             let advice =
                 if in_file { format!("{advice}, or leave the weights in the file") } else { advice.to_owned() };
             let bytes = loader.packed_bytes()?;
             memory::check(bytes, "the weights", &advice)?;
-            loader.shelf = Shelf::new(bytes.saturating_add(bytes / FILLING));
+            loader.arena = HugePageArena::new(bytes.saturating_add(bytes / FILLING));
         }
         loader.whole()
     }
@@ -219,7 +219,7 @@ struct Loader<'a, 'b> {
     /// The shapes of the tensors that are read, by name.
     wanted: BTreeMap<String, Vec<usize>>,
     /// Where packed matrices lie, in the order in which a token meets them.
-    shelf: Shelf,
+    arena: HugePageArena,
     done: usize,
     total: usize,
 }
@@ -382,16 +382,16 @@ impl<'a> Loader<'a, '_> {
     }
 
     fn pack(&mut self, tensor: &Tensor<'_>, [inputs, outputs]: [usize; 2]) -> Packed {
-        let (pool, shelf) = (&self.compute.pool, &mut self.shelf);
+        let (pool, arena) = (&self.compute.pool, &mut self.arena);
         if !PackedWeights::supports(tensor.format) {
-            return Packed::Floats(PackedMatrix::from_file(pool, shelf, tensor.format, inputs, &tensor.data));
+            return Packed::Floats(PackedMatrix::from_file(pool, arena, tensor.format, inputs, &tensor.data));
         }
         if self.options.exact {
             let mut values = vec![0.0; inputs * outputs];
             self.compute.kernels.dequantise(tensor.format, &tensor.data, &mut values);
             return Packed::Floats(PackedMatrix::from_rows(WeightRows::F32(&values), inputs));
         }
-        let mut packed = PackedWeights::zeroed_on(shelf, tensor.format, outputs, inputs);
+        let mut packed = PackedWeights::zeroed_in(arena, tensor.format, outputs, inputs);
         let rows = tensor.data.chunks(GROUP * packed.row_bytes());
         let mut groups: Vec<_> = packed.groups_mut().zip(rows).map(Some).collect();
         pool.run_each(&mut groups, |group| {

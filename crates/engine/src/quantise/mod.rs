@@ -96,7 +96,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn convert(&mut self, plan: &Plan, writer: &mut Writer) -> Result<()> {
-        let missing = || Error::malformed("it was there, and is gone").about(plan.to.shown());
+        let missing = || Error::malformed("changed while being converted").about(plan.to.shown());
         let tensor = self.source.tensor(&plan.to.name)?.ok_or_else(missing)?;
         if tensor.data.len() != plan.source_bytes || tensor.format != plan.from {
             return Err(missing());
@@ -108,7 +108,7 @@ impl Work<'_> {
             writer.write(converted)?;
             match progress(done + source_bytes as u64, total) {
                 ControlFlow::Continue(()) => Ok(()),
-                ControlFlow::Break(()) => Err(Error::refused("it was stopped; nothing was written")),
+                ControlFlow::Break(()) => Err(Error::refused("stopped; nothing was written")),
             }
         })?;
         self.done += plan.source_bytes as u64;
@@ -123,25 +123,8 @@ fn metadata(source: &dyn TensorSource, format: Format) -> Metadata {
     let mut metadata = source.metadata().clone();
     metadata.remove("general.alignment");
     metadata.remove(PAIRING_KEY);
-    metadata.set("general.file_type", Value::Unsigned(file_type(format)));
+    metadata.set("general.file_type", Value::Unsigned(format.file_type().into()));
     // The version of the block formats themselves, which has been 2 since 2023.
     metadata.set("general.quantization_version", Value::Unsigned(2));
     metadata
-}
-
-/// What llama.cpp calls a file that is mostly of this format.
-fn file_type(format: Format) -> u64 {
-    match format {
-        Format::F32 => 0,
-        Format::F16 => 1,
-        Format::Q4_0 => 2,
-        Format::Q4_1 => 3,
-        Format::Q8_0 => 7,
-        Format::Q5_0 => 8,
-        Format::Q5_1 => 9,
-        Format::Q4_K => 14,
-        Format::Q5_K => 16,
-        Format::Q6_K => 18,
-        Format::BF16 => 32,
-    }
 }

@@ -11,9 +11,6 @@ use crate::{Error, Result};
 /// Weights that one thread converts at a time: enough that the way to the threads costs nothing, and 1 MiB as f32.
 const WEIGHTS_PER_PART: usize = 1 << 18;
 
-/// The largest finite f16, and so the largest scale.
-const LARGEST_HALF: f32 = 65504.0;
-
 /// Threads, and what each of them works in.
 pub(super) struct Stretches<'a> {
     pool: &'a Pool,
@@ -94,7 +91,7 @@ impl Desk {
                 continue;
             }
             kernels.dequantise(plan.from, bytes, &mut self.weights);
-            if exceed(&self.weights, largest(plan.to.format)) {
+            if exceed(&self.weights, plan.to.format.largest()) {
                 self.beyond.get_or_insert(row);
             }
             kernels.quantise(plan.to.format, &self.weights, converted);
@@ -107,20 +104,10 @@ fn exceed(weights: &[f32], largest: f32) -> bool {
     weights.iter().fold(false, |any, weight| any | (weight.abs() > largest))
 }
 
-/// The largest weight that a format takes.
-fn largest(format: Format) -> f32 {
-    match format {
-        Format::F32 => f32::MAX,
-        // What is above would be rounded to infinity.
-        Format::BF16 => f32::from_bits(0x7f7f_7fff),
-        _ => LARGEST_HALF,
-    }
-}
-
 fn beyond(plan: &Plan, row: usize) -> Error {
-    let (format, most) = (plan.to.format, largest(plan.to.format));
-    let message = format!("row {row} of the result: a weight is beyond {most}, more than {format} can hold");
-    Error::refused(message + "; bf16 and f32 hold more").about(plan.to.shown())
+    let (format, most) = (plan.to.format, plan.to.format.largest());
+    let message = format!("row {row} of the result: a weight exceeds {most}, the largest that {format} can hold");
+    Error::refused(message + "; use bf16 or f32").about(plan.to.shown())
 }
 
 fn no_blocks(plan: &Plan, cols: usize) -> Error {

@@ -85,7 +85,7 @@ pub(crate) struct ActivationsMut<'a> {
 pub(crate) const SMALLEST: f32 = 1e-36;
 
 impl Activations {
-    /// Room for `rows` rows of `columns` each.
+    /// Space for `rows` rows of `columns` each.
     ///
     /// # Panics
     /// Where `columns` is not a multiple of 32, or so much cannot be addressed.

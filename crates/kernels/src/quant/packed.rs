@@ -32,10 +32,10 @@ use std::ops::Range;
 
 use super::block::blocks;
 use super::format::Format;
+pub(crate) use super::format::with_layout;
 use super::half::f32_to_f16;
 use super::tile::{TILE, Tiled};
-use super::{BlockQ4_0, BlockQ4_1, BlockQ4_K, BlockQ5_0, BlockQ5_1, BlockQ5_K, BlockQ6_K, BlockQ8_0};
-use crate::memory::{AlignedBuffer, Shelf};
+use crate::memory::{AlignedBuffer, HugePageArena};
 
 /// How many rows a group has.
 pub const GROUP: usize = 16;
@@ -61,7 +61,7 @@ pub(crate) const fn six_bit_line(step: usize) -> usize {
 /// How a format lies in a [`PackedWeights`]. Offsets are in bytes from the beginning of a chunk.
 pub(crate) trait Layout: Tiled {
     /// Whether scales are small integers times an f16 of the chunk.
-    const NESTED: bool;
+    const NESTED: bool = false;
     /// Tiles per chunk.
     const TILES: usize = if Self::NESTED { 8 } else { 2 };
     /// Where the first pair of tiles begins.
@@ -91,98 +91,20 @@ pub(crate) trait Layout: Tiled {
         Self::scales_at(tile - tile % 2) + Self::PAIR_SCALES + tile % 2 * Self::TILE_CODES
     }
 
-    /// Writes the scales of row `row` of a group into its chunk.
-    fn write_scales(&self, chunk: &mut [u8], first_tile: usize, row: usize);
-}
-
-/// Writes an f16.
-fn put_half(chunk: &mut [u8], at: usize, value: f32) {
-    chunk[at..at + 2].copy_from_slice(&f32_to_f16(value).to_le_bytes());
-}
-
-/// The formats with one f16 scale per tile, and perhaps an f16 offset.
-macro_rules! flat {
-    ($($block:ty)+) => {$(
-        impl Layout for $block {
-            const NESTED: bool = false;
-
-            fn write_scales(&self, chunk: &mut [u8], first_tile: usize, row: usize) {
-                let tile = self.tile_scales(0);
-                put_half(chunk, Self::scales_at(first_tile) + 2 * row, tile.scales[0]);
-                if Self::OFFSETS {
-                    put_half(chunk, Self::offsets_at(first_tile) + 2 * row, tile.offset);
-                }
-            }
-        }
-    )+};
-}
-flat! { BlockQ8_0 BlockQ4_0 BlockQ4_1 BlockQ5_0 BlockQ5_1 }
-
-/// The formats with scales and mins of six bits.
-macro_rules! nested {
-    ($($block:ty)+) => {$(
-        impl Layout for $block {
-            const NESTED: bool = true;
-
-            fn write_scales(&self, chunk: &mut [u8], _: usize, row: usize) {
-                put_half(chunk, 2 * row, self.d());
-                put_half(chunk, 2 * GROUP + 2 * row, self.dmin());
-                for (tile, (scale, min)) in self.scales().into_iter().zip(self.mins()).enumerate() {
-                    chunk[Self::scales_at(tile) + row] = scale;
-                    chunk[Self::offsets_at(tile) + row] = min;
-                }
-            }
-        }
-    )+};
-}
-nested! { BlockQ4_K BlockQ5_K }
-
-impl Layout for BlockQ6_K {
-    const NESTED: bool = true;
-
-    fn write_scales(&self, chunk: &mut [u8], _: usize, row: usize) {
-        put_half(chunk, 2 * row, self.d());
-        for (half, scale) in self.scales().into_iter().enumerate() {
-            chunk[Self::scales_at(half / 2) + half % 2 * GROUP + row] = scale as u8;
+    /// Writes the scales of row `row` of a group into its chunk. This is for formats that are not nested: one f16 scale per tile, and
+    /// perhaps an f16 offset.
+    fn write_scales(&self, chunk: &mut [u8], first_tile: usize, row: usize) {
+        let tile = self.tile_scales(0);
+        put_half(chunk, Self::scales_at(first_tile) + 2 * row, tile.scales[0]);
+        if Self::OFFSETS {
+            put_half(chunk, Self::offsets_at(first_tile) + 2 * row, tile.offset);
         }
     }
 }
 
-/// Writes [`with_layout`] and [`can_be_packed`] from the list of formats.
-macro_rules! packed_formats {
-    ($($name:ident $block:ident;)+) => {
-        /// Whether a format has a packed layout.
-        pub(crate) const fn can_be_packed(format: Format) -> bool {
-            matches!(format, $(Format::$name)|+)
-        }
-
-        packed_formats! { @with ($) $($name $block;)+ }
-    };
-    (@with ($dollar:tt) $($name:ident $block:ident;)+) => {
-        /// The value of an expression in which a name stands for the block type of a [`Format`] that can be packed.
-        macro_rules! with_layout {
-            ($dollar format:expr, $dollar layout:ident => $dollar body:expr) => {
-                match $dollar format {
-                    $($crate::quant::Format::$name => {
-                        type $dollar layout = $crate::quant::$block;
-                        $dollar body
-                    })+
-                    format => panic!("{format} has no packed layout"),
-                }
-            };
-        }
-        pub(crate) use with_layout;
-    };
-}
-packed_formats! {
-    Q4_0 BlockQ4_0;
-    Q4_1 BlockQ4_1;
-    Q5_0 BlockQ5_0;
-    Q5_1 BlockQ5_1;
-    Q8_0 BlockQ8_0;
-    Q4_K BlockQ4_K;
-    Q5_K BlockQ5_K;
-    Q6_K BlockQ6_K;
+/// Writes an f16.
+pub(crate) fn put_half(chunk: &mut [u8], at: usize, value: f32) {
+    chunk[at..at + 2].copy_from_slice(&f32_to_f16(value).to_le_bytes());
 }
 
 /// A matrix of weights, one row per output, laid out for [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) and
@@ -201,7 +123,7 @@ pub struct PackedWeights {
 impl PackedWeights {
     /// Whether weights of this format can be packed: all but the floats can.
     pub const fn supports(format: Format) -> bool {
-        can_be_packed(format)
+        format.is_packable()
     }
 
     /// A matrix of zeros, to be filled by [`PackedWeights::groups_mut`].
@@ -209,19 +131,19 @@ impl PackedWeights {
     /// # Panics
     /// Where the format cannot be packed, or `columns` are no whole blocks.
     pub fn zeroed(format: Format, rows: usize, columns: usize) -> Self {
-        Self::zeroed_on(&mut Shelf::new(0), format, rows, columns)
+        Self::zeroed_in(&mut HugePageArena::new(0), format, rows, columns)
     }
 
-    /// As [`PackedWeights::zeroed`], in memory of a shelf.
+    /// As [`PackedWeights::zeroed`], in memory of an arena.
     ///
     /// # Panics
     /// As that.
-    pub fn zeroed_on(shelf: &mut Shelf, format: Format, rows: usize, columns: usize) -> Self {
+    pub fn zeroed_in(arena: &mut HugePageArena, format: Format, rows: usize, columns: usize) -> Self {
         let len = format.block_len();
         assert!(columns.is_multiple_of(len), "{columns} columns are no whole blocks of {len}");
         let shape = with_layout!(format, L => Shape::new::<L>(rows, columns));
         let bytes = shape.bytes();
-        let bytes = shelf.zeroed(bytes.expect("a matrix no larger than memory can be"));
+        let bytes = arena.zeroed(bytes.expect("a matrix no larger than memory can be"));
         Self { format, rows, columns, shape, bytes }
     }
 

@@ -164,12 +164,12 @@ unsafe fn add_tile<S: ByteSimd, L: Layout>(
         let mut sums = begin_two::<S, L>(simd, block, 0);
         steps!(STEP in [0 1 2 3] { add_step::<S, L, STEP>(simd, codes, x, &mut sums) });
         if L::HALVED {
-            let part = Part { chunk, tile, half: 0 };
+            let part = TileHalf { chunk, tile, half: 0 };
             add_scaled::<S, L>(simd, part, &sums, block, acc);
             sums = begin_two::<S, L>(simd, block, 1);
         }
         steps!(STEP in [4 5 6 7] { add_step::<S, L, STEP>(simd, codes, x, &mut sums) });
-        add_scaled::<S, L>(simd, Part { chunk, tile, half: 1 }, &sums, block, acc);
+        add_scaled::<S, L>(simd, TileHalf { chunk, tile, half: 1 }, &sums, block, acc);
         if L::OFFSETS {
             let sum = simd.splat(block.scaled_sum);
             unrolled!(v < vectors GROUP / S::LANES => {
@@ -181,7 +181,7 @@ unsafe fn add_tile<S: ByteSimd, L: Layout>(
 
 /// Which scales of a chunk.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct TileHalf {
     pub chunk: *const u8,
     pub tile: usize,
     pub half: usize,
@@ -282,7 +282,7 @@ pub(super) unsafe fn load_codes<S: ByteSimd, L: Layout, const STEP: usize>(simd:
 #[inline(always)]
 unsafe fn add_scaled<S: ByteSimd, L: Layout>(
     simd: S,
-    part: Part,
+    part: TileHalf,
     sums: &[[S::Sum; 2]; MOST_VECTORS],
     block: &ActivationBlock,
     acc: &mut [S::F; MOST_VECTORS],
@@ -300,7 +300,7 @@ unsafe fn add_scaled<S: ByteSimd, L: Layout>(
 /// # Safety
 /// A chunk lies at `part.chunk`.
 #[inline(always)]
-pub(super) unsafe fn scale<S: ByteSimd, L: Layout>(simd: S, part: Part, v: usize) -> S::F {
+pub(super) unsafe fn scale<S: ByteSimd, L: Layout>(simd: S, part: TileHalf, v: usize) -> S::F {
     let (row, of_tile) = (S::LANES * v, L::scales_at(part.tile));
     // SAFETY: all of it is in the chunk.
     unsafe {

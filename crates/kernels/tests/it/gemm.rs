@@ -1,7 +1,7 @@
 //! Matrix products: every shape has the bits of the definition, whatever the instruction set, the layout and the threads.
 
 use kernels::quant::Format;
-use kernels::{Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, Shelf, WeightRows};
+use kernels::{Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, HugePageArena, WeightRows};
 
 use crate::effort::{rounds, sizes};
 use crate::guarded::Guarded;
@@ -371,7 +371,7 @@ fn weights_from_a_file() {
             };
             let wanted = PackedMatrix::from_rows(rows, inputs);
             for pool in &pools {
-                let got = PackedMatrix::from_file(pool, &mut Shelf::new(file.len()), format, inputs, &file[1..]);
+                let got = PackedMatrix::from_file(pool, &mut HugePageArena::new(file.len()), format, inputs, &file[1..]);
                 let what = (format, inputs, outputs, pool.threads());
                 assert_eq!((got.rows(), got.cols(), got.bytes()), (inputs, wanted.cols(), wanted.bytes()), "{what:?}");
                 same_bits(&product(&got), &product(&wanted), what);
@@ -383,11 +383,11 @@ fn weights_from_a_file() {
 #[test]
 #[should_panic(expected = "no whole rows")]
 fn a_file_of_no_whole_rows_is_refused() {
-    PackedMatrix::from_file(&Pool::new(1), &mut Shelf::new(0), Format::F16, 3, &[0; 10]);
+    PackedMatrix::from_file(&Pool::new(1), &mut HugePageArena::new(0), Format::F16, 3, &[0; 10]);
 }
 
 #[test]
 #[should_panic(expected = "has blocks")]
 fn blocks_are_refused() {
-    PackedMatrix::from_file(&Pool::new(1), &mut Shelf::new(0), Format::Q8_0, 1, &[0; 34]);
+    PackedMatrix::from_file(&Pool::new(1), &mut HugePageArena::new(0), Format::Q8_0, 1, &[0; 34]);
 }

@@ -2,7 +2,7 @@
 
 use kernels::quant::{Activations, Format, Outputs, PackedWeights};
 use kernels::{
-    Kernels, Linear, LinearInput, LinearWeights, Matrix, MatrixMut, PackedMatrix, Pool, Product, Shelf, WeightsInFile,
+    Kernels, Linear, LinearInput, LinearWeights, Matrix, MatrixMut, PackedMatrix, Pool, Product, HugePageArena, WeightsInFile,
 };
 
 use crate::effort::rounds;
@@ -35,7 +35,7 @@ impl Weights {
             shape,
             quantised: blocks.then(|| PackedWeights::pack(format, outputs, inputs, &file[1..])),
             floats: (!blocks)
-                .then(|| PackedMatrix::from_file(&Pool::new(1), &mut Shelf::new(0), format, inputs, &file[1..])),
+                .then(|| PackedMatrix::from_file(&Pool::new(1), &mut HugePageArena::new(0), format, inputs, &file[1..])),
             file,
             bias: biased.then(|| numbers.take(outputs, 2.0)),
         }

@@ -59,14 +59,14 @@ const PLAIN_DEPTH: usize = 16;
 const RESULT_IN_L2: usize = 64 << 10;
 /// Packed panels are a cache line further apart than they are long, so that those that are filled together do not share a set.
 const PANEL_GAP: usize = PANEL;
-/// Room for a packed block of the left factor where the right one is packed already: with a gap behind each row, or each column.
+/// Space for a packed block of the left factor where the right one is packed already: with a gap behind each row, or each column.
 const SMALL_LEFT_ROOM: usize = LEFT_IN_L2 + MOST_DEPTH * pack::GAP;
-/// Room for a packed block of the left factor, and for a strip of the right one.
+/// Space for a packed block of the left factor, and for a strip of the right one.
 const LEFT_ROOM: usize = (ROWS + pack::GAP) * MOST_DEPTH;
 const RIGHT_ROOM: usize = WIDE / PANEL * (MOST_DEPTH * PANEL + PANEL_GAP);
 
 thread_local! {
-    /// Room for one packed block of each factor; made at a thread's first product that needs so much, then kept.
+    /// Space for one packed block of each factor; made at a thread's first product that needs so much, then kept.
     static SCRATCH: Cell<Option<AlignedBuffer<f32>>> = const { Cell::new(None) };
 }
 
@@ -142,8 +142,8 @@ fn packed<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &PackedMatrix, (panel
     }
 }
 
-/// Room for a packed block of the left factor, and of the right one.
-type Room<'r> = (&'r mut [f32], &'r mut [f32]);
+/// Space for a packed block of the left factor, and of the right one.
+type PackingBuffers<'r> = (&'r mut [f32], &'r mut [f32]);
 
 /// Whether a factor that lies row by row is small.
 #[inline(always)]
@@ -153,7 +153,7 @@ fn is_small(b: &Matrix<'_>) -> bool {
 
 /// Whole panels where they lie, what is left of the columns packed.
 #[inline(always)]
-fn in_place<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+fn in_place<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): PackingBuffers<'_>) {
     let whole = job.cols - job.cols % PANEL;
     if job.a.rows == 1 && b.rows > 0 {
         row::along(simd, job, b, whole);
@@ -174,7 +174,7 @@ fn in_place<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Roo
 
 /// Whole panels turned in registers, what is left of the columns packed.
 #[inline(always)]
-fn few_rows<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+fn few_rows<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): PackingBuffers<'_>) {
     let whole = job.cols - job.cols % PANEL;
     turned::across(simd, job, b, whole);
     if whole < job.cols {

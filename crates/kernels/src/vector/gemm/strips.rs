@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::pack::{self, Left, RowTiles};
 use super::tile::{CHUNK, Coming, Tile, Tiles};
-use super::{COLS, PANEL_GAP, Panels, ROWS, ROWS_IN_PLACE, Room, WIDE, blocks, corner, row_tiles, rows_of, sized};
+use super::{COLS, PANEL_GAP, Panels, ROWS, ROWS_IN_PLACE, PackingBuffers, WIDE, blocks, corner, row_tiles, rows_of, sized};
 use crate::gemm::job::Job;
 use crate::gemm::{Matrix, PANEL};
 
@@ -18,19 +18,19 @@ const MANY_STRIPS: usize = 8;
 
 /// A product with a right factor as it lies.
 #[inline(always)]
-pub(super) fn plain<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, room: Room<'_>) {
+pub(super) fn plain<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, buffers: PackingBuffers<'_>) {
     let many_strips = b.rows.saturating_mul(job.cols) >= MANY_STRIPS * COLS * S::DEPTH;
     // With narrower vectors it was slower: 2048² by 8 to 16 %, 1024² by 4 %.
     if S::LANES == PANEL && job.a.rows >= MANY_ROWS && (many_strips || Left::is_scattered(&job.a, job.cols)) {
-        wide(simd, job, b, room);
+        wide(simd, job, b, buffers);
     } else {
-        narrow(simd, job, b, room);
+        narrow(simd, job, b, buffers);
     }
 }
 
 /// Packs many columns before all rows meet them, a block of which stays in L2.
 #[inline(always)]
-fn wide<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+fn wide<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): PackingBuffers<'_>) {
     let depths = b.rows.div_ceil(S::DEPTH).max(1);
     for (col, cols) in blocks(job.cols, WIDE) {
         let job = job.columns(col, cols);
@@ -46,7 +46,7 @@ fn wide<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_
 
 /// Packs a strip at a time, which stays in L2 while all rows meet it.
 #[inline(always)]
-fn narrow<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+fn narrow<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): PackingBuffers<'_>) {
     let most = if Left::is_scattered(&job.a, job.cols) { ROWS } else { ROWS_IN_PLACE };
     for (first, rows) in blocks(job.a.rows, most) {
         let job = job.rows(first..first + rows);
