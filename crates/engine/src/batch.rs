@@ -97,7 +97,7 @@ impl<'a> Batch<'a> {
         if options.sequences > MOST_SEQUENCES {
             let asked = options.sequences;
             return Err(Error::refused(format!(
-                "{asked} sequences at the same time; at most {MOST_SEQUENCES} are possible"
+                "{asked} concurrent sequences; the limit is {MOST_SEQUENCES}"
             )));
         }
         let options = StateOptions {
@@ -115,7 +115,7 @@ impl<'a> Batch<'a> {
         let Request { prompt, sampling, limit } = *request;
         let context = self.state.context();
         if prompt.is_empty() {
-            return Err(Error::refused("the prompt is empty: there is nothing to go on from"));
+            return Err(Error::refused("the prompt is empty"));
         }
         if prompt.len() > context {
             let len = prompt.len();

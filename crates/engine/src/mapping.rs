@@ -33,7 +33,7 @@ impl Mapping {
         // Asked before it is opened: opening a pipe would wait for somebody to write into it.
         let about = std::fs::metadata(path).map_err(|error| Error::io(path, &error))?;
         if !about.is_file() {
-            let what = if about.is_dir() { "a folder" } else { "no ordinary file" };
+            let what = if about.is_dir() { "a folder" } else { "not a regular file" };
             return Err(Error::refused(format!("this is {what}, not a model file")).in_file(path));
         }
         let file = File::open(path).map_err(|error| Error::io(path, &error))?;

@@ -75,7 +75,7 @@ impl Synthetic {
         let mut sizes = named.map_or_else(Sizes::default, Sizes::of);
         for part in parts.skip(sizes_from) {
             let (key, value) = part.split_once('=').ok_or_else(|| {
-                Error::refused(format!("`{part}` is no size; write small, medium, or d=768,layers=12,… ({KEYS})"))
+                Error::refused(format!("`{part}` is not a size; use small, medium, or d=768,layers=12,… ({KEYS})"))
             })?;
             sizes.set(key.trim(), value.trim())?;
         }
@@ -148,10 +148,10 @@ impl Sizes {
             }
             "type" => {
                 let names = || Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
-                let unknown = || Error::refused(format!("type={value}: unknown; these are known: {}", names()));
+                let unknown = || Error::refused(format!("type={value}: unknown; known are {}", names()));
                 self.format = Some(Format::from_name(value).ok_or_else(unknown)?);
             }
-            _ => return Err(Error::refused(format!("`{key}` is no size of a model; these are: {KEYS}"))),
+            _ => return Err(Error::refused(format!("`{key}` is not a size; known are {KEYS}"))),
         }
         Ok(())
     }
@@ -162,18 +162,18 @@ impl Sizes {
         let layers = self.layers.ok_or_else(|| Error::refused("the number of layers is missing: layers=…"))?;
         let heads = self.heads.unwrap_or((width / 64).max(1));
         if self.head_dim.is_none() && !width.is_multiple_of(2 * heads) {
-            return Err(Error::refused(format!("d={width} cannot be divided into {heads} heads of an even width")));
+            return Err(Error::refused(format!("d={width} cannot be split into {heads} heads of even width")));
         }
         if let Some(head_dim) = self.head_dim.filter(|head_dim| !head_dim.is_multiple_of(2)) {
             return Err(Error::refused(format!("head_dim={head_dim}: not an even number")));
         }
         let kv_heads = self.kv_heads.unwrap_or(heads);
         if !heads.is_multiple_of(kv_heads) {
-            return Err(Error::refused(format!("heads={heads} cannot share kv_heads={kv_heads} evenly")));
+            return Err(Error::refused(format!("heads={heads} is not divisible by kv_heads={kv_heads}")));
         }
         let (name, features) = (architecture.name(), architecture.features());
         if !features.grouped_queries && kv_heads != heads {
-            return Err(Error::refused(format!("kv_heads={kv_heads}: in {name} models every head has keys of its own")));
+            return Err(Error::refused(format!("kv_heads={kv_heads}: {name} models need as many as heads")));
         }
         // A gate takes a third matrix: with 8/3 of the width the network has as many parameters as one of 4 without.
         let usual = if features.is_gated() { (8 * width / 3).next_multiple_of(32) } else { 4 * width };
@@ -330,7 +330,7 @@ impl TensorSource for SyntheticSource {
     fn tensor(&self, name: &str) -> Result<Option<Tensor<'_>>> {
         let Some(recipe) = self.recipe(name) else { return Ok(None) };
         let (format, width) = (self.format(recipe), recipe.shape[0]);
-        let too_large = || Error::refused(format!("tensor {name}: larger than memory can be"));
+        let too_large = || Error::refused(format!("tensor {name}: its size exceeds any memory"));
         let row_bytes = format.row_bytes(width).ok_or_else(too_large)?;
         let rows: usize = recipe.shape[1..].iter().product();
         let mut data = vec![0; row_bytes.checked_mul(rows).ok_or_else(too_large)?];

@@ -115,18 +115,18 @@ impl TensorInfo {
     pub fn bytes(&self) -> Result<usize> {
         let (dimensions, most) = (self.shape.len(), Self::MAX_DIMENSIONS);
         if !(1..=most).contains(&dimensions) {
-            return Err(Error::malformed(format!("it has {dimensions} dimensions; 1 to {most} are possible")));
+            return Err(Error::malformed(format!("{dimensions} dimensions; 1 to {most} are supported")));
         }
         if let Some(empty) = self.shape.iter().position(|length| *length == 0) {
             return Err(Error::malformed(format!("dimension {empty} of {:?} is empty", self.shape)));
         }
         let row = self.format.row_bytes(self.shape[0]).ok_or_else(|| {
             let (cols, block, name) = (self.shape[0], self.format.block_len(), self.format.gguf_name());
-            Error::malformed(format!("rows of {cols} are no whole blocks of {block}, as {name} has them"))
+            Error::malformed(format!("rows of {cols} are not whole blocks of {block}, which {name} needs"))
         })?;
         let rows = self.shape[1..].iter().try_fold(1usize, |rows, length| rows.checked_mul(*length));
         let bytes = rows.and_then(|rows| rows.checked_mul(row)).filter(|bytes| isize::try_from(*bytes).is_ok());
-        bytes.ok_or_else(|| Error::malformed(format!("the lengths {:?} are beyond any memory", self.shape)))
+        bytes.ok_or_else(|| Error::malformed(format!("the size {:?} exceeds any memory", self.shape)))
     }
 
     /// How errors call it.

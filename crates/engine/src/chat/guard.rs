@@ -48,7 +48,7 @@ pub(super) fn guarded(source: &str) -> Result<String> {
             Error::unsupported(format!("chat template, line {line}: {what}"))
         };
         if branches > MOST_BRANCHES {
-            return Err(refused(tag.rest, "more `elif` branches than any prompt needs"));
+            return Err(refused(tag.rest, "too many `elif` branches"));
         }
         while tag.step().map_err(|what| refused(tag.rest, what))? {}
         rest = tag.rest;
@@ -113,7 +113,7 @@ impl Tag<'_, '_> {
                 self.after_operand = true;
             }
             '|' => self.filter(),
-            '*' => return Err("products are not read; no prompt needs them"),
+            '*' => return Err("products are not supported"),
             '~' | '+' => self.operator(1, true),
             '=' | '!' if self.rest[1..].starts_with('=') => self.operator(2, true),
             '<' | '>' | ':' => self.operator(1, true),
@@ -154,7 +154,7 @@ impl Tag<'_, '_> {
         let words = ["not", "if", "and", "or", "in", "is"];
         self.operators += usize::from(is_operator || words.iter().any(|word| self.rest.starts_with(word)));
         if self.operators > MOST_OPERATORS {
-            return Err("an expression with more operators than any prompt needs");
+            return Err("an expression with too many operators");
         }
         if let Assignment::Target { has_dot, has_bar } = &mut self.assignment {
             *has_dot |= first == '.';
@@ -223,8 +223,8 @@ impl Tag<'_, '_> {
                 self.set_joining(word == "in");
                 self.after_operand = false;
             }
-            "changed" => return Err("loop.changed is not read"),
-            "raw" if self.close == "%}" => return Err("raw blocks are not read"),
+            "changed" => return Err("loop.changed is not supported"),
+            "raw" if self.close == "%}" => return Err("raw blocks are not supported"),
             // Marks what is learnt in training, and changes no prompt.
             "generation" | "endgeneration" if self.close == "%}" => {
                 self.out.push_str(if word == "generation" { "if true" } else { "endif" });

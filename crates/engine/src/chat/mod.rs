@@ -61,7 +61,7 @@ impl ChatTemplate {
         if source.len() > MAX_SOURCE {
             let length = source.len();
             return Err(Error::malformed(format!(
-                "chat template: {length} bytes; at most {MAX_SOURCE} are believable"
+                "chat template: {length} bytes; the limit is {MAX_SOURCE}"
             )));
         }
         let mut environment = Environment::new();
@@ -73,7 +73,7 @@ impl ChatTemplate {
         environment.add_function(
             "raise_exception",
             |message: String| -> std::result::Result<Value, minijinja::Error> {
-                Err(minijinja::Error::new(ErrorKind::InvalidOperation, format!("the template refuses this: {message}")))
+                Err(minijinja::Error::new(ErrorKind::InvalidOperation, format!("rejected by the template: {message}")))
             },
         );
         budget::install(&mut environment);
@@ -131,9 +131,9 @@ fn explain(error: &minijinja::Error) -> Error {
     let place = error.line().map_or_else(String::new, |line| format!(", line {line}"));
     let what = match (error.kind(), error.detail()) {
         (ErrorKind::WriteFailure, _) => budget::TOO_LONG.to_owned(),
-        (ErrorKind::OutOfFuel, _) => "it takes more steps than any template needs".to_owned(),
+        (ErrorKind::OutOfFuel, _) => "it takes too many steps".to_owned(),
         (ErrorKind::UnknownFunction, Some(detail)) if detail.contains("strftime_now") => {
-            "it asks for the date, which is not told: the same conversation is always the same prompt".to_owned()
+            "it asks for the date, which is not available: the same conversation always gives the same prompt".to_owned()
         }
         (ErrorKind::InvalidOperation, Some(detail)) => detail.to_owned(),
         (kind, Some(detail)) => format!("{kind}: {detail}"),

@@ -31,7 +31,7 @@ pub(super) fn install(environment: &mut Environment<'_>) {
 }
 
 pub(super) fn too_deep() -> Error {
-    Error::new(ErrorKind::InvalidOperation, format!("its values are nested more than {MOST_NESTED} deep"))
+    Error::new(ErrorKind::InvalidOperation, format!("its values are nested deeper than {MOST_NESTED}"))
 }
 
 /// The value with lists in the place of slices and other iterators, which hold what they were made from, level by level.

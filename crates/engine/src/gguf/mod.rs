@@ -168,5 +168,5 @@ fn alignment(metadata: &Metadata) -> Result<usize> {
     if alignment.is_power_of_two() && alignment <= MAX_ALIGNMENT {
         return Ok(alignment);
     }
-    Err(Error::malformed(format!("key {ALIGNMENT_KEY}: {alignment} is no power of two up to {MAX_ALIGNMENT}")))
+    Err(Error::malformed(format!("key {ALIGNMENT_KEY}: {alignment} is not a power of two up to {MAX_ALIGNMENT}")))
 }

@@ -61,13 +61,13 @@ impl Header {
         let number = |at: usize| {
             let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
             four.map(i32::from_le_bytes).ok_or_else(|| {
-                Error::malformed(format!("at byte {at}: the header of a llama2.c checkpoint was cut off"))
+                Error::malformed(format!("at byte {at}: truncated header of a llama2.c checkpoint"))
             })
         };
         let version = if has_magic(bytes) { number(4)? } else { 0 };
         if !(0..=2).contains(&version) || (has_magic(bytes) && version == 0) {
             return Err(Error::unsupported(format!(
-                "llama2.c checkpoints of version {version} are not known; 0, 1, 2 are"
+                "llama2.c checkpoints of version {version} are not supported; supported are 0, 1, 2"
             )));
         }
         let start = if version == 0 { 0 } else { 8 };
@@ -77,7 +77,7 @@ impl Header {
             let signed = version == 0 && place == VOCABULARY;
             let size = if signed { i32::try_from(value.unsigned_abs()).unwrap_or(0) } else { value };
             *field = usize::try_from(size).ok().filter(|size| *size > 0).ok_or_else(|| {
-                Error::malformed(format!("at byte {}: {value} cannot be the {}", start + 4 * place, FIELDS[place]))
+                Error::malformed(format!("at byte {}: {value} is not valid for the {}", start + 4 * place, FIELDS[place]))
             })?;
         }
         let own_output = if version == 0 { number(4 * VOCABULARY)? < 0 } else { bytes.get(36) == Some(&0) };
@@ -103,16 +103,16 @@ impl Header {
         let Self { dim, heads, kv_heads, group, .. } = *self;
         let wrong = |what: String| Err(Error::malformed(what));
         if !dim.is_multiple_of(heads) || !(dim / heads).is_multiple_of(2) {
-            return wrong(format!("a dimension of {dim} is not divided into {heads} heads of even length"));
+            return wrong(format!("a dimension of {dim} cannot be split into {heads} heads of even length"));
         }
         if !heads.is_multiple_of(kv_heads) {
-            return wrong(format!("{heads} heads do not share {kv_heads} key and value heads"));
+            return wrong(format!("{heads} heads are not divisible by {kv_heads} key/value heads"));
         }
         if self.context > MAX_CONTEXT {
-            return wrong(format!("a context of {} is beyond any model", self.context));
+            return wrong(format!("a context of {} exceeds any model", self.context));
         }
         if group == 0 || !dim.is_multiple_of(group) {
-            return wrong(format!("a dimension of {dim} is not divided into groups of {group}"));
+            return wrong(format!("a dimension of {dim} cannot be split into groups of {group}"));
         }
         Ok(())
     }
@@ -195,8 +195,8 @@ impl Header {
         if expected != Some(length as u64) {
             let wanted = expected.map_or("more than any file".to_owned(), |bytes| bytes.to_string());
             let message =
-                format!("by its header this llama2.c checkpoint has {wanted} bytes, but the file has {length}");
-            return Err(Error::malformed(message + "; it was cut off, or the header is damaged"));
+                format!("the header of this llama2.c checkpoint implies {wanted} bytes, but the file has {length}");
+            return Err(Error::malformed(message + "; it is truncated, or the header is damaged"));
         }
         let mut at = self.start() as usize;
         let mut tensors = Vec::new();

@@ -113,20 +113,20 @@ impl Config {
         let sizes =
             [self.vocab, self.context, self.width, self.layers, self.heads, self.kv_heads, self.head_dim, self.ffn];
         if sizes.contains(&0) {
-            return Err(Error::malformed("a model with a size of zero"));
+            return Err(Error::malformed("the model has a size of zero"));
         }
         if !self.heads.is_multiple_of(self.kv_heads) {
             let (heads, kv_heads) = (self.heads, self.kv_heads);
-            return Err(Error::malformed(format!("{heads} heads cannot share {kv_heads} heads of keys evenly")));
+            return Err(Error::malformed(format!("{heads} heads are not divisible by {kv_heads} key/value heads")));
         }
         if self.queries() > LARGEST_WIDTH || self.keys() > LARGEST_WIDTH {
-            return Err(Error::malformed(format!("{} heads of {} values are too wide", self.heads, self.head_dim)));
+            return Err(Error::malformed(format!("{} heads of {} values exceed the size limit", self.heads, self.head_dim)));
         }
         if let Some(rope) = &self.rope
             && (!rope.dims.is_multiple_of(2) || rope.dims > self.head_dim)
         {
             let (dims, head) = (rope.dims, self.head_dim);
-            return Err(Error::malformed(format!("{dims} values of a head of {head} cannot be turned in pairs")));
+            return Err(Error::malformed(format!("RoPE cannot rotate {dims} values of a head of {head} in pairs")));
         }
         Ok(())
     }
@@ -215,11 +215,11 @@ impl Rope {
 
 /// The number of rows of the embedding: metadata may count tokens that have none.
 fn vocab(source: &dyn TensorSource) -> Result<usize> {
-    let missing = || Error::malformed("the tensor token_embd.weight is missing: this is not a whole model");
+    let missing = || Error::malformed("the tensor token_embd.weight is missing: not a complete model");
     let embedding = source.info("token_embd.weight")?.ok_or_else(missing)?;
     match embedding.shape[..] {
         [_, tokens] if (1..=MOST_TOKENS).contains(&tokens) => Ok(tokens),
-        _ => Err(Error::malformed(format!("tensor token_embd.weight: the shape {:?} is none", embedding.shape))),
+        _ => Err(Error::malformed(format!("tensor token_embd.weight: invalid shape {:?}", embedding.shape))),
     }
 }
 
@@ -231,7 +231,7 @@ struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     fn new(metadata: &'a Metadata) -> Result<Self> {
-        let missing = || Error::malformed("the key general.architecture is missing: this is not a model");
+        let missing = || Error::malformed("the key general.architecture is missing: not a model");
         let name = metadata.text("general.architecture")?.ok_or_else(missing)?;
         Ok(Self { metadata, architecture: Architecture::from_name(name)? })
     }
@@ -261,7 +261,7 @@ impl<'a> Keys<'a> {
         let key = self.key(name);
         let number = self.metadata.number(&key)?;
         match number {
-            Some(number) if !number.is_finite() => Err(Error::malformed(format!("key {key}: {number} is no number"))),
+            Some(number) if !number.is_finite() => Err(Error::malformed(format!("key {key}: {number} is not a finite number"))),
             _ => Ok(number),
         }
     }
@@ -272,7 +272,7 @@ impl<'a> Keys<'a> {
         if (0.0..1.0).contains(&eps) {
             Ok(eps as f32)
         } else {
-            Err(Error::malformed(format!("a norm's epsilon of {eps}")))
+            Err(Error::malformed(format!("invalid norm epsilon {eps}")))
         }
     }
 
@@ -280,7 +280,7 @@ impl<'a> Keys<'a> {
         let Some(usual) = self.architecture.features().rope_pairing() else { return Ok(None) };
         let base = self.number("rope.freq_base")?.unwrap_or(10_000.0);
         if base <= 0.0 {
-            return Err(Error::malformed(format!("key {}: {base} is no base", self.key("rope.freq_base"))));
+            return Err(Error::malformed(format!("key {}: {base} is not positive", self.key("rope.freq_base"))));
         }
         let dims = self.size_or("rope.dimension_count", LARGEST_WIDTH, head_dim)?;
         Ok(Some(Rope { pairing: self.pairing(usual)?, dims, base, position_scale: 1.0 / self.stretch()? }))
@@ -311,9 +311,9 @@ impl<'a> Keys<'a> {
             (Some("linear") | None, Some(factor)) if factor > 0.0 && factor.is_normal() => Ok(factor),
             (Some("linear") | None, Some(0.0)) => Ok(1.0),
             (Some("linear"), None) => Ok(1.0),
-            (Some("linear") | None, Some(factor)) => Err(Error::malformed(format!("a rope stretched by {factor}"))),
+            (Some("linear") | None, Some(factor)) => Err(Error::malformed(format!("invalid RoPE scaling factor {factor}"))),
             (Some(other), _) => Err(Error::unsupported(format!(
-                "key {kind_key}: positions scaled as `{other}` are not supported; none and linear are"
+                "key {kind_key}: RoPE scaling `{other}` is not supported; supported are none and linear"
             ))),
         }
     }
@@ -331,7 +331,7 @@ impl<'a> Keys<'a> {
         }
         let refused = [
             ("expert_count", "a mixture of experts"),
-            ("attention.max_alibi_bias", "positions by ALiBi"),
+            ("attention.max_alibi_bias", "ALiBi positions"),
             ("attn_logit_softcapping", "capped scores"),
             ("final_logit_softcapping", "capped logits"),
             ("logit_scale", "scaled logits"),
@@ -362,7 +362,7 @@ impl<'a> Keys<'a> {
             if !KNOWN_KEYS.contains(&name) && !is_off(value) {
                 let family = self.architecture.name();
                 return Err(Error::unsupported(format!(
-                    "key {key}: it is not known what it means for {family} models, and it may change what they compute"
+                    "key {key}: unknown for {family} models, and it may change their results"
                 )));
             }
         }

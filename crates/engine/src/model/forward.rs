@@ -48,14 +48,14 @@ impl Model {
             self.check_segment(state, segment)?;
             let sequence = segment.sequence;
             if segments[..number].iter().any(|other| other.sequence == sequence) {
-                return Err(Error::refused(format!("sequence {sequence} is twice in one pass")));
+                return Err(Error::refused(format!("sequence {sequence} occurs twice in one pass")));
             }
             rows += segment.tokens.len();
             logits += segment.logits;
         }
         if rows > state.block() || logits > state.most_logits() {
             let (block, most) = (state.block(), state.most_logits());
-            return Err(Error::refused(format!("{rows} tokens with {logits} logits in a pass of {block} with {most}")));
+            return Err(Error::refused(format!("{rows} tokens with {logits} logits exceed the pass's {block} with {most}")));
         }
         Ok(rows)
     }
@@ -64,17 +64,17 @@ impl Model {
     fn check_segment(&self, state: &State, segment: &Segment<'_>) -> Result<()> {
         let Segment { sequence, tokens, logits } = *segment;
         if sequence >= state.sequences() {
-            return Err(Error::refused(format!("sequence {sequence} of {}, counted from 0", state.sequences())));
+            return Err(Error::refused(format!("no sequence {sequence}: there are {}, counted from 0", state.sequences())));
         }
         if tokens.is_empty() || logits > tokens.len() {
-            return Err(Error::refused(format!("{} tokens and {logits} logits of them", tokens.len())));
+            return Err(Error::refused(format!("{} tokens, but {logits} logits", tokens.len())));
         }
         if let Some(token) = tokens.iter().find(|token| **token as usize >= self.config.vocab) {
             return Err(Error::refused(format!("token {token} of a vocabulary of {}", self.config.vocab)));
         }
         let (len, context, more) = (state.len(sequence), state.context(), tokens.len());
         if more > context - len {
-            return Err(Error::refused(format!("the context is full: {more} more tokens behind {len} of {context}")));
+            return Err(Error::refused(format!("the context is full: {more} more tokens after {len} of {context}")));
         }
         Ok(())
     }

@@ -39,8 +39,8 @@ const MOST: u64 = 1 << 32;
 impl Config {
     pub(super) fn read(bytes: &[u8]) -> Result<Self> {
         let json: Json =
-            serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("no JSON: {error}")))?;
-        let json = json.as_object().ok_or_else(|| Error::malformed("this is no configuration of a model"))?;
+            serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("not JSON: {error}")))?;
+        let json = json.as_object().ok_or_else(|| Error::malformed("not a model configuration"))?;
         let kind = json.get("model_type").and_then(Json::as_str).unwrap_or_default();
         let architecture = Architecture::from_model_type(kind).ok_or_else(|| {
             let known = Architecture::model_types().collect::<Vec<_>>().join(", ");
@@ -48,7 +48,7 @@ impl Config {
         })?;
         if json.get("quantization_config").is_some_and(|quantised| !quantised.is_null()) {
             return Err(Error::unsupported(
-                "the weights are quantised in a way of Hugging Face's; the original ones are needed",
+                "weights quantised by Hugging Face tools are not supported; use the original ones",
             ));
         }
         let fields = Fields { json, prefix: architecture.name(), metadata: Metadata::default() };
@@ -110,7 +110,7 @@ impl Fields<'_> {
             None | Some(Json::Null) => Ok(None),
             Some(value) => match value.as_u64().filter(|number| (1..MOST).contains(number)) {
                 Some(number) => Ok(Some(number)),
-                None => Err(Error::malformed(format!("`{field}` is {}, where a count should stand", shown(value)))),
+                None => Err(Error::malformed(format!("`{field}` is {}, expected a count", shown(value)))),
             },
         }
     }
@@ -125,7 +125,7 @@ impl Fields<'_> {
             None | Some(Json::Null) => Ok(None),
             Some(value) => match value.as_f64().filter(|number| *number > 0.0 && number.is_finite()) {
                 Some(number) => Ok(Some(number)),
-                None => Err(Error::malformed(format!("`{field}` is {}, where a number should stand", shown(value)))),
+                None => Err(Error::malformed(format!("`{field}` is {}, expected a positive number", shown(value)))),
             },
         }
     }
@@ -148,7 +148,7 @@ impl Fields<'_> {
             None => Ok(()),
             Some(name) if known.contains(&name) => Ok(()),
             Some(name) => {
-                let message = format!("`{field}` {} is not supported; {} is", Shown(name), known.join(", "));
+                let message = format!("`{field}` {} is not supported; supported: {}", Shown(name), known.join(", "));
                 Err(Error::unsupported(message))
             }
         }
@@ -222,7 +222,7 @@ fn llama(mut fields: Fields<'_>, architecture: Architecture) -> Result<Config> {
 
 fn divided(dim: u64, heads: u64) -> Result<u64> {
     let even = dim.is_multiple_of(heads);
-    even.then_some(dim / heads).ok_or_else(|| Error::malformed(format!("{dim} is not divided into {heads} heads")))
+    even.then_some(dim / heads).ok_or_else(|| Error::malformed(format!("{dim} is not divisible by {heads} heads")))
 }
 
 /// The angles of the positions: their base, and how they are stretched.
@@ -235,7 +235,7 @@ fn rope(fields: &mut Fields<'_>, head: u64) -> Result<Option<Scaling>> {
     let kind = ["rope_type", "type"].iter().find_map(|field| within.get(*field)?.as_str()).unwrap_or("default");
     let needed = |fields: &Fields<'_>, field: &str| {
         let number = fields.number(within, field)?;
-        number.ok_or_else(|| Error::malformed(format!("`{field}` of the scaling of positions is missing")))
+        number.ok_or_else(|| Error::malformed(format!("`{field}` of the RoPE scaling is missing")))
     };
     match kind {
         "default" => Ok(None),
@@ -255,7 +255,7 @@ fn rope(fields: &mut Fields<'_>, head: u64) -> Result<Option<Scaling>> {
             context: needed(fields, "original_max_position_embeddings")?,
         })),
         _ => Err(Error::unsupported(format!(
-            "the scaling of positions `{}` is not supported; linear and llama3 are",
+            "RoPE scaling `{}` is not supported; supported are linear and llama3",
             Shown(kind)
         ))),
     }
@@ -268,6 +268,6 @@ fn finished(
     tied: bool,
     scaling: Option<Scaling>,
 ) -> Result<Config> {
-    let layers = usize::try_from(layers).map_err(|_| Error::malformed("there are too many layers"))?;
+    let layers = usize::try_from(layers).map_err(|_| Error::malformed("too many layers"))?;
     Ok(Config { architecture, layers, tied, bos: None, eos: None, metadata: fields.metadata, scaling })
 }

@@ -124,7 +124,7 @@ fn translate(
         return Ok(Some((info, Bytes::Plain { part, range })));
     }
     if info.shape.len() != 2 {
-        return Err(Error::malformed(format!("it has {} dimensions where a matrix should stand", info.shape.len())));
+        return Err(Error::malformed(format!("{} dimensions, expected a matrix", info.shape.len())));
     }
     info.shape.reverse();
     Ok(Some((info.clone(), Bytes::Turned { part, range, width: info.format.block_bytes() })))

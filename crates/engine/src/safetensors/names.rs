@@ -49,7 +49,7 @@ pub(super) fn meaning(config: &Config, name: &str) -> Result<Meaning> {
         HuggingFaceLayout::Llama => ("model.", "layers.", LLAMA, LLAMA_LAYER),
     };
     let name = name.strip_prefix(prefix).unwrap_or(name);
-    let unknown = || Error::unsupported(format!("models of the kind {} have no such part", config.architecture.name()));
+    let unknown = || Error::unsupported(format!("{} models have no such tensor", config.architecture.name()));
     if name == "lm_head.weight" && config.tied {
         return Ok(Meaning::Nothing);
     }
@@ -60,7 +60,7 @@ pub(super) fn meaning(config: &Config, name: &str) -> Result<Meaning> {
     let (number, part) = rest.split_once('.').ok_or_else(unknown)?;
     let layer: usize = number.parse().ok().filter(|layer: &usize| layer.to_string() == number).ok_or_else(unknown)?;
     if layer >= config.layers {
-        return Err(Error::malformed(format!("there is no layer {layer}: the configuration has {}", config.layers)));
+        return Err(Error::malformed(format!("layer {layer} does not exist: the configuration has {}", config.layers)));
     }
     // The mask and the frequencies, which are computed.
     if matches!(part, "attn.bias" | "attn.masked_bias" | "self_attn.rotary_emb.inv_freq") {

@@ -29,7 +29,7 @@ pub fn tokens(tokenizer: &[u8], config: Option<&[u8]>) -> Result<Metadata> {
     set(&tokenizer, &settings, Vocabulary { count: count(&tokenizer), bos: None, eos: None }, &mut metadata)?;
     if metadata.get("tokenizer.ggml.model").is_none() {
         return Err(Error::unsupported(
-            "a byte-level BPE that is split as for GPT-2, LLaMA 3, Qwen2 or SmolLM is read",
+            "only byte-level BPE tokenizers of GPT-2, LLaMA 3, Qwen2 or SmolLM are supported",
         ));
     }
     Ok(metadata)
@@ -46,19 +46,19 @@ fn count(tokenizer: &Json) -> usize {
 }
 
 fn json(name: &str, bytes: &[u8]) -> Result<Json> {
-    serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("{name} is no JSON: {error}")))
+    serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("{name}: not JSON: {error}")))
 }
 
 /// Adds the tokens in the words of GGUF, one for each row of the embedding, where they are of a known kind.
 pub(super) fn add(beside: &Beside, config: &Config, vocabulary: Option<usize>, metadata: &mut Metadata) -> Result<()> {
     let (Some(bytes), Some(count)) = (&beside.tokenizer, vocabulary) else { return Ok(()) };
-    let tokenizer = json("tokenizer.json beside it", bytes)?;
+    let tokenizer = json("its tokenizer.json", bytes)?;
     let settings = match &beside.tokenizer_config {
-        Some(bytes) => json("tokenizer_config.json beside it", bytes)?,
+        Some(bytes) => json("its tokenizer_config.json", bytes)?,
         None => Json::Null,
     };
     let known = Vocabulary { count, bos: config.bos, eos: config.eos };
-    set(&tokenizer, &settings, known, metadata).map_err(|error| error.about("tokenizer.json beside it"))
+    set(&tokenizer, &settings, known, metadata).map_err(|error| error.about("its tokenizer.json"))
 }
 
 /// What is known without the file.
@@ -195,7 +195,7 @@ impl Tokens {
         let id = id.and_then(|id| usize::try_from(id).ok()).filter(|id| *id < self.texts.len()).ok_or_else(|| {
             let rows = self.texts.len();
             Error::malformed(format!(
-                "token {}: its number is not below {rows}, as the embedding has rows",
+                "token {}: its number is not below {rows}, the rows of the embedding",
                 crate::error::Shown(text)
             ))
         })?;

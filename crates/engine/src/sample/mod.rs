@@ -72,20 +72,20 @@ impl Sampling {
         let Self { temperature, top_p, min_p, repetition_penalty, repetition_window, .. } = *self;
         let refused = |name: &str, value: f32, range: &str| Err(Error::refused(format!("{name} is {value}; {range}")));
         if !(temperature.is_finite() && temperature >= 0.0) {
-            return refused("temperature", temperature, "it must be 0 or more");
+            return refused("temperature", temperature, "expected 0 or more");
         }
         if !(top_p > 0.0 && top_p <= 1.0) {
-            return refused("top_p", top_p, "it must be more than 0 and at most 1");
+            return refused("top_p", top_p, "expected more than 0 and at most 1");
         }
         if !(0.0..=1.0).contains(&min_p) {
-            return refused("min_p", min_p, "it must be from 0 to 1");
+            return refused("min_p", min_p, "expected 0 to 1");
         }
         if !(repetition_penalty.is_finite() && repetition_penalty > 0.0) {
-            return refused("repetition_penalty", repetition_penalty, "it must be more than 0");
+            return refused("repetition_penalty", repetition_penalty, "expected more than 0");
         }
         if repetition_window > MAX_WINDOW {
             return Err(Error::refused(format!(
-                "repetition_window is {repetition_window}; it must be at most {MAX_WINDOW}"
+                "repetition_window is {repetition_window}; the limit is {MAX_WINDOW}"
             )));
         }
         Ok(())
@@ -140,9 +140,9 @@ impl Sampler {
     ///
     /// # Panics
     ///
-    /// If there are no logits, or not as many as the sampler was made for.
+    /// If no logits, or not as many as the sampler was made for.
     pub fn sample(&mut self, logits: &mut [f32]) -> u32 {
-        assert!(!logits.is_empty(), "there are no logits");
+        assert!(!logits.is_empty(), "no logits");
         assert_eq!(logits.len(), self.recent.vocab, "the sampler was made for another number of logits");
         self.recent.penalise(logits, self.sampling.repetition_penalty);
         let largest = largest(logits);

@@ -38,7 +38,7 @@ impl ByteLevel {
     /// Reads the merges, of which earlier ones come first.
     pub(super) fn new(vocabulary: &Vocabulary, merges: &[String], rules: Rules) -> Result<Self> {
         if merges.len() > MAX_MERGES {
-            return Err(Error::malformed(format!("{} merges; at most {MAX_MERGES} are believable", merges.len())));
+            return Err(Error::malformed(format!("{} merges; the limit is {MAX_MERGES}", merges.len())));
         }
         let mut bytes = Box::new([NONE; 256]);
         for (byte, id) in (0u8..).zip(bytes.iter_mut()) {
@@ -117,8 +117,8 @@ fn read_merge(
     if !(push_bytes(right, text) && is_left) {
         return Ok(None);
     }
-    let find = |bytes, name: &str| vocabulary.find(bytes).ok_or_else(|| format!("{name:?} is no token"));
-    let whole = vocabulary.find(text).ok_or("the two together are no token")?;
+    let find = |bytes, name: &str| vocabulary.find(bytes).ok_or_else(|| format!("{name:?} is not a token"));
+    let whole = vocabulary.find(text).ok_or("the two together are not a token")?;
     Ok(Some((find(&text[..middle], left)?, find(&text[middle..], right)?, whole)))
 }
 

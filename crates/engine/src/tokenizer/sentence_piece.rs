@@ -47,7 +47,7 @@ impl SentencePiece {
             return Err(Error::malformed(format!("key tokenizer.ggml.scores: {scores} scores for {tokens} tokens")));
         }
         if let Some(id) = scores.iter().position(|score| score.is_nan()) {
-            return Err(Error::malformed(format!("key tokenizer.ggml.scores: the score of token {id} is no number")));
+            return Err(Error::malformed(format!("key tokenizer.ggml.scores: the score of token {id} is NaN")));
         }
         let mut bytes = Box::new([NONE; 256]);
         for id in vocabulary.of_kind(Kind::Byte) {

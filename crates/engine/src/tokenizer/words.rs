@@ -70,7 +70,7 @@ impl<'t> Known<'_, 't> {
         let start = ids.len();
         assert!(
             u32::try_from(word.len()).is_ok(),
-            "a word of {} bytes: at most 4 GiB can be encoded at once",
+            "a word of {} bytes: the limit is 4 GiB",
             word.len()
         );
         encode(&mut self.words.merger, &mut self.words.symbols, ids);

@@ -46,7 +46,7 @@ impl Layout {
             let values = info.bytes().map_err(|error| error.about(info.shown()))? / size_of::<f32>();
             let start = if joined { Some(len) } else { len.checked_next_multiple_of(LINE) };
             let range = start.and_then(|start| Some(start..start.checked_add(values)?));
-            let range = range.ok_or_else(|| Error::refused("a model with more numbers than any memory has"))?;
+            let range = range.ok_or_else(|| Error::refused("the model exceeds any memory"))?;
             len = range.end;
             entries.push(Entry { decays: info.shape.len() > 1, info, range });
             roles.push(role);

@@ -105,8 +105,8 @@ impl Network {
     /// # Panics
     /// Where there was no such pass.
     pub fn backward(&mut self, compute: &Compute, parameters: &Parameters, examples: Examples<'_>) {
-        assert!(self.last.mode != Mode::Evaluate, "a backward pass without a forward pass that learns");
-        assert!(self.last.rows == examples.tokens.len(), "a backward pass with other examples");
+        assert!(self.last.mode != Mode::Evaluate, "a backward pass without a forward pass in learning mode");
+        assert!(self.last.rows == examples.tokens.len(), "a backward pass with examples other than the forward pass");
         self.check(parameters, examples);
         self.fit_threads(compute);
         let (plan, pass, mut parts) = self.parts(compute, parameters, examples);
@@ -229,14 +229,14 @@ impl Network {
 fn check(config: &Config, options: &NetworkOptions) -> Result<()> {
     let NetworkOptions { batch, length, dropout, .. } = *options;
     if batch == 0 || length == 0 {
-        return Err(Error::refused("a batch of no sequences, or of no tokens"));
+        return Err(Error::refused("a batch without sequences or tokens"));
     }
     if config.rope.is_none() && length > config.context {
         let most = config.context;
-        return Err(Error::refused(format!("sequences of {length} tokens: this model learns positions 1 to {most}")));
+        return Err(Error::refused(format!("sequences of {length} tokens: this model has {most} positions")));
     }
     if !(0.0..1.0).contains(&dropout) {
-        return Err(Error::refused(format!("a dropout of {dropout}: it has to be from 0 to, but not, 1")));
+        return Err(Error::refused(format!("dropout = {dropout}: expected a number from 0 up to, but not including, 1")));
     }
     if dropout > 0.0 && batch.saturating_mul(length).saturating_mul(config.width) > MOST_VALUES {
         return Err(Error::refused(format!("dropout in a batch of {batch} sequences: choose smaller batches")));

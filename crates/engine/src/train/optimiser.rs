@@ -39,7 +39,7 @@ impl OptimiserKind {
     fn check(self) -> Result<()> {
         let share = |name: &str, value: f64| match value {
             0.0..1.0 => Ok(()),
-            _ => Err(Error::refused(format!("{name} = {value}: from 0 to below 1 make sense"))),
+            _ => Err(Error::refused(format!("{name} = {value}: expected a number from 0 up to, but not including, 1"))),
         };
         match self {
             Self::AdamW { beta1, beta2, eps } => {
@@ -48,7 +48,7 @@ impl OptimiserKind {
                 if eps > 0.0 && eps.is_finite() {
                     return Ok(());
                 }
-                Err(Error::refused(format!("eps = {eps}: a number above 0 keeps the divisor from zero")))
+                Err(Error::refused(format!("eps = {eps}: expected a number above 0")))
             }
             Self::Sgd { momentum } => share("momentum", momentum),
         }
@@ -105,11 +105,11 @@ impl Optimiser {
     pub fn new(kind: OptimiserKind, weight_decay: f64, layout: &Layout) -> Result<Self> {
         kind.check()?;
         if !(weight_decay >= 0.0 && weight_decay.is_finite()) {
-            return Err(Error::refused(format!("weight_decay = {weight_decay}: a number from 0 on makes sense")));
+            return Err(Error::refused(format!("weight_decay = {weight_decay}: expected a number of at least 0")));
         }
         let names = kind.state_names();
         let bytes = layout.len().saturating_mul(names.len() * size_of::<f32>());
-        memory::check(bytes, "what the optimiser remembers", "choose a smaller model, or `sgd`")?;
+        memory::check(bytes, "the optimiser state", "choose a smaller model, or `sgd`")?;
         let states = names.iter().map(|_| AlignedBuffer::zeroed(layout.len())).collect();
         Ok(Self { kind, weight_decay, stretches: stretches(layout), states, steps: 0 })
     }

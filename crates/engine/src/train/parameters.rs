@@ -91,7 +91,7 @@ impl Parameters {
             None => Ok(()),
             Some(name) => {
                 let family = self.config.architecture.name();
-                let message = format!("{family} models with such a tensor cannot be trained here");
+                let message = format!("not supported in training of {family} models");
                 Err(Error::unsupported(message).about(tensor::shown(name)))
             }
         }
@@ -115,17 +115,17 @@ fn read_tensor(source: &dyn TensorSource, entry: &Entry, values: &mut [f32]) -> 
     let tensor = source.tensor(&entry.info.name)?.ok_or_else(|| about(Error::malformed("it is missing")))?;
     if tensor.shape != entry.info.shape {
         let (found, wanted) = (&tensor.shape, &entry.info.shape);
-        return Err(about(Error::malformed(format!("the shape is {found:?}, not {wanted:?} as the sizes ask for"))));
+        return Err(about(Error::malformed(format!("the shape is {found:?}, expected {wanted:?}"))));
     }
     let wanted = TensorInfo { format: tensor.format, ..entry.info.clone() }.bytes().map_err(about)?;
     if tensor.data.len() != wanted {
         let found = tensor.data.len();
-        return Err(about(Error::malformed(format!("{found} bytes, not {wanted} as its shape asks for"))));
+        return Err(about(Error::malformed(format!("{found} bytes; its shape needs {wanted}"))));
     }
     let kernels = Kernels::best();
     kernels.dequantise(tensor.format, &tensor.data, values);
     if kernels.has_non_finite(values) {
-        return Err(about(Error::malformed("infinite, or no numbers")));
+        return Err(about(Error::malformed("contains NaN or infinity")));
     }
     Ok(())
 }

@@ -124,7 +124,7 @@ fn what_cannot_be_is_refused_and_harms_nobody() {
     let model = load(&Made::lively(&llama()), &compute);
     let many = options(MOST_SEQUENCES + 1, 8, 8);
     let error = Batch::new(&model, &compute, &many, KEEP).unwrap_err();
-    assert!(error.to_string().contains("257 sequences at the same time; at most 256"), "{error}");
+    assert!(error.to_string().contains("257 concurrent sequences; the limit is 256"), "{error}");
     let mut batch = Batch::new(&model, &compute, &options(2, 20, 8), KEEP).unwrap();
     assert!(!batch.is_busy() && batch.step().unwrap().is_empty());
     let prompt = Random(1).tokens(6, 293);

@@ -64,7 +64,7 @@ fn sizes_that_cannot_be() {
         refuses(&made().set(&key, Signed(-1)), Malformed, &format!("key {key}: not a count"));
         refuses(&made().set(&key, text("4")), Malformed, &format!("key {key}: not a count"));
     }
-    refuses(&made().set("llama.attention.head_count_kv", Unsigned(3)), Malformed, "4 heads cannot share 3 heads");
+    refuses(&made().set("llama.attention.head_count_kv", Unsigned(3)), Malformed, "4 heads are not divisible by 3");
     refuses(&made().set("llama.rope.dimension_count", Unsigned(7)), Malformed, "7 values of a head of 16");
     refuses(&made().set("llama.rope.dimension_count", Unsigned(18)), Malformed, "18 values of a head of 16");
     refuses(&made().set("llama.attention.key_length", Unsigned(1 << 19)), Malformed, "too wide");
@@ -79,16 +79,16 @@ fn sizes_that_cannot_be() {
 fn numbers_that_cannot_be() {
     let eps = "llama.attention.layer_norm_rms_epsilon";
     for (key, value, says) in [
-        (eps, Float(-1e-5), "a norm's epsilon of -0.00001"),
-        (eps, Float(1.0), "a norm's epsilon of 1"),
-        (eps, Float(f64::NAN), "NaN is no number"),
+        (eps, Float(-1e-5), "invalid norm epsilon -0.00001"),
+        (eps, Float(1.0), "invalid norm epsilon 1"),
+        (eps, Float(f64::NAN), "NaN is not a finite number"),
         (eps, text("small"), "not a number"),
-        ("llama.rope.freq_base", Float(0.0), "0 is no base"),
-        ("llama.rope.freq_base", Float(-1.0), "-1 is no base"),
-        ("llama.rope.freq_base", Float(f64::INFINITY), "inf is no number"),
-        ("llama.rope.scaling.factor", Float(-2.0), "a rope stretched by -2"),
-        ("llama.rope.scaling.factor", Float(1e-310), "a rope stretched by"),
-        ("llama.rope.scale_linear", Float(-2.0), "a rope stretched by -2"),
+        ("llama.rope.freq_base", Float(0.0), "0 is not positive"),
+        ("llama.rope.freq_base", Float(-1.0), "-1 is not positive"),
+        ("llama.rope.freq_base", Float(f64::INFINITY), "inf is not a finite number"),
+        ("llama.rope.scaling.factor", Float(-2.0), "invalid RoPE scaling factor -2"),
+        ("llama.rope.scaling.factor", Float(1e-310), "invalid RoPE scaling factor"),
+        ("llama.rope.scale_linear", Float(-2.0), "invalid RoPE scaling factor -2"),
         ("llama.attention.sliding_window", Signed(-3), "not a count"),
         ("hotloop.rope.pairing", text("thirds"), "`thirds` is neither"),
     ] {
@@ -101,10 +101,10 @@ fn what_is_not_supported() {
     refuses(
         &made().set("general.architecture", text("mamba")),
         Unsupported,
-        "`mamba` are not supported; these are: gpt2",
+        "`mamba` is not supported; supported are gpt2",
     );
     refuses(&made().set("general.architecture", Unsigned(3)), Malformed, "general.architecture: not a text");
-    refuses(&made().set("llama.rope.scaling.type", text("yarn")), Unsupported, "scaled as `yarn`");
+    refuses(&made().set("llama.rope.scaling.type", text("yarn")), Unsupported, "RoPE scaling `yarn`");
     refuses(&made().set("llama.attention.value_length", Unsigned(8)), Unsupported, "of different lengths");
     for (key, what) in [
         ("expert_count", "a mixture of experts"),
@@ -169,11 +169,11 @@ fn tensors_that_would_be_left_out() {
         ("anything", 1),
     ] {
         let with = made().put(name, &[len], &vec![1.0; len]);
-        refuses(&with, Unsupported, &format!("tensor {name}: llama models of 3 layers have no such tensor here"));
+        refuses(&with, Unsupported, &format!("tensor {name}: not expected in a llama model of 3 layers"));
     }
     let gpt2 = Made::lively(&gpt2());
     for name in ["rope_freqs.weight", "blk.0.attn_q.weight", "blk.0.ffn_gate.weight"] {
-        refuses(&gpt2.clone().put(name, &[8], &[1.0; 8]), Unsupported, &format!("tensor {name}: gpt2 models"));
+        refuses(&gpt2.clone().put(name, &[8], &[1.0; 8]), Unsupported, &format!("tensor {name}: not expected in a gpt2 model"));
     }
 }
 
@@ -191,7 +191,7 @@ fn tensors_that_are_missing() {
             // Biases of matrices may be absent, those of norms may not; a fused matrix may be three instead.
             let says = match name.as_str() {
                 name if name.ends_with("bias") && !name.contains("norm") => continue,
-                "token_embd.weight" => "the tensor token_embd.weight is missing: this is not a whole model".into(),
+                "token_embd.weight" => "the tensor token_embd.weight is missing: not a complete model".into(),
                 name if name.contains("attn_qkv") => name.replace("qkv", "q"),
                 name => format!("the tensor {name} is missing"),
             };
@@ -271,7 +271,7 @@ fn states_that_cannot_be() {
         StateOptions { block: 0, ..plain },
         StateOptions { logits: 0, ..plain },
     ] {
-        refuses(&model, options, "a state for no sequence, no tokens or no logits");
+        refuses(&model, options, "a state needs at least one sequence, token and logit");
     }
     refuses(&model, StateOptions { context: Some(0), ..plain }, "a context of 0 tokens");
     refuses(&learned, StateOptions { context: Some(97), ..plain }, "a context of 97 tokens: this model has learned");
@@ -317,25 +317,25 @@ fn passes_that_cannot_be() {
     let segment = |sequence: usize, tokens: &'static [u32], logits: usize| Segment { sequence, tokens, logits };
     let good = segment(1, &[1, 2], 1);
     for (segments, says) in [
-        (&[segment(3, &[1], 1)][..], "sequence 3 of 3, counted from 0"),
-        (&[segment(usize::MAX, &[1], 1)], "of 3, counted from 0"),
-        (&[good, good], "sequence 1 is twice in one pass"),
-        (&[good, segment(0, &[], 0)], "0 tokens and 0 logits of them"),
-        (&[good, segment(0, &[1], 2)], "1 tokens and 2 logits of them"),
+        (&[segment(3, &[1], 1)][..], "no sequence 3: there are 3, counted from 0"),
+        (&[segment(usize::MAX, &[1], 1)], "there are 3, counted from 0"),
+        (&[good, good], "sequence 1 occurs twice in one pass"),
+        (&[good, segment(0, &[], 0)], "0 tokens, but 0 logits"),
+        (&[good, segment(0, &[1], 2)], "1 tokens, but 2 logits"),
         (&[good, segment(0, &[5, 293], 1)], "token 293 of a vocabulary of 293"),
         (&[good, segment(0, &[u32::MAX], 0)], "token 4294967295 of a vocabulary of 293"),
-        (&[good, segment(0, &[1; 7], 0)], "9 tokens with 1 logits in a pass of 8 with 4"),
-        (&[good, segment(0, &[1; 4], 4)], "6 tokens with 5 logits in a pass of 8 with 4"),
-        (&[good, segment(0, &[1; 13], 0)], "the context is full: 13 more tokens behind 8 of 20"),
+        (&[good, segment(0, &[1; 7], 0)], "9 tokens with 1 logits exceed the pass's 8 with 4"),
+        (&[good, segment(0, &[1; 4], 4)], "6 tokens with 5 logits exceed the pass's 8 with 4"),
+        (&[good, segment(0, &[1; 13], 0)], "the context is full: 13 more tokens after 8 of 20"),
     ] {
         check(&model.forward(&compute, &mut state, segments).unwrap_err(), Refused, says);
     }
     // The second block is the wrong one.
     for (sequence, prompt, says) in [
         (0, &[1, 1, 1, 1, 1, 1, 1, 1, 1, 300][..], "token 300 of a vocabulary of 293"),
-        (0, &[1; 13], "the context is full: 13 more tokens behind 8 of 20"),
-        (0, &[], "0 tokens and 1 logits of them"),
-        (7, &[1], "sequence 7 of 3, counted from 0"),
+        (0, &[1; 13], "the context is full: 13 more tokens after 8 of 20"),
+        (0, &[], "0 tokens, but 1 logits"),
+        (7, &[1], "no sequence 7: there are 3, counted from 0"),
     ] {
         check(&model.prefill(&compute, &mut state, sequence, prompt).unwrap_err(), Refused, says);
     }
@@ -347,7 +347,7 @@ fn passes_that_cannot_be() {
     let alone = score(&model, &compute, &StateOptions { sequences: 1, block: 4, ..options }, &tokens);
     assert_eq!(state.logits(0), &alone[19][..]);
     let full = model.forward(&compute, &mut state, &[segment(0, &[1], 1)]).unwrap_err();
-    check(&full, Refused, "the context is full: 1 more tokens behind 20 of 20");
+    check(&full, Refused, "the context is full: 1 more tokens after 20 of 20");
 }
 
 #[test]
@@ -356,11 +356,11 @@ fn states_of_others() {
     let [model, other] = [llama(), gpt2()].map(|spec| load(&Made::lively(&spec), &one));
     let segments = [Segment { sequence: 0, tokens: &[1, 2, 3], logits: 1 }];
     let mut state = State::new(&model, &one, &StateOptions::default()).unwrap();
-    check(&other.forward(&one, &mut state, &segments).unwrap_err(), Refused, "made for another model");
+    check(&other.forward(&one, &mut state, &segments).unwrap_err(), Refused, "belongs to another model");
     check(
         &model.forward(&two, &mut state, &segments).unwrap_err(),
         Refused,
-        "on 2 threads in a state that was made for 1",
+        "on 2 threads in a state made for 1",
     );
     let mut state = State::new(&model, &two, &StateOptions::default()).unwrap();
     model.forward(&one, &mut state, &segments).unwrap();
@@ -381,13 +381,13 @@ fn recipes_that_cannot_be() {
         ("d=64,layers=99999999999999999999", "not a whole number from 1"),
         ("d=65537,layers=1", "d=65537: not a whole number from 1 to 65536"),
         ("d=64,layers=1,depth=3", "`depth` is no size of a model"),
-        ("d=64,layers=1,heads=3", "d=64 cannot be divided into 3 heads"),
-        ("d=64,layers=1,heads=64", "d=64 cannot be divided into 64 heads of an even width"),
-        ("d=64,layers=1,heads=4,kv_heads=3", "heads=4 cannot share kv_heads=3"),
-        ("d=64,layers=1,type=q3_x", "type=q3_x: unknown; these are known: f32"),
+        ("d=64,layers=1,heads=3", "d=64 cannot be split into 3 heads"),
+        ("d=64,layers=1,heads=64", "d=64 cannot be split into 64 heads of even width"),
+        ("d=64,layers=1,heads=4,kv_heads=3", "heads=4 is not divisible by kv_heads=3"),
+        ("d=64,layers=1,type=q3_x", "type=q3_x: unknown; known are f32"),
         ("d=64,layers=1,tied=perhaps", "tied=perhaps: true or false"),
         ("d=64,layers=1,seed=x", "seed=x: not a whole number"),
-        ("arch=gpt2,d=64,layers=1,heads=4,kv_heads=2", "every head has keys of its own"),
+        ("arch=gpt2,d=64,layers=1,heads=4,kv_heads=2", "gpt2 models need as many as heads"),
     ] {
         check(&Synthetic::parse(recipe).unwrap_err(), Refused, says);
     }

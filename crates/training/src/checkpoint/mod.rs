@@ -30,7 +30,7 @@ pub use folder::{Folder, find, list};
 const FORMAT: &str = "hotloop-checkpoint";
 /// Raised when the meaning of something in them changes.
 const VERSION: &str = "1";
-const HINT: &str = "take another checkpoint, or begin without --resume";
+const HINT: &str = "use another checkpoint, or start without --resume";
 
 /// How far a training is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl Saved<'_> {
     /// Where it cannot be written; what was there before is there still.
     pub fn write(&self, path: &Path) -> Result<u64> {
         let state = serde_json::to_string(self.state)
-            .map_err(|error| Error::new(format!("the state of the training cannot be written: {error}"), HINT))?;
+            .map_err(|error| Error::new(format!("cannot write the training state: {error}"), HINT))?;
         let model = self.parameters.source(self.vocabulary.clone());
         let notes = BTreeMap::from([
             ("format", FORMAT.to_owned()),
@@ -135,17 +135,17 @@ impl Checkpoint {
         let container = Container::open(path)?;
         let wrong = |message: String| Error::new(format!("{}: {message}", path.display()), HINT);
         if container.note("format")? != FORMAT {
-            return Err(wrong("it is no checkpoint of a training".to_owned()));
+            return Err(wrong("not a training checkpoint".to_owned()));
         }
         let version = container.note("version")?;
         if version != VERSION {
             let version = version.escape_debug();
-            return Err(wrong(format!("it is of version {version}; this program reads {VERSION}")));
+            return Err(wrong(format!("unsupported version {version}; supported is {VERSION}")));
         }
         let state = serde_json::from_str(container.note("state")?)
-            .map_err(|error| wrong(format!("its state cannot be read: {error}")))?;
+            .map_err(|error| wrong(format!("cannot read its state: {error}")))?;
         let metadata = words::read(container.note("model")?)
-            .map_err(|error| wrong(format!("its vocabulary cannot be read: {error}")))?;
+            .map_err(|error| wrong(format!("cannot read its vocabulary: {error}")))?;
         Ok(Self { container, state, metadata })
     }
 
@@ -174,7 +174,7 @@ impl Checkpoint {
         let claimed: u128 = layout.entries().iter().map(|entry| 4 * entry.range.len() as u128).sum();
         let there = self.container.bytes_in_all();
         if claimed > u128::from(there) {
-            return Err(wrong(format!("its sizes ask for {claimed} bytes of weights, and all of it has {there}")));
+            return Err(wrong(format!("its sizes need {claimed} bytes of weights, but the whole file has {there}")));
         }
         Ok(Parameters::read(self)?)
     }

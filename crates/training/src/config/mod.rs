@@ -195,14 +195,14 @@ fn no_effect(leaf: &Leaf, places: Places<'_>) -> Result<Option<Unknown>> {
         if matches!(&leaf.value, Value::Object(table) if table.is_empty()) {
             return Ok(None);
         }
-        let message = format!("{}{} = {}: a table of keys is expected", places.of(leaf.origin), leaf.path, leaf.value);
+        let message = format!("{}{} = {}: expected a table of keys", places.of(leaf.origin), leaf.path, leaf.value);
         return Err(Error::new(message, "write { … } around its keys"));
     }
     let why = match keys::meaningless(&leaf.path) {
         Some(why) => why.to_owned(),
         None => match keys::nearest(&leaf.path) {
-            Some(near) => format!("there is no such key; did you mean {near}?"),
-            None => "there is no such key".to_owned(),
+            Some(near) => format!("unknown key; did you mean {near}?"),
+            None => "unknown key".to_owned(),
         },
     };
     Ok(Some(Unknown { path: leaf.path.clone(), line: line(leaf), why }))

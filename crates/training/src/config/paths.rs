@@ -87,8 +87,8 @@ impl Finder<'_> {
         let taken = if base == Base::Here { self.places.here } else { folder }.join(&*text);
         if base == Base::Here && folder != self.places.here {
             let note =
-                format!("{key}: {text} is not in the folder of the config but in the current one, which was taken");
-            let written = if key == "data.input_file" { "; what is written goes there too" } else { "" };
+                format!("{key}: {text} not found next to the config; using the one in the current folder");
+            let written = if key == "data.input_file" { "; output goes there too" } else { "" };
             self.notes.push(format!("{note}{written}"));
         }
         *text = taken.to_string_lossy().into_owned();

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// Reads `key=value`: a text where the key expects one, else JSON, else a text.
 pub(super) fn parse(text: &str) -> Result<Leaf> {
     let Some((path, value)) = text.split_once('=') else {
-        let message = format!("--set {text}: there is no =");
+        let message = format!("--set {text}: no = found");
         return Err(Error::new(message, "write --set key=value, as in --set training.batch_size=16"));
     };
     let path = path.trim();
@@ -29,10 +29,10 @@ pub(super) fn parse(text: &str) -> Result<Leaf> {
 
 fn wrong_key(path: &str) -> Error {
     let why = match (keys::meaningless(path), keys::nearest(path)) {
-        (Some(why), _) => format!("it has no effect: {why}"),
-        (None, _) if keys::is_section(path) => "it is a section; set its keys one by one".to_owned(),
-        (None, Some(near)) => format!("there is no such key; did you mean {near}?"),
-        (None, None) => "there is no such key".to_owned(),
+        (Some(why), _) => format!("no effect: {why}"),
+        (None, _) if keys::is_section(path) => "this is a section; set its keys individually".to_owned(),
+        (None, Some(near)) => format!("unknown key; did you mean {near}?"),
+        (None, None) => "unknown key".to_owned(),
     };
     Error::new(format!("--set {path}: {why}"), "`hotloop train --keys` lists all keys")
 }
@@ -51,7 +51,7 @@ pub(super) fn translate(leaf: &mut Leaf, places: Places<'_>) -> Result<()> {
         "cosine" | "cosine_annealing" => "cosine",
         other => {
             let place = places.of(leaf.origin);
-            let message = format!("{place}{} = {other}: this schedule is not there", leaf.path);
+            let message = format!("{place}{} = {other}: unknown schedule", leaf.path);
             return Err(Error::new(
                 message,
                 "take cosine_annealing_warm_restarts, reduce_on_plateau, exponential or constant; \

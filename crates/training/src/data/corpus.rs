@@ -85,8 +85,8 @@ impl Corpus {
             (None, None) => None,
         };
         if training.is_empty() || validation.as_ref().is_some_and(Sequences::is_empty) {
-            let message = format!("the corpus has {} tokens, which is too little text to learn from", facts.tokens);
-            return Err(Error::new(message, "add text, or keep back a smaller share (data.validation_split)"));
+            let message = format!("the corpus has {} tokens: too few to train on", facts.tokens);
+            return Err(Error::new(message, "add text, or hold out less (data.validation_split)"));
         }
         Ok(Self { training, validation, facts, validation_facts, files, contents, reused })
     }
@@ -158,12 +158,12 @@ impl Corpus {
 fn check(request: &CorpusRequest<'_>) -> Result<()> {
     let split = request.settings.validation_split;
     if !(0.0..1.0).contains(&split) {
-        let message = format!("data.validation_split: {split} is no share");
-        return Err(Error::new(message, "choose a number from 0 to less than 1, such as 0.1"));
+        let message = format!("data.validation_split = {split}: out of range");
+        return Err(Error::new(message, "choose a number from 0 up to, but not including, 1, such as 0.1"));
     }
     // A length is a number of 32 bits in the network, and a row is in memory as a whole.
     if !(2..=1 << 24).contains(&request.max_length) {
-        let message = format!("training.max_length: {} is no length of a sequence", request.max_length);
+        let message = format!("training.max_length = {}: too short", request.max_length);
         return Err(Error::new(message, "choose at least 2 tokens, such as 128"));
     }
     Ok(())

@@ -227,7 +227,7 @@ impl Feed {
         let shared = self.shared.clone();
         let started = thread::Builder::new().name("batches".to_owned()).spawn(move || work(&shared));
         let worker = started.map_err(|error| {
-            Error::new(format!("no thread for batches: {error}"), "choose fewer training.num_workers")
+            Error::new(format!("cannot start a batch thread: {error}"), "choose fewer training.num_workers")
         })?;
         self.workers.push(worker);
         Ok(())
@@ -316,7 +316,7 @@ struct Alarm<'a>(&'a Shared);
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            let error = Error::new("a thread that makes batches has panicked", "this is a fault of hotloop; report it");
+            let error = Error::new("a batch thread panicked", "this is a bug in hotloop; please report it");
             self.0.lock().failed.get_or_insert(error);
             self.0.changed.notify_all();
         }
@@ -341,7 +341,7 @@ fn position(number: u64, per_epoch: u64) -> Position {
 }
 
 fn too_large(options: &FeedOptions, sequences: &Sequences) -> Error {
-    let message = format!("a batch of {} sequences of {} tokens", options.batch, sequences.length());
+    let message = format!("a batch of {} sequences of {} tokens is too large", options.batch, sequences.length());
     Error::new(message, "choose a smaller training.batch_size or training.max_length")
 }
 

@@ -76,8 +76,8 @@ impl Sources {
         };
         if inputs.is_empty() {
             return Err(Error::new(
-                format!("{}: no corpus is named", which.key()),
-                "name a text file, a pattern such as corpus/**/*.txt, a folder, or - for the standard input",
+                format!("{}: no corpus given", which.key()),
+                "give a text file, a pattern such as corpus/**/*.txt, a folder, or - for standard input",
             ));
         }
         let mut sources = Self::default();
@@ -90,7 +90,7 @@ impl Sources {
         }
         if sources.files.is_empty() {
             let names: Vec<String> = sources.empty.iter().take(3).map(|path| path.display().to_string()).collect();
-            let message = format!("{}: the corpus is empty: no byte in {}", which.key(), names.join(", "));
+            let message = format!("{}: empty corpus: no bytes in {}", which.key(), names.join(", "));
             return Err(Error::new(message, "a corpus needs at least two tokens of text"));
         }
         Ok(sources)
@@ -145,7 +145,7 @@ impl Sources {
     /// Adds the files that a pattern names, in the order of their names.
     fn add_pattern(&mut self, base: &Path, pattern: &str) -> Result<()> {
         let shown = base.join(pattern);
-        let wrong = |what: String| Error::new(what, "patterns know *, ? and [abc] within a name, and ** for folders");
+        let wrong = |what: String| Error::new(what, "patterns support *, ? and [abc] within a name, and ** for folders");
         let escaped = glob::Pattern::escape(&base.to_string_lossy());
         let whole = if Path::new(pattern).is_absolute() || escaped.is_empty() {
             pattern.to_owned()
@@ -153,7 +153,7 @@ impl Sources {
             format!("{}/{pattern}", escaped.trim_end_matches('/'))
         };
         let found = glob::glob(&whole)
-            .map_err(|error| wrong(format!("{}: this is no pattern: {}", shown.display(), error.msg)))?;
+            .map_err(|error| wrong(format!("{}: invalid pattern: {}", shown.display(), error.msg)))?;
         let mut paths = Vec::new();
         for path in found {
             let path = path.map_err(|error| cannot_read(error.path(), error.error()))?;
@@ -166,7 +166,7 @@ impl Sources {
             }
         }
         if paths.is_empty() {
-            return Err(wrong(format!("{}: no file fits", shown.display())));
+            return Err(wrong(format!("{}: no matching file", shown.display())));
         }
         paths.sort_by(|(a, _), (b, _)| a.cmp(b));
         paths.into_iter().try_for_each(|(path, there)| self.add_file(path, &there))
@@ -248,8 +248,8 @@ impl Places<'_> {
 
     fn kept(&self, name: &Path) -> Result<Source> {
         let gone = |error: io::Error| {
-            let message = format!("{}: nothing was kept of this stream: {error}", name.display());
-            Error::new(message, "go on in the folder in which the training began")
+            let message = format!("{}: no saved copy of this stream: {error}", name.display());
+            Error::new(message, "resume in the folder where the training was started")
         };
         let state = fs::read_to_string(self.stream(name)).map_err(gone)?;
         let path = self.folder.join(stream_file(&state));
@@ -265,9 +265,9 @@ fn stream_file(state: &str) -> String {
 /// A file of the corpus that is not there or may not be read.
 pub(super) fn cannot_read(path: &Path, error: &io::Error) -> Error {
     let hint = match error.kind() {
-        io::ErrorKind::NotFound => "look at the path; relative ones are looked for beside the config",
-        io::ErrorKind::PermissionDenied => "the file may not be read; look at its permissions",
-        _ => "the system could not read it",
+        io::ErrorKind::NotFound => "check the path; relative paths start at the config's folder",
+        io::ErrorKind::PermissionDenied => "check the file's permissions",
+        _ => "the operating system could not read it",
     };
     Error::new(format!("{}: {error}", path.display()), hint)
 }

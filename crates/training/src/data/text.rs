@@ -109,11 +109,11 @@ impl Reader {
         }
         if offset != source.bytes {
             let message = format!(
-                "{}: it changed while it was read: {} bytes, and {offset} now",
+                "{}: changed while being read: from {} bytes to {offset}",
                 source.path.display(),
                 source.bytes
             );
-            return Err(Error::new(message, "begin again when nobody writes to the corpus"));
+            return Err(Error::new(message, "start again when nothing writes to the corpus"));
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn 
     let earlier = folder.earlier().filter(|_| checkpoint.is_none());
     if let Some(aside) = &earlier {
         notes.push(format!(
-            "checkpoints of an earlier training are moved to {} when the first of this one is written",
+            "checkpoints of an earlier training move to {} when this one saves its first",
             aside.display()
         ));
     }
@@ -291,5 +291,5 @@ fn hash(values: &[f32]) -> String {
 
 /// Refused where a checkpoint and the settings belong to different trainings.
 pub(super) fn refused(message: String) -> Error {
-    Error::new(message, "take the config of that training, or begin anew without --resume")
+    Error::new(message, "use the config of that training, or start without --resume")
 }

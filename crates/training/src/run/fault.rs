@@ -32,7 +32,7 @@ pub(super) fn error(
 ) -> Error {
     let Where { step, batch, .. } = place;
     let culprit = culprit(first.as_ref(), place);
-    let first = first.map_or_else(|| "and nothing before it".to_owned(), |first| format!("first in {first}"));
+    let first = first.map_or_else(|| "and nothing before it was".to_owned(), |first| format!("first in {first}"));
     let position = batch.position;
     let numbers: Vec<String> = batch.numbers.iter().take(NAMED).map(ToString::to_string).collect();
     let more = batch.numbers.len().saturating_sub(NAMED);
@@ -40,11 +40,11 @@ pub(super) fn error(
     let (saved, hint) = match saved {
         Some((step, path)) => (
             format!("the last checkpoint, of step {step}, is {}", path.display()),
-            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and go on with --resume",
+            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and continue with --resume",
         ),
         None => (
             "there is no checkpoint yet".to_owned(),
-            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and begin again",
+            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and start again",
         ),
     };
     let message = format!(
@@ -71,9 +71,9 @@ fn culprit(first: Option<&Place>, place: &Where<'_>) -> String {
 pub(super) fn weights(step: u64, first: Option<Place>, saved: Option<&(u64, PathBuf)>) -> Error {
     let first = first.map_or_else(|| "the weights".to_owned(), |first| first.to_string());
     let saved = saved.map_or_else(
-        || "there is no checkpoint before it".to_owned(),
+        || "there is no earlier checkpoint".to_owned(),
         |(step, path)| format!("the last checkpoint, of step {step}, is {}", path.display()),
     );
-    let message = format!("step {step}: {first} became infinite or no numbers, and nothing was saved; {saved}");
-    Error::new(message, "lower training.learning_rate, and go on with --resume")
+    let message = format!("step {step}: {first} became NaN or infinite; nothing was saved; {saved}");
+    Error::new(message, "lower training.learning_rate, and continue with --resume")
 }

@@ -59,7 +59,7 @@ impl Run<'_> {
         match self.checkpoint() {
             Ok(()) => {
                 if self.postponed.take().is_some() {
-                    self.watch.warning(&format!("step {step}: the checkpoint could be written now"));
+                    self.watch.warning(&format!("step {step}: checkpoint saved on retry"));
                 }
                 Ok(())
             }
@@ -68,7 +68,7 @@ impl Run<'_> {
                 self.postponed = Some(Postponed { at: step + waited, waited });
                 let again = step + waited;
                 self.watch.warning(&format!(
-                    "step {step}: no checkpoint: {error}; the training goes on and tries again behind step {again}"
+                    "step {step}: cannot save a checkpoint: {error}; training continues and retries after step {again}"
                 ));
                 Ok(())
             }
@@ -83,7 +83,7 @@ impl Run<'_> {
             Err(error) if error.is_output() => {
                 self.has_best = false;
                 let step = self.parts.state.step;
-                self.watch.warning(&format!("step {step}: the best model is not kept: {error}"));
+                self.watch.warning(&format!("step {step}: cannot save the best model: {error}"));
             }
             done => {
                 done?;

@@ -74,7 +74,7 @@ impl Run<'_> {
         };
         self.clock.lap(Phase::DataWait);
         let missing =
-            || Error::new("the corpus has fewer batches than were counted", "do not change it while it is read");
+            || Error::new("the corpus has fewer batches than expected", "do not change the corpus during training");
         let batch = batch.ok_or_else(missing)?;
         let length = parts.corpus.length();
         let examples = examples(batch, length);

@@ -102,11 +102,11 @@ pub fn prepare(request: &VocabularyRequest<'_>, folder: &Path, watcher: Watcher<
         if path.exists() {
             return Vocabulary::new(&given::read(&path)?);
         }
-        notes.push(format!("data.tokenizer_vocab: {} is not there; a vocabulary is learned", path.display()));
+        notes.push(format!("data.tokenizer_vocab: {} does not exist; learning a vocabulary", path.display()));
     }
     let sample = Sample::at_most(settings.sample_bytes, sources);
     if sample.every > 1 {
-        notes.push(format!("the vocabulary is learned from one mebibyte in {} of the corpus", sample.every));
+        notes.push(format!("the vocabulary is learned from one of every {} MiB of the corpus", sample.every));
     }
     let name = format!("vocabulary-{}.gguf", key(settings, sources));
     let path = folder.join(&name);

@@ -144,9 +144,9 @@ fn models_are_found_by_folder_file_and_list() {
     std::fs::remove_file(folder.path("model-00002-of-00002.safetensors")).unwrap();
     refused(&list, ErrorKind::Io, "model-00002-of-00002.safetensors: ");
     folder.write("model.safetensors.index.json", json!({"weight_map": {"x": "../model"}}).to_string());
-    refused(&list, ErrorKind::Malformed, "tensor x: it is in no file of this folder");
+    refused(&list, ErrorKind::Malformed, "tensor x: not in any file of this folder");
     std::fs::remove_file(folder.path("config.json")).unwrap();
-    refused(&first, ErrorKind::Refused, "no config.json beside it");
+    refused(&first, ErrorKind::Refused, "no config.json next to it");
 }
 
 #[test]

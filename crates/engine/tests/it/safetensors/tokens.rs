@@ -99,5 +99,5 @@ fn damaged_ones_are_refused() {
     assert!(error.contains("tokenizer.json") && error.contains("token far: its number is not below 6"), "{error}");
     let beside = Beside { tokenizer: Some(b"{".to_vec()), ..beside(&llama()) };
     let error = Model::from_bytes(file(&llama_parts()), &beside).unwrap_err().to_string();
-    assert!(error.contains("tokenizer.json beside it is no JSON"), "{error}");
+    assert!(error.contains("its tokenizer.json: not JSON"), "{error}");
 }

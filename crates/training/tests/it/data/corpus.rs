@@ -184,8 +184,8 @@ fn too_little_text_is_refused() {
     ] {
         let path = folder.write("text", text);
         let settings = DataSettings { validation_split: split, ..data(&path, form) };
-        let error = corpus(&settings, &folder, 8).expect_err("too little");
-        assert!(error.to_string().contains("too little text"), "{error}");
+        let error = corpus(&settings, &folder, 8).expect_err("too few to train on");
+        assert!(error.to_string().contains("too few to train on"), "{error}");
     }
     let path = folder.write("text", "enough text");
     for (split, max_length, key) in [
@@ -224,7 +224,7 @@ fn nanogpt_sees_the_same_tokens() {
     // nanoGPT's prepare.py prints: vocab size 65, train has 1,003,854 tokens, val has 111,540 tokens.
     assert_eq!(vocabulary.len(), 65 + 2);
     assert_eq!(corpus.training().targets() + 1, 1_003_854);
-    assert_eq!(corpus.validation().expect("kept back").targets() + 1, 111_540);
+    assert_eq!(corpus.validation().expect("there is no validation").targets() + 1, 111_540);
     let ids = vocabulary.tokenizer().encode("\n AZaz", engine::Encode::default());
     assert_eq!(ids, [0, 1, 13, 38, 39, 64]);
 }

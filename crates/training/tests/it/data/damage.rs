@@ -111,5 +111,5 @@ fn a_folder_that_cannot_be_written_is_named() {
     let sources = Sources::find(&settings, Which::Training, folder.root(), &folder.path("out")).expect("files");
     let vocabulary = learned("characters", None, "text");
     let error = build(&settings, &sources, &vocabulary, &folder, 8).expect_err("no folder");
-    assert!(error.to_string().contains("cannot be written"), "{error}");
+    assert!(error.to_string().contains("cannot write"), "{error}");
 }

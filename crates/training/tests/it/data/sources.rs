@@ -65,10 +65,10 @@ fn what_is_not_there_is_named() {
     let folder = some_files();
     for (input, expected) in [
         ("corpus/none.txt", "none.txt"),
-        ("corpus/**/*.none", "no file fits"),
-        ("corpus/a**b/[", "no pattern"),
-        ("corpus/nil.txt", "the corpus is empty"),
-        ("", "no corpus is named"),
+        ("corpus/**/*.none", "no matching file"),
+        ("corpus/a**b/[", "invalid pattern"),
+        ("corpus/nil.txt", "empty corpus"),
+        ("", "no corpus given"),
     ] {
         let settings = DataSettings { input_file: input.into(), ..DataSettings::default() };
         let error = find(&folder, &settings).expect_err(input);
@@ -91,7 +91,7 @@ fn a_file_that_changes_is_refused() {
     folder.write("corpus/a.txt", "longer than before");
     let vocabulary = crate::vocabulary::learned("characters", None, "one");
     let error = super::build(&settings, &sources, &vocabulary, &folder, 16).expect_err("it changed");
-    assert!(error.to_string().contains("changed while it was read"), "{error}");
+    assert!(error.to_string().contains("changed while being read"), "{error}");
     assert!(folder.names("out").is_empty(), "nothing half done is left");
 }
 
@@ -122,5 +122,5 @@ fn a_pipe_is_read_once_and_kept() {
     assert!(again.reused() && again.files() == corpus.files());
     let other = data(std::path::Path::new("-"), Form::Lines);
     let error = Sources::find_again(&other, Which::Training, folder.root(), &out).expect_err("it was never read");
-    assert!(error.to_string().contains("nothing was kept"), "{error}");
+    assert!(error.to_string().contains("no saved copy"), "{error}");
 }

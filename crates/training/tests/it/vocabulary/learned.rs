@@ -166,6 +166,6 @@ fn a_sample_of_a_large_corpus() {
     });
     let vocabulary = vocabulary.expect("a vocabulary");
     assert!(most <= 1 << 20, "{most} bytes were read");
-    assert_eq!(vocabulary.notes(), ["the vocabulary is learned from one mebibyte in 4 of the corpus"]);
+    assert_eq!(vocabulary.notes(), ["the vocabulary is learned from one of every 4 MiB of the corpus"]);
     assert!(tokens(&vocabulary).contains(&"again".to_owned()));
 }
