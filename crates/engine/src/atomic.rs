@@ -39,7 +39,8 @@ impl AtomicFile {
         temporary.push(format!(".{}-{number}.part", std::process::id()));
         let temporary = target.with_file_name(temporary);
         let file = File::options().write(true).create_new(true).open(&temporary);
-        let file = file.map_err(|error| Error::io(&target, &error).about("no temporary file can be created next to it"));
+        let file =
+            file.map_err(|error| Error::io(&target, &error).about("no temporary file can be created next to it"));
         Ok(Self { target, temporary, file: Some(file?), overwrite })
     }
 

@@ -96,9 +96,7 @@ impl<'a> Batch<'a> {
     ) -> Result<Self> {
         if options.sequences > MOST_SEQUENCES {
             let asked = options.sequences;
-            return Err(Error::refused(format!(
-                "{asked} concurrent sequences; the limit is {MOST_SEQUENCES}"
-            )));
+            return Err(Error::refused(format!("{asked} concurrent sequences; the limit is {MOST_SEQUENCES}")));
         }
         let options = StateOptions {
             logits: options.logits.max(options.sequences),

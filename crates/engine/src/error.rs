@@ -88,9 +88,9 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// A name from a file, as it may be shown: not too long, and without anything that a terminal would obey.
-pub(crate) struct Shown<'a>(pub(crate) &'a str);
+pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LONGEST: usize = 80;
         let end = self.0.char_indices().nth(LONGEST).map(|(at, _)| at);

@@ -45,9 +45,7 @@ fn looks_like(bytes: &[u8]) -> &'static str {
     let first = head.iter().copied().find(|byte| !byte.is_ascii_whitespace());
     match () {
         () if bytes.is_empty() => "it is empty",
-        () if begins(b"version https://git-lfs") => {
-            "it is a Git LFS pointer; `git lfs pull` fetches the file"
-        }
+        () if begins(b"version https://git-lfs") => "it is a Git LFS pointer; `git lfs pull` fetches the file",
         () if begins(b"PK\x03\x04") => "it looks like a PyTorch checkpoint or another ZIP archive; convert it to GGUF",
         () if begins(&[0x80, 2]) || begins(&[0x80, 4]) => "it looks like a Python pickle; convert it to GGUF",
         () if [b"lmgg", b"tjgg", b"fmgg", b"algg"].iter().any(|magic| begins(*magic)) => {

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use kernels::quant::Format;
 use kernels::Kernels;
+use kernels::quant::Format;
 
 use crate::model::{Role, TensorSpec, tensors};
 use crate::{Architecture, Array, Config, Error, Metadata, Result, Rope, Tensor, TensorInfo, TensorSource, Value};

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use kernels::quant::Format;
 
-use crate::error::Shown;
+use crate::error::Escaped;
 use crate::{Error, Metadata, Result};
 
 /// Rows of weights as a file has them.
 #[derive(Debug, Clone)]
 pub struct Tensor<'a> {
-    /// The name in the words of GGUF: `blk.0.attn_q.weight`.
+    /// The name as in GGUF: `blk.0.attn_q.weight`.
     pub name: Cow<'a, str>,
     /// How its numbers are written.
     pub format: Format,
@@ -66,7 +66,7 @@ impl fmt::Debug for KeptBytes {
 /// What a tensor is, without its numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorInfo {
-    /// The name in the words of GGUF.
+    /// The name as in GGUF.
     pub name: String,
     /// How its numbers are written.
     pub format: Format,
@@ -147,5 +147,5 @@ pub const PAIRING_ADJACENT: &str = "adjacent";
 
 /// How errors call a tensor.
 pub(crate) fn shown(name: &str) -> String {
-    format!("tensor {}", Shown(name))
+    format!("tensor {}", Escaped(name))
 }

@@ -1,4 +1,4 @@
-//! Dropout whose mask follows from a key and the places of the values, so that it need not be kept for the way back.
+//! Dropout whose mask follows from a key and the places of the values, so that it need not be kept for the backward pass.
 
 use crate::dispatch::kernels;
 

@@ -54,7 +54,7 @@ pub use gemm::{Matrix, MatrixMut, PackedMatrix, Product, WeightRows};
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
 pub use linear::{Linear, LinearInput, LinearWeights, WeightsInFile};
 pub use loss::IGNORED_TARGET;
-pub use memory::{AlignedBuffer, Plain, HugePageArena};
+pub use memory::{AlignedBuffer, HugePageArena, Plain};
 pub use norm::{LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};
 pub use optimise::{AdamWStep, Moments, SgdStep};
 pub use pool::{Pool, usable_cpus};

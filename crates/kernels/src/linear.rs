@@ -201,7 +201,7 @@ impl Kernels {
         match layer.weights {
             LinearWeights::Rows(weights) => self.rows_part(input, weights, (columns, bias), &mut out),
             LinearWeights::Quantised(weights) => {
-                let activations = input.bytes.expect("checked at the door");
+                let activations = input.bytes.expect("checked on entry");
                 if activations.rows() == 1 {
                     self.matvec_packed(weights.part(first..end), activations.row(0), out.row_mut(0));
                 } else {

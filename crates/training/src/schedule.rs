@@ -176,7 +176,7 @@ fn wave(high: f64, low: f64, share: f64) -> f64 {
     low + 0.5 * (high - low) * (1.0 + (std::f64::consts::PI * share).cos())
 }
 
-/// Which epoch of its wave this one is, and how long that wave is.
+/// CorpusRole epoch of its wave this one is, and how long that wave is.
 fn wave_of(epoch: u64, first: u64, growth: f64) -> (u64, u64) {
     let (mut within, mut length) = (epoch, first);
     while within >= length {

@@ -60,9 +60,7 @@ impl ChatTemplate {
     pub fn new(source: &str) -> Result<Self> {
         if source.len() > MAX_SOURCE {
             let length = source.len();
-            return Err(Error::malformed(format!(
-                "chat template: {length} bytes; the limit is {MAX_SOURCE}"
-            )));
+            return Err(Error::malformed(format!("chat template: {length} bytes; the limit is {MAX_SOURCE}")));
         }
         let mut environment = Environment::new();
         // As the models' authors run them.
@@ -133,7 +131,8 @@ fn explain(error: &minijinja::Error) -> Error {
         (ErrorKind::WriteFailure, _) => budget::TOO_LONG.to_owned(),
         (ErrorKind::OutOfFuel, _) => "it takes too many steps".to_owned(),
         (ErrorKind::UnknownFunction, Some(detail)) if detail.contains("strftime_now") => {
-            "it asks for the date, which is not available: the same conversation always gives the same prompt".to_owned()
+            "it asks for the date, which is not available: the same conversation always gives the same prompt"
+                .to_owned()
         }
         (ErrorKind::InvalidOperation, Some(detail)) => detail.to_owned(),
         (kind, Some(detail)) => format!("{kind}: {detail}"),

@@ -6,7 +6,7 @@ use kernels::quant::Format;
 
 use super::{ALIGNMENT_KEY, MAGIC, MAX_KEY, VERSION, alignment, kind};
 use crate::catalogue::apart;
-use crate::error::Shown;
+use crate::error::Escaped;
 use crate::{Array, Error, Metadata, Result, TensorInfo, Value};
 
 /// All that stands before the data.
@@ -66,7 +66,7 @@ fn metadata(reader: &mut Reader<'_>, keys: usize) -> Result<Metadata> {
             let error = format!("at byte {at}: its name has {} bytes; the limit is 1 to {MAX_KEY}", key.len());
             return Err(unnamed(Error::malformed(error)));
         }
-        let named = |error: Error| error.about(format!("key {}", Shown(key)));
+        let named = |error: Error| error.about(format!("key {}", Escaped(key)));
         let value = value(reader).map_err(named)?;
         if key == ALIGNMENT_KEY && !matches!(value, Value::Unsigned(_)) {
             return Err(named(Error::malformed(format!("at byte {at}: expected a whole number"))));
@@ -108,7 +108,7 @@ fn value(reader: &mut Reader<'_>) -> Result<Value> {
 fn tensor(reader: &mut Reader<'_>, number: usize, alignment: usize) -> Result<(TensorInfo, u64)> {
     let at = reader.at;
     let name = reader.text().map_err(|error| error.about(format!("tensor {number}")))?;
-    let named = |error: Error| error.about(format!("tensor {} (described at byte {at})", Shown(name)));
+    let named = |error: Error| error.about(format!("tensor {} (described at byte {at})", Escaped(name)));
     if name.is_empty() || name.len() > MAX_KEY {
         return Err(named(Error::malformed(format!("its name has {} bytes; the limit is 1 to {MAX_KEY}", name.len()))));
     }
@@ -159,10 +159,7 @@ fn unknown_format(id: u32) -> Error {
     let known = || Format::ALL.iter().map(|format| format.gguf_name()).collect::<Vec<_>>().join(", ");
     match NAMES.iter().find(|(named, _)| *named == id) {
         Some((_, name)) => Error::unsupported(format!("its type {name} is not supported; supported are {}", known())),
-        None => Error::malformed(format!(
-            "its type number {id} is unknown; supported are {}",
-            known()
-        )),
+        None => Error::malformed(format!("its type number {id} is unknown; supported are {}", known())),
     }
 }
 
@@ -277,9 +274,7 @@ impl<'a> Reader<'a> {
             kind::TEXT => Array::Text(self.texts(length)?),
             _ => {
                 let at = self.at;
-                return Err(Error::malformed(format!(
-                    "at byte {at}: unknown type number {element}"
-                )));
+                return Err(Error::malformed(format!("at byte {at}: unknown type number {element}")));
             }
         })
     }

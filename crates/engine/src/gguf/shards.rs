@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Part;
+use super::Shard;
 use super::read::Header;
 use crate::{Error, Metadata, Result};
 
@@ -40,12 +40,12 @@ fn ending(number: usize, count: usize) -> String {
 
 impl Shards {
     /// Opens all, and checks that they belong together.
-    pub(super) fn open(&self) -> Result<Vec<(Part, Header)>> {
-        let mut parts: Vec<(Part, Header)> = Vec::new();
+    pub(super) fn open(&self) -> Result<Vec<(Shard, Header)>> {
+        let mut parts: Vec<(Shard, Header)> = Vec::new();
         for number in 0..self.count {
             let path = self.folder.join(format!("{}{}", self.stem, ending(number, self.count)));
             let missing = |error: Error| error.about(format!("shard {} of {}", number + 1, self.count));
-            let (part, header) = Part::open(&path).map_err(missing)?;
+            let (part, header) = Shard::open(&path).map_err(missing)?;
             self.check(number, &header.metadata).map_err(|error| error.in_file(&path))?;
             parts.push((part, header));
         }

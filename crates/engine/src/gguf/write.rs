@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{ALIGNMENT_KEY, MAGIC, MAX_KEY, VERSION, alignment, kind};
-use crate::error::Shown;
+use crate::error::Escaped;
 use crate::{Array, AtomicFile, Error, Metadata, Result, TensorInfo, Value};
 
 /// Longer names llama.cpp does not take.
@@ -104,7 +104,7 @@ fn header(metadata: &Metadata, tensors: &[(TensorInfo, usize)], alignment: usize
     for (key, value) in metadata.iter() {
         let long = key.is_empty() || key.len() > MAX_KEY;
         if long || (key == ALIGNMENT_KEY && !matches!(value, Value::Unsigned(_))) {
-            return Err(Error::refused(format!("key {}: cannot be written", Shown(key))));
+            return Err(Error::refused(format!("key {}: cannot be written", Escaped(key))));
         }
         put_text(&mut out, key);
         put_value(&mut out, value);

@@ -118,8 +118,8 @@ fn attend(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>, cache: &
     let (width, stride) = (config.queries(), config.queries() + 2 * config.keys());
     hotloop::scope!(
         steps::ATTENTION,
-        flops = 4 * width * pass.looks.pairs,
-        bytes = pass.looks.positions * cache.shape().bytes_per_position() / config.layers + 8 * width * pass.rows,
+        flops = 4 * width * pass.span.pairs,
+        bytes = pass.span.positions * cache.shape().bytes_per_position() / config.layers + 8 * width * pass.rows,
         tokens = pass.rows
     );
     let mut rest = RowsMut::new(buffers.attended, pass.rows, width, width);

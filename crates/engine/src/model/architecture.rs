@@ -134,11 +134,7 @@ const TABLE: &[Row] = &[
         architecture: Architecture::Gpt2,
         name: "gpt2",
         features: GPT2,
-        hugging_face: HuggingFace {
-            model_types: &["gpt2"],
-            layout: HuggingFaceLayout::Gpt2,
-            window_by_default: false,
-        },
+        hugging_face: HuggingFace { model_types: &["gpt2"], layout: HuggingFaceLayout::Gpt2, window_by_default: false },
     },
     Row {
         architecture: Architecture::Llama,

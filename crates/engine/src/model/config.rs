@@ -120,7 +120,10 @@ impl Config {
             return Err(Error::malformed(format!("{heads} heads are not divisible by {kv_heads} key/value heads")));
         }
         if self.queries() > LARGEST_WIDTH || self.keys() > LARGEST_WIDTH {
-            return Err(Error::malformed(format!("{} heads of {} values exceed the size limit", self.heads, self.head_dim)));
+            return Err(Error::malformed(format!(
+                "{} heads of {} values exceed the size limit",
+                self.heads, self.head_dim
+            )));
         }
         if let Some(rope) = &self.rope
             && (!rope.dims.is_multiple_of(2) || rope.dims > self.head_dim)
@@ -261,7 +264,9 @@ impl<'a> Keys<'a> {
         let key = self.key(name);
         let number = self.metadata.number(&key)?;
         match number {
-            Some(number) if !number.is_finite() => Err(Error::malformed(format!("key {key}: {number} is not a finite number"))),
+            Some(number) if !number.is_finite() => {
+                Err(Error::malformed(format!("key {key}: {number} is not a finite number")))
+            }
             _ => Ok(number),
         }
     }
@@ -311,7 +316,9 @@ impl<'a> Keys<'a> {
             (Some("linear") | None, Some(factor)) if factor > 0.0 && factor.is_normal() => Ok(factor),
             (Some("linear") | None, Some(0.0)) => Ok(1.0),
             (Some("linear"), None) => Ok(1.0),
-            (Some("linear") | None, Some(factor)) => Err(Error::malformed(format!("invalid RoPE scaling factor {factor}"))),
+            (Some("linear") | None, Some(factor)) => {
+                Err(Error::malformed(format!("invalid RoPE scaling factor {factor}")))
+            }
             (Some(other), _) => Err(Error::unsupported(format!(
                 "key {kind_key}: RoPE scaling `{other}` is not supported; supported are none and linear"
             ))),

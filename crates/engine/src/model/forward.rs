@@ -1,7 +1,7 @@
 //! A pass over the weights: tokens in, logits out.
 
 use super::{Model, State};
-use crate::layers::{self, Layer, Looks, Pass};
+use crate::layers::{self, AttentionSpan, Layer, Pass};
 use crate::{Compute, Error, Result, steps};
 
 /// Some tokens that follow what a sequence has in the cache.
@@ -26,7 +26,8 @@ impl Model {
         hotloop::scope!(steps::FORWARD, tokens = rows);
         let logits = segments.iter().map(|segment| segment.logits).sum();
         let (mut buffers, cache, rope, lengths) = state.parts(rows);
-        let pass = Pass { model: self, compute, segments, lengths, rope, rows, looks: Looks::default() }.with_looks();
+        let pass =
+            Pass { model: self, compute, segments, lengths, rope, rows, span: AttentionSpan::default() }.with_span();
         layers::embedding::forward(&pass, &mut buffers);
         for (index, weights) in self.weights.layers.iter().enumerate() {
             hotloop::scope!(steps::LAYER, index = index);
@@ -55,7 +56,9 @@ impl Model {
         }
         if rows > state.block() || logits > state.most_logits() {
             let (block, most) = (state.block(), state.most_logits());
-            return Err(Error::refused(format!("{rows} tokens with {logits} logits exceed the pass's {block} with {most}")));
+            return Err(Error::refused(format!(
+                "{rows} tokens with {logits} logits exceed the pass's {block} with {most}"
+            )));
         }
         Ok(rows)
     }
@@ -64,7 +67,10 @@ impl Model {
     fn check_segment(&self, state: &State, segment: &Segment<'_>) -> Result<()> {
         let Segment { sequence, tokens, logits } = *segment;
         if sequence >= state.sequences() {
-            return Err(Error::refused(format!("no sequence {sequence}: there are {}, counted from 0", state.sequences())));
+            return Err(Error::refused(format!(
+                "no sequence {sequence}: there are {}, counted from 0",
+                state.sequences()
+            )));
         }
         if tokens.is_empty() || logits > tokens.len() {
             return Err(Error::refused(format!("{} tokens, but {logits} logits", tokens.len())));

@@ -1,4 +1,4 @@
-//! A model: what it is, its numbers, and the way through them.
+//! A model: what it is, its numbers, and the pass through them.
 
 mod architecture;
 mod config;

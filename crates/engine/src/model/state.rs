@@ -12,7 +12,7 @@ use crate::{CacheType, Compute, Error, Result, memory};
 pub struct StateOptions {
     /// How many sequences it holds at the same time.
     pub sequences: usize,
-    /// How many positions each has room for; the model's own context where nothing is said.
+    /// How many positions each has room for; the model's own context by default.
     pub context: Option<usize>,
     /// How many tokens a pass computes at most: prompts are computed in blocks of so many.
     pub block: usize,

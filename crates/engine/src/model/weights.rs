@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use kernels::quant::{Format, GROUP, PackedWeights};
-use kernels::{LinearWeights, PackedMatrix, HugePageArena, WeightRows, WeightsInFile};
+use kernels::{HugePageArena, LinearWeights, PackedMatrix, WeightRows, WeightsInFile};
 
+use super::Config;
 use super::architecture::NormKind;
 use super::tensors::{self, FUSED_QKV, QK_NORMS, Role, SPLIT_QKV, TensorSpec, layer_part};
-use super::Config;
 use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorInfo, TensorSource, check_finite, memory};
 
 /// All weights of a model.
@@ -161,7 +161,8 @@ impl Weights {
         options: &mut LoadOptions<'_>,
     ) -> Result<Self> {
         let wanted = Loader::wanted(config, source)?;
-        let mut loader = Loader { config, source, compute, options, wanted, arena: HugePageArena::new(0), done: 0, total: 0 };
+        let mut loader =
+            Loader { config, source, compute, options, wanted, arena: HugePageArena::new(0), done: 0, total: 0 };
         loader.refuse_unread()?;
         loader.total = loader.total_bytes()?;
         // What is in no file has to be in memory, wherever it is used.
@@ -232,7 +233,8 @@ impl<'a> Loader<'a, '_> {
         let tied = !has("output.weight".to_owned())?;
         let mut all = tensors::before_layers(config);
         for layer in 0..config.layers {
-            let [fused, split] = [FUSED_QKV, SPLIT_QKV[0]].map(|part| has(format!("{}.weight", layer_part(layer, part))));
+            let [fused, split] =
+                [FUSED_QKV, SPLIT_QKV[0]].map(|part| has(format!("{}.weight", layer_part(layer, part))));
             let (fused, split) = (fused?, split?);
             // Where neither is there, the error names the one that is missing, not the biases that are left.
             if !split && !fused {

@@ -14,7 +14,7 @@ use kernels::quant::Format;
 use crate::gguf::Writer;
 use crate::{Error, Metadata, PAIRING_KEY, Result, TensorInfo, TensorSource, Value, check_finite};
 use plan::Plan;
-use stretch::Stretches;
+use stretch::RowConverter;
 
 /// How to convert.
 #[derive(Debug)]
@@ -72,10 +72,10 @@ pub fn quantise(
     };
     let plans = plan::of(source, options.format).map_err(named)?;
     let infos = plans.iter().map(|plan| plan.to.clone()).collect();
-    let stretches = Stretches::new(options.pool)?;
+    let stretches = RowConverter::new(options.pool)?;
     let mut writer = Writer::create(target, options.overwrite, &metadata(source, options.format), infos)?;
     let total = plans.iter().map(|plan| plan.source_bytes as u64).sum();
-    let mut work = Work { source, stretches, done: 0, total, progress };
+    let mut work = Conversion { source, stretches, done: 0, total, progress };
     for plan in &plans {
         work.convert(plan, &mut writer).map_err(named)?;
     }
@@ -86,15 +86,15 @@ pub fn quantise(
 }
 
 /// What goes on while tensors are converted.
-struct Work<'a> {
+struct Conversion<'a> {
     source: &'a dyn TensorSource,
-    stretches: Stretches<'a>,
+    stretches: RowConverter<'a>,
     done: u64,
     total: u64,
     progress: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 }
 
-impl Work<'_> {
+impl Conversion<'_> {
     fn convert(&mut self, plan: &Plan, writer: &mut Writer) -> Result<()> {
         let missing = || Error::malformed("changed while being converted").about(plan.to.shown());
         let tensor = self.source.tensor(&plan.to.name)?.ok_or_else(missing)?;

@@ -12,15 +12,15 @@ use crate::{Error, Result};
 const WEIGHTS_PER_PART: usize = 1 << 18;
 
 /// Threads, and what each of them works in.
-pub(super) struct Stretches<'a> {
+pub(super) struct RowConverter<'a> {
     pool: &'a Pool,
     kernels: Kernels,
-    desks: Vec<Mutex<Desk>>,
+    buffers: Vec<Mutex<ThreadBuffers>>,
 }
 
 /// What one thread works in.
 #[derive(Default)]
-struct Desk {
+struct ThreadBuffers {
     weights: Vec<f32>,
     converted: Vec<u8>,
     /// The first row with a weight that the format cannot hold.
@@ -37,11 +37,11 @@ struct Rows<'a> {
     row_bytes: [usize; 2],
 }
 
-impl<'a> Stretches<'a> {
+impl<'a> RowConverter<'a> {
     /// Refused where the instructions asked for are not there.
     pub(super) fn new(pool: &'a Pool) -> Result<Self> {
-        let desks = (0..pool.threads()).map(|_| Mutex::default()).collect();
-        Ok(Self { pool, kernels: Kernels::chosen().map_err(Error::refused)?, desks })
+        let buffers = (0..pool.threads()).map(|_| Mutex::default()).collect();
+        Ok(Self { pool, kernels: Kernels::chosen().map_err(Error::refused)?, buffers })
     }
 
     /// Converts a whole tensor, and hands out its bytes in order, each piece with how much of the source is done.
@@ -57,19 +57,19 @@ impl<'a> Stretches<'a> {
         let per_desk = (WEIGHTS_PER_PART / cols).max(1);
         let mut first = 0;
         while first < all {
-            let last = all.min(first + per_desk * self.desks.len());
+            let last = all.min(first + per_desk * self.buffers.len());
             let parts = (last - first).div_ceil(per_desk);
             self.pool.run(parts, |part| {
                 let start = first + part * per_desk;
-                let mut desk = self.desks[part].lock().unwrap_or_else(PoisonError::into_inner);
-                desk.convert(self.kernels, rows, start..last.min(start + per_desk));
+                let mut buffers = self.buffers[part].lock().unwrap_or_else(PoisonError::into_inner);
+                buffers.convert(self.kernels, rows, start..last.min(start + per_desk));
             });
-            for (part, desk) in self.desks[..parts].iter().enumerate() {
-                let desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(row) = desk.beyond {
+            for (part, buffers) in self.buffers[..parts].iter().enumerate() {
+                let buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(row) = buffers.beyond {
                     return Err(beyond(plan, row));
                 }
-                write(&desk.converted, last.min(first + (part + 1) * per_desk) * rows.row_bytes[0])?;
+                write(&buffers.converted, last.min(first + (part + 1) * per_desk) * rows.row_bytes[0])?;
             }
             first = last;
         }
@@ -77,7 +77,7 @@ impl<'a> Stretches<'a> {
     }
 }
 
-impl Desk {
+impl ThreadBuffers {
     fn convert(&mut self, kernels: Kernels, rows: Rows<'_>, range: std::ops::Range<usize>) {
         let Rows { plan, data, cols, row_bytes: [before, after] } = rows;
         self.converted.resize(range.len() * after, 0);

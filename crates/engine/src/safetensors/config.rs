@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::error::Shown;
+use crate::error::Escaped;
 use crate::model::HuggingFaceLayout;
 use crate::{Architecture, Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorInfo, Value};
 use kernels::RopePairing;
@@ -44,7 +44,7 @@ impl Config {
         let kind = json.get("model_type").and_then(Json::as_str).unwrap_or_default();
         let architecture = Architecture::from_model_type(kind).ok_or_else(|| {
             let known = Architecture::model_types().collect::<Vec<_>>().join(", ");
-            Error::unsupported(format!("`model_type` {} is not supported; supported are {known}", Shown(kind)))
+            Error::unsupported(format!("`model_type` {} is not supported; supported are {known}", Escaped(kind)))
         })?;
         if json.get("quantization_config").is_some_and(|quantised| !quantised.is_null()) {
             return Err(Error::unsupported(
@@ -65,7 +65,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The same in the words of GGUF.
+    /// The same with the keys of GGUF.
     pub(super) fn metadata(&self) -> Metadata {
         self.metadata.clone()
     }
@@ -148,7 +148,7 @@ impl Fields<'_> {
             None => Ok(()),
             Some(name) if known.contains(&name) => Ok(()),
             Some(name) => {
-                let message = format!("`{field}` {} is not supported; supported: {}", Shown(name), known.join(", "));
+                let message = format!("`{field}` {} is not supported; supported: {}", Escaped(name), known.join(", "));
                 Err(Error::unsupported(message))
             }
         }
@@ -156,7 +156,7 @@ impl Fields<'_> {
 }
 
 fn shown(value: &Json) -> String {
-    Shown(&value.to_string()).to_string()
+    Escaped(&value.to_string()).to_string()
 }
 
 fn gpt2(mut fields: Fields<'_>, architecture: Architecture) -> Result<Config> {
@@ -256,7 +256,7 @@ fn rope(fields: &mut Fields<'_>, head: u64) -> Result<Option<Scaling>> {
         })),
         _ => Err(Error::unsupported(format!(
             "RoPE scaling `{}` is not supported; supported are linear and llama3",
-            Shown(kind)
+            Escaped(kind)
         ))),
     }
 }

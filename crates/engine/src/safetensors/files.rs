@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
-use super::Beside;
-use crate::error::Shown;
+use super::SideFiles;
+use crate::error::Escaped;
 use crate::mapping::Mapping;
 use crate::{Error, Result};
 
@@ -54,7 +54,7 @@ fn shards(index: &Path) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for (tensor, name) in map {
         let name = name.as_str().filter(|name| !name.contains(['/', '\\', '\0']) && !["", ".", ".."].contains(name));
-        let name = name.ok_or_else(|| wrong(format!("tensor {}: not in any file of this folder", Shown(tensor))))?;
+        let name = name.ok_or_else(|| wrong(format!("tensor {}: not in any file of this folder", Escaped(tensor))))?;
         names.insert(name.to_owned());
     }
     if names.is_empty() { Err(wrong("no tensors listed".to_owned())) } else { Ok(names) }
@@ -62,12 +62,12 @@ fn shards(index: &Path) -> Result<BTreeSet<String>> {
 
 impl Files {
     /// Reads the texts beside the weights.
-    pub(super) fn beside(&self) -> Result<Beside> {
+    pub(super) fn beside(&self) -> Result<SideFiles> {
         let optional = |name: &str| {
             let path = self.config.with_file_name(name);
             if path.is_file() { read(&path).map(Some) } else { Ok(None) }
         };
-        Ok(Beside {
+        Ok(SideFiles {
             config: read(&self.config)?,
             tokenizer: optional("tokenizer.json")?,
             tokenizer_config: optional("tokenizer_config.json")?,

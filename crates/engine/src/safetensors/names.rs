@@ -1,4 +1,4 @@
-//! The names of Hugging Face in the words of GGUF.
+//! The tensor names of Hugging Face as those of GGUF.
 
 use super::config::Config;
 use crate::model::HuggingFaceLayout;
@@ -6,13 +6,13 @@ use crate::{Error, Result};
 
 /// What a tensor is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
-    /// Nothing that the model needs.
-    Nothing,
+pub(super) enum TensorMapping {
+    /// A tensor that the model does not need.
+    Unused,
     /// A tensor of this name.
     Plain(String),
     /// A matrix of this name whose rows are columns here.
-    Turned(String),
+    Transposed(String),
 }
 
 /// Parts outside of the layers: what follows `model.`, and the name in GGUF. The endings `weight` and `bias` are kept.
@@ -42,7 +42,7 @@ const GPT2_LAYER: &[(&str, &str)] = &[
 ];
 
 /// What the tensor of this name is in a model of this configuration.
-pub(super) fn meaning(config: &Config, name: &str) -> Result<Meaning> {
+pub(super) fn mapping(config: &Config, name: &str) -> Result<TensorMapping> {
     let layout = config.architecture.hugging_face().layout;
     let (prefix, layers, parts, layer_parts) = match layout {
         HuggingFaceLayout::Gpt2 => ("transformer.", "h.", GPT2, GPT2_LAYER),
@@ -51,11 +51,11 @@ pub(super) fn meaning(config: &Config, name: &str) -> Result<Meaning> {
     let name = name.strip_prefix(prefix).unwrap_or(name);
     let unknown = || Error::unsupported(format!("{} models have no such tensor", config.architecture.name()));
     if name == "lm_head.weight" && config.tied {
-        return Ok(Meaning::Nothing);
+        return Ok(TensorMapping::Unused);
     }
     let Some(rest) = name.strip_prefix(layers) else {
         let name = renamed(parts, name).ok_or_else(unknown)?;
-        return Ok(Meaning::Plain(name));
+        return Ok(TensorMapping::Plain(name));
     };
     let (number, part) = rest.split_once('.').ok_or_else(unknown)?;
     let layer: usize = number.parse().ok().filter(|layer: &usize| layer.to_string() == number).ok_or_else(unknown)?;
@@ -64,11 +64,11 @@ pub(super) fn meaning(config: &Config, name: &str) -> Result<Meaning> {
     }
     // The mask and the frequencies, which are computed.
     if matches!(part, "attn.bias" | "attn.masked_bias" | "self_attn.rotary_emb.inv_freq") {
-        return Ok(Meaning::Nothing);
+        return Ok(TensorMapping::Unused);
     }
     let name = format!("blk.{layer}.{}", renamed(layer_parts, part).ok_or_else(unknown)?);
-    let turned = layout == HuggingFaceLayout::Gpt2 && part.contains(".c_") && part.ends_with(".weight");
-    Ok(if turned { Meaning::Turned(name) } else { Meaning::Plain(name) })
+    let transposed = layout == HuggingFaceLayout::Gpt2 && part.contains(".c_") && part.ends_with(".weight");
+    Ok(if transposed { TensorMapping::Transposed(name) } else { TensorMapping::Plain(name) })
 }
 
 /// The name of a part with its ending.

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::Beside;
+use super::SideFiles;
 use super::config::Config;
 use crate::{Array, Error, Metadata, Result, Value};
 
@@ -18,7 +18,7 @@ const LLAMA3_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L
 const QWEN2_WORDS: &str =
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// The tokens of a `tokenizer.json` without a model, in the words of GGUF; beside it may be a `tokenizer_config.json`.
+/// The tokens of a `tokenizer.json` without a model, as in GGUF; beside it may be a `tokenizer_config.json`.
 ///
 /// # Errors
 /// Where it is no byte-level BPE that GGUF has a name for.
@@ -49,8 +49,13 @@ fn json(name: &str, bytes: &[u8]) -> Result<Json> {
     serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("{name}: not JSON: {error}")))
 }
 
-/// Adds the tokens in the words of GGUF, one for each row of the embedding, where they are of a known kind.
-pub(super) fn add(beside: &Beside, config: &Config, vocabulary: Option<usize>, metadata: &mut Metadata) -> Result<()> {
+/// Adds the tokens as in GGUF, one for each row of the embedding, where they are of a known kind.
+pub(super) fn add(
+    beside: &SideFiles,
+    config: &Config,
+    vocabulary: Option<usize>,
+    metadata: &mut Metadata,
+) -> Result<()> {
     let (Some(bytes), Some(count)) = (&beside.tokenizer, vocabulary) else { return Ok(()) };
     let tokenizer = json("its tokenizer.json", bytes)?;
     let settings = match &beside.tokenizer_config {
@@ -196,7 +201,7 @@ impl Tokens {
             let rows = self.texts.len();
             Error::malformed(format!(
                 "token {}: its number is not below {rows}, the rows of the embedding",
-                crate::error::Shown(text)
+                crate::error::Escaped(text)
             ))
         })?;
         text.clone_into(&mut self.texts[id]);

@@ -12,7 +12,7 @@ mod random;
 mod stop;
 mod weights;
 
-pub use stop::{Shown, StopSequences};
+pub use stop::{StopSequences, VisibleText};
 
 use choose::{Candidate, PARTS, first_with_mass, heaviest, largest_logits, room, to_weights};
 use random::Random;
@@ -84,9 +84,7 @@ impl Sampling {
             return refused("repetition_penalty", repetition_penalty, "expected more than 0");
         }
         if repetition_window > MAX_WINDOW {
-            return Err(Error::refused(format!(
-                "repetition_window is {repetition_window}; the limit is {MAX_WINDOW}"
-            )));
+            return Err(Error::refused(format!("repetition_window is {repetition_window}; the limit is {MAX_WINDOW}")));
         }
         Ok(())
     }

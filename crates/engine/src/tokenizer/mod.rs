@@ -26,7 +26,7 @@ pub use encoder::{Encoder, word_end};
 use plain_words::PlainWords;
 pub use plain_words::plain_words;
 use sentence_piece::{SentencePiece, Text};
-use special::{Part, Special};
+use special::{Special, TextPart};
 pub use split::gpt2_words;
 pub use stream::Stream;
 use stream::{Decoder, shown};
@@ -109,8 +109,8 @@ impl Tokenizer {
         ids.extend(self.before.filter(|_| options.add_special));
         let special = if options.parse_special { &self.special } else { &self.always };
         special.parts(&self.vocabulary, text, |part| match part {
-            Part::Token(id) => ids.push(id),
-            Part::Text(text) => self.encode_part(Text { text, goes_on: false }, &mut words, &mut ids),
+            TextPart::Token(id) => ids.push(id),
+            TextPart::Text(text) => self.encode_part(Text { text, goes_on: false }, &mut words, &mut ids),
         });
         ids.extend(self.after.filter(|_| options.add_special));
         ids
@@ -119,8 +119,8 @@ impl Tokenizer {
     /// Adds the tokens of a plain text, or of one that goes on.
     fn encode_plain(&self, text: &str, mut goes_on: bool, words: &mut Words, ids: &mut Vec<u32>) {
         self.always.parts(&self.vocabulary, text, |part| match part {
-            Part::Token(id) => ids.push(id),
-            Part::Text(text) => self.encode_part(Text { text, goes_on: std::mem::take(&mut goes_on) }, words, ids),
+            TextPart::Token(id) => ids.push(id),
+            TextPart::Text(text) => self.encode_part(Text { text, goes_on: std::mem::take(&mut goes_on) }, words, ids),
         });
     }
 

@@ -83,7 +83,9 @@ fn is_of_characters(metadata: &Metadata) -> Result<bool> {
     match metadata.text(UNIT_KEY)? {
         None => Ok(false),
         Some(CHARACTER) => Ok(true),
-        Some(other) => Err(Error::unsupported(format!("key {UNIT_KEY}: {other:?} is not supported; supported is {CHARACTER}"))),
+        Some(other) => {
+            Err(Error::unsupported(format!("key {UNIT_KEY}: {other:?} is not supported; supported is {CHARACTER}")))
+        }
     }
 }
 
@@ -131,9 +133,7 @@ fn vocabulary(metadata: &Metadata, family: &Family) -> Result<Vocabulary> {
     }
     if let Some(id) = tokens.iter().position(|token| token.len() > MAX_TOKEN) {
         let length = tokens[id].len();
-        return Err(Error::malformed(format!(
-            "key {KEY}: token {id} has {length} bytes; the limit is {MAX_TOKEN}"
-        )));
+        return Err(Error::malformed(format!("key {KEY}: token {id} has {length} bytes; the limit is {MAX_TOKEN}")));
     }
     let kinds = kinds(metadata, tokens.len())?;
     let mut vocabulary = Vocabulary::with_capacity(tokens.len());

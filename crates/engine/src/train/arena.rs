@@ -63,8 +63,8 @@ pub(crate) struct HeadTape<'a> {
     pub losses: &'a mut [f32],
 }
 
-/// What the way back writes.
-pub(crate) struct Way<'a> {
+/// What the backward pass writes.
+pub(crate) struct BackwardBuffers<'a> {
     /// Of all parameters.
     pub gradients: &'a mut [f32],
     /// The gradient of the residual stream.
@@ -82,7 +82,7 @@ pub(crate) struct Way<'a> {
 }
 
 /// The parts of the arena that a pass of some rows uses.
-pub(crate) struct Parts<'a> {
+pub(crate) struct ArenaViews<'a> {
     sizes: Sizes,
     /// Of this pass.
     rows: usize,
@@ -93,7 +93,7 @@ pub(crate) struct Parts<'a> {
     normed: &'a mut [f32],
     logits: &'a mut [f32],
     losses: &'a mut [f32],
-    pub way: Way<'a>,
+    pub way: BackwardBuffers<'a>,
 }
 
 /// Each part begins at a cache line.
@@ -139,7 +139,7 @@ impl Sizes {
         self.up.max(self.qkv).max(2 * self.width)
     }
 
-    /// The parts of the arena: streams, kept, normed, logits, losses; then those of the way back: stream, normed, narrow, wide,
+    /// The parts of the arena: streams, kept, normed, logits, losses; then those of the backward pass: stream, normed, narrow, wide,
     /// partials.
     fn lengths(&self) -> [usize; 10] {
         let stream = self.stream();
@@ -171,7 +171,7 @@ impl Sizes {
         gradients: &'a mut [f32],
         scratch: &'a mut [f32],
         rows: usize,
-    ) -> Parts<'a> {
+    ) -> ArenaViews<'a> {
         let (mut rest, lengths) = (&mut arena[..], self.lengths());
         let mut take = |part: usize| {
             let (part, after) = std::mem::take(&mut rest).split_at_mut(lengths[part]);
@@ -179,7 +179,7 @@ impl Sizes {
             part
         };
         let values = rows * self.width;
-        Parts {
+        ArenaViews {
             sizes: *self,
             rows,
             streams: take(0),
@@ -187,7 +187,7 @@ impl Sizes {
             normed: &mut take(2)[..values],
             logits: &mut take(3)[..self.at_once * self.vocab],
             losses: &mut take(4)[..rows],
-            way: Way {
+            way: BackwardBuffers {
                 gradients,
                 stream: &mut take(5)[..values],
                 normed: &mut take(6)[..values],
@@ -250,7 +250,7 @@ impl LayerTape<'_> {
     }
 }
 
-impl<'a> Parts<'a> {
+impl<'a> ArenaViews<'a> {
     /// Tokens of the pass.
     pub fn rows(&self) -> usize {
         self.rows
@@ -272,7 +272,7 @@ impl<'a> Parts<'a> {
     }
 
     /// A layer, and what its way back writes.
-    pub fn layer(&mut self, layer: usize) -> (LayerTape<'_>, &mut Way<'a>) {
+    pub fn layer(&mut self, layer: usize) -> (LayerTape<'_>, &mut BackwardBuffers<'a>) {
         let (sizes, rows, stream) = (self.sizes, self.rows, self.sizes.stream());
         let (before, behind) = self.streams[layer * stream..].split_at_mut(stream);
         let lengths = sizes.layer();
@@ -300,7 +300,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The head, and what its way back writes.
-    pub fn head(&mut self) -> (HeadTape<'_>, &mut Way<'a>) {
+    pub fn head(&mut self) -> (HeadTape<'_>, &mut BackwardBuffers<'a>) {
         let stream = self.sizes.stream();
         let input = &self.streams[self.sizes.layers * stream..][..self.rows * self.sizes.width];
         let tape = HeadTape { input, normed: self.normed, logits: self.logits, losses: self.losses };

@@ -17,4 +17,4 @@ pub use layout::{Entry, Layout};
 pub use network::Network;
 pub use optimiser::{Optimiser, OptimiserKind, StepSize, clip_scale, gradient_norm};
 pub use parameters::{Parameters, ParametersSource};
-pub use step::{Examples, Loss, Mode, NetworkOptions, Place, StepWork};
+pub use step::{Examples, Loss, Mode, NetworkOptions, NonFinitePlace, StepWork};

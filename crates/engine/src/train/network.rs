@@ -2,13 +2,13 @@
 
 use kernels::{AlignedBuffer, IGNORED_TARGET, RopeSpec, RopeTable, usable_cpus};
 
-use super::arena::{Parts, Sizes};
+use super::arena::{ArenaViews, Sizes};
 use super::finite;
 use super::layers::Pass;
 use super::layers::attention::scratch_of_one;
 use super::layers::dropout::{Dropout, MOST_VALUES};
 use super::plan::Plan;
-use super::{Examples, Layout, Loss, Mode, NetworkOptions, Parameters, Place, StepWork};
+use super::{Examples, Layout, Loss, Mode, NetworkOptions, NonFinitePlace, Parameters, StepWork};
 use crate::{Compute, Config, Error, Result, memory, steps};
 
 /// The gradients of all parameters, and the memory of one step. Everything has its size from the beginning: steps allocate nothing.
@@ -24,14 +24,14 @@ pub struct Network {
     /// Of the attention of every thread.
     scratch: AlignedBuffer<f32>,
     /// Of the last forward pass.
-    last: Last,
+    last: LastPass,
     /// Whether the next backward pass writes the gradients instead of adding to them.
     fresh: bool,
 }
 
 /// What the last forward pass was.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Last {
+struct LastPass {
     rows: usize,
     mode: Mode,
 }
@@ -63,7 +63,7 @@ impl Network {
             gradients: AlignedBuffer::zeroed(layout.len()),
             arena: AlignedBuffer::zeroed(sizes.len()),
             scratch: AlignedBuffer::zeroed(scratch),
-            last: Last { rows: 0, mode: Mode::Evaluate },
+            last: LastPass { rows: 0, mode: Mode::Evaluate },
             fresh: false,
         })
     }
@@ -80,7 +80,7 @@ impl Network {
         self.check(parameters, examples);
         self.fit_threads(compute);
         let rows = examples.tokens.len();
-        self.last = Last { rows, mode };
+        self.last = LastPass { rows, mode };
         let (plan, pass, mut parts) = self.parts(compute, parameters, examples);
         hotloop::scope!(steps::FORWARD, tokens = rows);
         plan.embedding.forward(&pass, parts.first());
@@ -128,7 +128,7 @@ impl Network {
         compute: &'a Compute,
         parameters: &'a Parameters,
         examples: Examples<'a>,
-    ) -> (&'a Plan, Pass<'a>, Parts<'a>) {
+    ) -> (&'a Plan, Pass<'a>, ArenaViews<'a>) {
         let dropout = match self.last.mode {
             Mode::Learn { key, .. } if self.options.dropout > 0.0 => Some(Dropout { rate: self.options.dropout, key }),
             _ => None,
@@ -173,11 +173,6 @@ impl Network {
         &self.gradients
     }
 
-    /// The same, to be changed.
-    pub fn gradients_mut(&mut self) -> &mut [f32] {
-        &mut self.gradients
-    }
-
     /// Sets all gradients to zero.
     pub fn zero_gradients(&mut self, compute: &Compute) {
         self.fresh = false;
@@ -215,8 +210,8 @@ impl Network {
 
     /// Where the first value is that is infinite or no number: in the parameters, in the order of the last forward pass, or in the
     /// gradients in the order of a backward pass. With recomputation the residual stream behind each layer is looked at alone.
-    pub fn first_non_finite(&mut self, compute: &Compute, parameters: &Parameters) -> Option<Place> {
-        let Last { rows, .. } = self.last;
+    pub fn first_non_finite(&mut self, compute: &Compute, parameters: &Parameters) -> Option<NonFinitePlace> {
+        let LastPass { rows, .. } = self.last;
         finite::parameter(compute, &parameters.layout, &parameters.values)
             .or_else(|| {
                 let parts = self.sizes.parts(&mut self.arena, &mut self.gradients, &mut self.scratch, rows);
@@ -236,7 +231,9 @@ fn check(config: &Config, options: &NetworkOptions) -> Result<()> {
         return Err(Error::refused(format!("sequences of {length} tokens: this model has {most} positions")));
     }
     if !(0.0..1.0).contains(&dropout) {
-        return Err(Error::refused(format!("dropout = {dropout}: expected a number from 0 up to, but not including, 1")));
+        return Err(Error::refused(format!(
+            "dropout = {dropout}: expected a number from 0 up to, but not including, 1"
+        )));
     }
     if dropout > 0.0 && batch.saturating_mul(length).saturating_mul(config.width) > MOST_VALUES {
         return Err(Error::refused(format!("dropout in a batch of {batch} sequences: choose smaller batches")));

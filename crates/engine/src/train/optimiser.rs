@@ -76,7 +76,7 @@ impl StepSize {
 
 /// Neighbouring tensors that decay alike, and what lies between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stretch {
+struct DecayRun {
     end: usize,
     decays: bool,
 }
@@ -86,7 +86,7 @@ struct Stretch {
 pub struct Optimiser {
     kind: OptimiserKind,
     weight_decay: f64,
-    stretches: Vec<Stretch>,
+    runs: Vec<DecayRun>,
     /// One list per name, flat as the parameters.
     states: ArrayVec<AlignedBuffer<f32>, 2>,
     steps: u64,
@@ -111,7 +111,7 @@ impl Optimiser {
         let bytes = layout.len().saturating_mul(names.len() * size_of::<f32>());
         memory::check(bytes, "the optimiser state", "choose a smaller model, or `sgd`")?;
         let states = names.iter().map(|_| AlignedBuffer::zeroed(layout.len())).collect();
-        Ok(Self { kind, weight_decay, stretches: stretches(layout), states, steps: 0 })
+        Ok(Self { kind, weight_decay, runs: runs(layout), states, steps: 0 })
     }
 
     /// One step: parameters move against `gradients`.
@@ -125,9 +125,9 @@ impl Optimiser {
         hotloop::scope!(steps::OPTIMIZER, flops = self.flops(), bytes = self.bytes());
         self.steps += 1;
         let update = self.update(size);
-        let (stretches, kernels) = (&self.stretches, compute.kernels);
+        let (runs, kernels) = (&self.runs, compute.kernels);
         let mut parts = parts(&mut parameters.values, gradients, &mut self.states);
-        compute.pool.run_each(&mut parts, |part| part.run(kernels, stretches, update));
+        compute.pool.run_each(&mut parts, |part| part.run(kernels, runs, update));
     }
 
     /// How many steps were made.
@@ -200,23 +200,23 @@ enum Update {
 }
 
 /// What one thread has at a time.
-struct Part<'a> {
+struct ParameterSlice<'a> {
     first: usize,
     values: &'a mut [f32],
     gradients: &'a [f32],
     states: ArrayVec<&'a mut [f32], 2>,
 }
 
-impl Part<'_> {
-    fn run(&mut self, kernels: Kernels, stretches: &[Stretch], update: [Update; 2]) {
+impl ParameterSlice<'_> {
+    fn run(&mut self, kernels: Kernels, runs: &[DecayRun], update: [Update; 2]) {
         let (mut at, end) = (self.first, self.first + self.values.len());
-        let begun = stretches.partition_point(|stretch| stretch.end <= at);
-        for stretch in &stretches[begun..] {
+        let begun = runs.partition_point(|run| run.end <= at);
+        for run in &runs[begun..] {
             if at == end {
                 break;
             }
-            let until = stretch.end.min(end);
-            self.update(kernels, at - self.first..until - self.first, update[usize::from(stretch.decays)]);
+            let until = run.end.min(end);
+            self.update(kernels, at - self.first..until - self.first, update[usize::from(run.decays)]);
             at = until;
         }
     }
@@ -239,31 +239,31 @@ fn parts<'a>(
     mut values: &'a mut [f32],
     gradients: &'a [f32],
     states: &'a mut [AlignedBuffer<f32>],
-) -> ArrayVec<Part<'a>, MOST_PARTS> {
+) -> ArrayVec<ParameterSlice<'a>, MOST_PARTS> {
     let size = values.len().div_ceil(MOST_PARTS).max(PART);
     let mut states: ArrayVec<&mut [f32], 2> = states.iter_mut().map(|state| &mut **state).collect();
     let mut parts = ArrayVec::new();
     for (number, gradients) in gradients.chunks(size).enumerate() {
         let mine = values.split_off_mut(..gradients.len()).unwrap_or_default();
         let of_states = states.iter_mut().map(|state| state.split_off_mut(..gradients.len()).unwrap_or_default());
-        parts.push(Part { first: number * size, values: mine, gradients, states: of_states.collect() });
+        parts.push(ParameterSlice { first: number * size, values: mine, gradients, states: of_states.collect() });
     }
     parts
 }
 
 /// What lies between tensors is zero and stays so, whether it decays or not.
-fn stretches(layout: &Layout) -> Vec<Stretch> {
-    let mut stretches: Vec<Stretch> = Vec::new();
+fn runs(layout: &Layout) -> Vec<DecayRun> {
+    let mut runs: Vec<DecayRun> = Vec::new();
     for entry in layout.entries() {
-        match stretches.last_mut() {
+        match runs.last_mut() {
             Some(last) if last.decays == entry.decays => last.end = entry.range.end,
-            _ => stretches.push(Stretch { end: entry.range.end, decays: entry.decays }),
+            _ => runs.push(DecayRun { end: entry.range.end, decays: entry.decays }),
         }
     }
-    if let Some(last) = stretches.last_mut() {
+    if let Some(last) = runs.last_mut() {
         last.end = layout.len();
     }
-    stretches
+    runs
 }
 
 /// Gradients are summed in so many parts, whatever the number of threads.

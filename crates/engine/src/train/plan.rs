@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Layout;
-use super::arena::Parts;
+use super::arena::ArenaViews;
 use super::layers::attention::SelfAttention;
 use super::layers::embedding::Embedding;
 use super::layers::feed_forward::FeedForward;
@@ -52,7 +52,7 @@ impl Plan {
     }
 
     /// A layer: the residual stream behind it, and what its way back needs.
-    pub fn forward(&self, pass: &Pass<'_>, parts: &mut Parts<'_>, layer: usize) {
+    pub fn forward(&self, pass: &Pass<'_>, parts: &mut ArenaViews<'_>, layer: usize) {
         let (attention, network) = &self.layers[layer];
         let (mut tape, way) = parts.layer(layer);
         let (mut of_attention, middle) = tape.attention();
@@ -62,7 +62,7 @@ impl Plan {
     }
 
     /// The gradients of a layer. What was not kept is computed again: the last layer's is still there.
-    pub fn backward(&self, pass: &Pass<'_>, parts: &mut Parts<'_>, layer: usize) {
+    pub fn backward(&self, pass: &Pass<'_>, parts: &mut ArenaViews<'_>, layer: usize) {
         let (attention, network) = &self.layers[layer];
         let lost = parts.shares_layers() && layer + 1 < self.layers.len();
         let (mut tape, way) = parts.layer(layer);
@@ -105,7 +105,8 @@ fn tensors_agree(layout: &Layout, wanted: &Layout) -> Result<()> {
         return Ok(());
     }
     let mut both = layout.entries().iter().zip(wanted.entries());
-    let first = both.find(|(found, wanted)| found != wanted).map_or("the last tensors", |(_, wanted)| &wanted.info.name);
+    let first =
+        both.find(|(found, wanted)| found != wanted).map_or("the last tensors", |(_, wanted)| &wanted.info.name);
     Err(Error::refused(format!("the layout of another model: it differs from {first} on")))
 }
 

@@ -8,7 +8,7 @@ mod sound;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use engine::safetensors::{Beside, Model};
+use engine::safetensors::{Model, SideFiles};
 use engine::{TensorSource, check_finite, gguf, llama2c};
 
 use damage::Damage;
@@ -44,15 +44,16 @@ fn read(kind: Kind, bytes: &[u8]) -> bool {
         Kind::Gguf => gguf::File::from_bytes(bytes.to_vec()).map(|file| read_all(&file)).is_ok(),
         Kind::Llama2c => llama2c::File::from_bytes(bytes.to_vec()).map(|file| read_all(&file)).is_ok(),
         Kind::Safetensors => {
-            let beside = Beside { config: sound::config(), tokenizer: Some(sound::tokenizer()), ..Beside::default() };
+            let beside =
+                SideFiles { config: sound::config(), tokenizer: Some(sound::tokenizer()), ..SideFiles::default() };
             Model::from_bytes(bytes.to_vec(), &beside).map(|model| read_all(&model)).is_ok()
         }
         Kind::Config => {
-            let beside = Beside { config: bytes.to_vec(), ..Beside::default() };
+            let beside = SideFiles { config: bytes.to_vec(), ..SideFiles::default() };
             Model::from_bytes(sound::safetensors(), &beside).map(|model| read_all(&model)).is_ok()
         }
         Kind::Tokenizer => {
-            let beside = Beside {
+            let beside = SideFiles {
                 config: sound::config(),
                 tokenizer: Some(bytes.to_vec()),
                 tokenizer_config: Some(bytes.to_vec()),

@@ -5,7 +5,7 @@ use kernels::quant::Format;
 use kernels::{Kernels, Pool};
 
 use crate::random::Random;
-use crate::sources::{Made, gpt2, llama};
+use crate::sources::{TestModel, gpt2, llama};
 use crate::trials::{Distance, bits, distance, exact, go_on, load, score};
 
 /// Large enough that every step is divided among threads where there are any.
@@ -22,7 +22,7 @@ fn models(compute: &Compute) -> impl Iterator<Item = (String, Synthetic, Model)>
     let specs = others.map(|architecture| large(Synthetic { architecture, ..llama() }, Format::F32));
     formats.chain(specs).map(|spec| {
         let name = format!("{} {}", spec.architecture.name(), spec.format);
-        let model = load(&Made::lively(&spec), compute);
+        let model = load(&TestModel::varied(&spec), compute);
         (name, spec, model)
     })
 }
@@ -63,7 +63,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             }
         }
         // Packed on several threads.
-        let again = load(&Made::lively(&spec), &others[1]);
+        let again = load(&TestModel::varied(&spec), &others[1]);
         let [a, b] = [&model, &again].map(|model| score(model, &one, &exact(32), &tokens[..32]));
         assert!(bits(&a) == bits(&b), "{name}, packed by three");
     }
@@ -95,7 +95,7 @@ fn blocks_of_any_length_are_one_block() {
 fn prefill_is_the_last_of_its_blocks() {
     let compute = single();
     let spec = large(llama(), Format::F32);
-    let model = load(&Made::lively(&spec), &compute);
+    let model = load(&TestModel::varied(&spec), &compute);
     let tokens = Random(2).tokens(100, spec.vocab);
     let wanted = score(&model, &compute, &exact(32), &tokens);
     let mut state = State::new(&model, &compute, &StateOptions { logits: 1, ..exact(32) }).unwrap();
@@ -163,7 +163,7 @@ fn weights_in_place() {
     let computes = [1, 3].map(|threads| Compute::new(Some(threads)).unwrap());
     for (name, spec, model) in models(&computes[0]) {
         let options = &mut LoadOptions { in_place: true, ..LoadOptions::default() };
-        let in_place = Model::load(&Made::lively(&spec), &computes[0], options).unwrap();
+        let in_place = Model::load(&TestModel::varied(&spec), &computes[0], options).unwrap();
         let tokens = Random(6).tokens(40, spec.vocab);
         for block in [1, 3, 40] {
             let wanted = score(&model, &computes[0], &exact(block), &tokens);

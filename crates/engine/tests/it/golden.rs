@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::folder::shared;
 use crate::reference::{Reference, mean_nll};
-use crate::sources::Made;
+use crate::sources::TestModel;
 use crate::trials::{best, distance, exact, load, score};
 
 /// Every file, and how far its mean NLL may be from that of its dequantised weights, as a share: products with activations in
@@ -94,7 +94,7 @@ fn layer_by_layer() {
         let norms = Reference::new(&file).pass(tokens).residual_norms;
         for (layer, wanted) in numbers(&golden["residual_l2_after_layer_pos10"]).into_iter().enumerate() {
             close(norms[layer][10], wanted, 1e-7, &format!("{text}, layer {layer}"));
-            let part = Made::of(&file).with_layers(layer + 1);
+            let part = TestModel::of(&file).with_layers(layer + 1);
             let got = score(&load(&part, &compute), &compute, &exact(11), tokens);
             let away = distance(&got, &Reference::new(&part).logits(tokens));
             assert!(away.largest <= 1e-5, "{text}, {} layers: {away}", layer + 1);

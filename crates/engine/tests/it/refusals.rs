@@ -6,15 +6,15 @@ use engine::{
 use kernels::quant::Format;
 
 use crate::random::Random;
-use crate::sources::{Made, gpt2, llama};
+use crate::sources::{TestModel, gpt2, llama};
 use crate::trials::{exact, go_on, load, score};
 
 fn compute() -> Compute {
     Compute::new(Some(1)).unwrap()
 }
 
-fn made() -> Made {
-    Made::lively(&llama())
+fn made() -> TestModel {
+    TestModel::varied(&llama())
 }
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn check(error: &Error, kind: ErrorKind, says: &str) {
 
 /// Loading it fails so.
 #[track_caller]
-fn refuses(made: &Made, kind: ErrorKind, says: &str) {
+fn refuses(made: &TestModel, kind: ErrorKind, says: &str) {
     for in_place in [false, true] {
         let error = Model::load(made, &compute(), &mut LoadOptions { in_place, ..LoadOptions::default() }).unwrap_err();
         check(&error, kind, says);
@@ -171,9 +171,13 @@ fn tensors_that_would_be_left_out() {
         let with = made().put(name, &[len], &vec![1.0; len]);
         refuses(&with, Unsupported, &format!("tensor {name}: not expected in a llama model of 3 layers"));
     }
-    let gpt2 = Made::lively(&gpt2());
+    let gpt2 = TestModel::varied(&gpt2());
     for name in ["rope_freqs.weight", "blk.0.attn_q.weight", "blk.0.ffn_gate.weight"] {
-        refuses(&gpt2.clone().put(name, &[8], &[1.0; 8]), Unsupported, &format!("tensor {name}: not expected in a gpt2 model"));
+        refuses(
+            &gpt2.clone().put(name, &[8], &[1.0; 8]),
+            Unsupported,
+            &format!("tensor {name}: not expected in a gpt2 model"),
+        );
     }
 }
 
@@ -181,7 +185,7 @@ fn tensors_that_would_be_left_out() {
 fn tensors_that_are_missing() {
     let optional = ["output.weight", "blk.0.attn_q.bias", "blk.0.attn_qkv.bias"];
     let names = |spec: &Synthetic| {
-        let made = Made::lively(spec);
+        let made = TestModel::varied(spec);
         let first = |name: &&str| !name.contains("blk.") || name.starts_with("blk.0.") || name.starts_with("blk.2.");
         let names = engine::TensorSource::names(&made).into_iter().filter(first);
         names.filter(|name| !optional.contains(name)).map(str::to_owned).collect::<Vec<_>>()
@@ -195,7 +199,7 @@ fn tensors_that_are_missing() {
                 name if name.contains("attn_qkv") => name.replace("qkv", "q"),
                 name => format!("the tensor {name} is missing"),
             };
-            refuses(&Made::lively(&spec).without(&name), Malformed, &says);
+            refuses(&TestModel::varied(&spec).without(&name), Malformed, &says);
         }
     }
 }
@@ -204,11 +208,11 @@ fn tensors_that_are_missing() {
 fn tensors_of_another_shape() {
     for spec in [llama(), gpt2()] {
         let names: Vec<String> = {
-            let made = Made::lively(&spec);
+            let made = TestModel::varied(&spec);
             engine::TensorSource::names(&made).into_iter().map(str::to_owned).collect()
         };
         for name in names {
-            let longer = |made: Made| {
+            let longer = |made: TestModel| {
                 made.change(&name, |tensor| {
                     *tensor.shape.last_mut().unwrap() += 1;
                     let row = tensor.format.row_bytes(tensor.shape[0]).unwrap();
@@ -218,12 +222,12 @@ fn tensors_of_another_shape() {
             };
             // The embedding says how many tokens there are, so that the head is wrong then.
             let says = if name == "token_embd.weight" { "tensor output.weight: the shape is" } else { "the shape is" };
-            refuses(&longer(Made::lively(&spec)), Malformed, says);
-            let flat = Made::lively(&spec).change(&name, |tensor| tensor.shape.push(1));
+            refuses(&longer(TestModel::varied(&spec)), Malformed, says);
+            let flat = TestModel::varied(&spec).change(&name, |tensor| tensor.shape.push(1));
             refuses(&flat, Malformed, &format!("tensor {name}: the shape "));
         }
     }
-    let no_tokens = |made: Made| made.change("token_embd.weight", |tensor| tensor.shape[1] = 0);
+    let no_tokens = |made: TestModel| made.change("token_embd.weight", |tensor| tensor.shape[1] = 0);
     refuses(&no_tokens(made()), Malformed, "the shape [64, 0] is none");
     let factors = made().put("rope_freqs.weight", &[7], &[1.0; 7]);
     refuses(&factors, Malformed, "tensor rope_freqs.weight: the shape is [7], not [8]");
@@ -262,7 +266,7 @@ fn tensors_with_other_numbers() {
 fn states_that_cannot_be() {
     let compute = compute();
     let plain = StateOptions::default();
-    let [model, learned] = [llama(), gpt2()].map(|spec| load(&Made::lively(&spec), &compute));
+    let [model, learned] = [llama(), gpt2()].map(|spec| load(&TestModel::varied(&spec), &compute));
     let refuses = |model: &Model, options: StateOptions, says: &str| {
         check(&State::new(model, &compute, &options).unwrap_err(), Refused, says);
     };
@@ -353,15 +357,11 @@ fn passes_that_cannot_be() {
 #[test]
 fn states_of_others() {
     let (one, two) = (compute(), Compute::new(Some(2)).unwrap());
-    let [model, other] = [llama(), gpt2()].map(|spec| load(&Made::lively(&spec), &one));
+    let [model, other] = [llama(), gpt2()].map(|spec| load(&TestModel::varied(&spec), &one));
     let segments = [Segment { sequence: 0, tokens: &[1, 2, 3], logits: 1 }];
     let mut state = State::new(&model, &one, &StateOptions::default()).unwrap();
     check(&other.forward(&one, &mut state, &segments).unwrap_err(), Refused, "belongs to another model");
-    check(
-        &model.forward(&two, &mut state, &segments).unwrap_err(),
-        Refused,
-        "on 2 threads in a state made for 1",
-    );
+    check(&model.forward(&two, &mut state, &segments).unwrap_err(), Refused, "on 2 threads in a state made for 1");
     let mut state = State::new(&model, &two, &StateOptions::default()).unwrap();
     model.forward(&one, &mut state, &segments).unwrap();
     model.forward(&two, &mut state, &segments).unwrap();

@@ -42,12 +42,12 @@ pub fn gpt2() -> Synthetic {
 
 /// A model in memory.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct TestModel {
     metadata: Metadata,
     tensors: Vec<Tensor<'static>>,
 }
 
-impl Made {
+impl TestModel {
     /// A copy of all that a source has.
     pub fn of(source: &dyn TensorSource) -> Self {
         let owned = |name: &&str| {
@@ -58,9 +58,9 @@ impl Made {
         Self { metadata: source.metadata().clone(), tensors: source.names().iter().map(owned).collect() }
     }
 
-    /// The tensors of `spec` with livelier numbers: scores that prefer some positions, norms that are not ones, biases that
+    /// The tensors of `spec` with more varied numbers: scores that prefer some positions, norms that are not ones, biases that
     /// are not zeros. A part that is left out, or taken twice, shows in the logits.
-    pub fn lively(spec: &Synthetic) -> Self {
+    pub fn varied(spec: &Synthetic) -> Self {
         let mut made = Self::of(&SyntheticSource::new(Synthetic { format: Format::F32, ..spec.clone() }));
         let mut noise = Random(spec.seed);
         for tensor in &mut made.tensors {
@@ -103,7 +103,7 @@ impl Made {
     }
 
     /// Puts a tensor of another model in the place of this one's.
-    pub fn with(self, other: &Made, name: &str) -> Self {
+    pub fn with(self, other: &TestModel, name: &str) -> Self {
         let theirs = other.tensors.iter().find(|tensor| tensor.name == name).unwrap().clone();
         self.change(name, |tensor| *tensor = theirs)
     }
@@ -139,7 +139,7 @@ fn written(name: &str, format: Format, shape: &[usize], values: &[f32]) -> Tenso
     Tensor { name: Cow::Owned(name.to_owned()), format, shape: shape.to_vec(), data: Cow::Owned(data) }
 }
 
-impl TensorSource for Made {
+impl TensorSource for TestModel {
     fn metadata(&self) -> &Metadata {
         &self.metadata
     }

@@ -2,7 +2,7 @@
 
 use super::{DEPTH, Matrix, PANEL};
 use crate::dispatch::kernels;
-use crate::memory::{AlignedBuffer, Plain, HugePageArena};
+use crate::memory::{AlignedBuffer, HugePageArena, Plain};
 use crate::quant::{Format, bf16_to_f32, f16_to_f32};
 use crate::{Kernels, Pool};
 

@@ -24,8 +24,12 @@ const HALF_SPACING: f64 = 1.0 / (1 << 25) as f64;
 
 /// One arm of `with_layout!`.
 macro_rules! layout_of {
-    (@is packed) => { true };
-    (@is plain) => { false };
+    (@is packed) => {
+        true
+    };
+    (@is plain) => {
+        false
+    };
     (packed $block:ident $name:ident, $layout:ident => $body:expr) => {{
         type $layout = $crate::quant::$block;
         $body

@@ -8,8 +8,8 @@ use super::block::{Block, half, half_is_finite};
 use super::packed::{GROUP, Layout, put_half};
 use super::round::finite;
 use super::search::Search;
-use super::tile::{MOST_CODES, Scales, Tiled};
 use super::symmetric;
+use super::tile::{MOST_CODES, Scales, Tiled};
 use crate::scalar::quant::Plain;
 
 /// A block as it stands in a file.

@@ -2,8 +2,8 @@
 
 use super::block::{Block, half, half_is_finite};
 use super::packed::Layout;
-use super::tile::{MOST_CODES, Scales, TILE, Tiled, padded};
 use super::round::{each, finite, inverse, largest_magnitude, low_byte, nearest_away, scale_bits};
+use super::tile::{MOST_CODES, Scales, TILE, Tiled, padded};
 
 /// A block as it stands in a file.
 #[repr(C)]

@@ -1,7 +1,7 @@
 //! Rows of weights, to and from their formats.
 //!
 //! The blocks are taken apart as their definitions do it, in loops that the compiler turns into vectors of bytes; what follows,
-//! and the search of the quantisers, is told in vectors here. (Left to the compiler, AVX-512 gathers and scatters over sixteen
+//! and the search of the quantisers, is written with vectors here. (Left to the compiler, AVX-512 gathers and scatters over sixteen
 //! blocks at a time, five times slower.) F32 and BF16 are copies and shifts that it does well, and so are the quantisers
 //! without a search.
 

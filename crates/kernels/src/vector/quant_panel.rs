@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::quant_packed::{MOST_VECTORS, TileHalf, Row, begin, load_codes, offset, scale};
+use super::quant_packed::{MOST_VECTORS, Row, TileHalf, begin, load_codes, offset, scale};
 use crate::quant::activations::Activations;
 use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;

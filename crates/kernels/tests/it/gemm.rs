@@ -1,7 +1,7 @@
 //! Matrix products: every shape has the bits of the definition, whatever the instruction set, the layout and the threads.
 
 use kernels::quant::Format;
-use kernels::{Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, HugePageArena, WeightRows};
+use kernels::{HugePageArena, Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, WeightRows};
 
 use crate::effort::{rounds, sizes};
 use crate::guarded::Guarded;
@@ -371,7 +371,8 @@ fn weights_from_a_file() {
             };
             let wanted = PackedMatrix::from_rows(rows, inputs);
             for pool in &pools {
-                let got = PackedMatrix::from_file(pool, &mut HugePageArena::new(file.len()), format, inputs, &file[1..]);
+                let got =
+                    PackedMatrix::from_file(pool, &mut HugePageArena::new(file.len()), format, inputs, &file[1..]);
                 let what = (format, inputs, outputs, pool.threads());
                 assert_eq!((got.rows(), got.cols(), got.bytes()), (inputs, wanted.cols(), wanted.bytes()), "{what:?}");
                 same_bits(&product(&got), &product(&wanted), what);

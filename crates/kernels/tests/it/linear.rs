@@ -2,7 +2,8 @@
 
 use kernels::quant::{Activations, Format, Outputs, PackedWeights};
 use kernels::{
-    Kernels, Linear, LinearInput, LinearWeights, Matrix, MatrixMut, PackedMatrix, Pool, Product, HugePageArena, WeightsInFile,
+    HugePageArena, Kernels, Linear, LinearInput, LinearWeights, Matrix, MatrixMut, PackedMatrix, Pool, Product,
+    WeightsInFile,
 };
 
 use crate::effort::rounds;
@@ -34,8 +35,9 @@ impl Weights {
             format,
             shape,
             quantised: blocks.then(|| PackedWeights::pack(format, outputs, inputs, &file[1..])),
-            floats: (!blocks)
-                .then(|| PackedMatrix::from_file(&Pool::new(1), &mut HugePageArena::new(0), format, inputs, &file[1..])),
+            floats: (!blocks).then(|| {
+                PackedMatrix::from_file(&Pool::new(1), &mut HugePageArena::new(0), format, inputs, &file[1..])
+            }),
             file,
             bias: biased.then(|| numbers.take(outputs, 2.0)),
         }

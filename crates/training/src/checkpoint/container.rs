@@ -28,7 +28,7 @@ const HINT: &str = "use another checkpoint; the folder may have an earlier one";
 
 /// Numbers that are to be written.
 #[derive(Debug, Clone)]
-pub(super) struct Part<'a> {
+pub(super) struct ContainerPart<'a> {
     pub(super) name: String,
     /// The length of a row last, as safetensors has it.
     pub(super) shape: Vec<usize>,
@@ -60,7 +60,7 @@ struct ReadHeader {
 }
 
 /// Writes a file, whole or not at all; how many bytes it has.
-pub(super) fn write(path: &Path, notes: &BTreeMap<&'static str, String>, parts: &[Part<'_>]) -> Result<u64> {
+pub(super) fn write(path: &Path, notes: &BTreeMap<&'static str, String>, parts: &[ContainerPart<'_>]) -> Result<u64> {
     let header = header(notes, parts)?;
     let file = AtomicFile::create(path, true).map_err(unwritten)?;
     let mut out = Out { file, hash: blake3::Hasher::new(), bytes: 0 };
@@ -100,7 +100,7 @@ impl Out {
     }
 }
 
-fn header(notes: &BTreeMap<&'static str, String>, parts: &[Part<'_>]) -> Result<Vec<u8>> {
+fn header(notes: &BTreeMap<&'static str, String>, parts: &[ContainerPart<'_>]) -> Result<Vec<u8>> {
     let mut offset = 0u64;
     let mut place = |dtype: &str, shape: Vec<u64>, bytes: usize| {
         let from = offset;
@@ -150,8 +150,8 @@ impl Container {
         }
         let length = file.metadata().map_err(io)?.len();
         check_hash(&mut file, length).map_err(|error| match error {
-            Fault::Io(error) => io(error),
-            Fault::Wrong(message) => wrong(&message),
+            ReadError::Io(error) => io(error),
+            ReadError::Wrong(message) => wrong(&message),
         })?;
         let header = read_header(&mut file, length).map_err(io)?;
         let header = header.ok_or_else(|| wrong("header longer than the file"))?;
@@ -217,30 +217,30 @@ impl Container {
     }
 }
 
-enum Fault {
+enum ReadError {
     Io(io::Error),
     Wrong(String),
 }
 
 /// Whether the last bytes are the hash of all before them.
-fn check_hash(file: &mut fs::File, length: u64) -> Result<(), Fault> {
+fn check_hash(file: &mut fs::File, length: u64) -> Result<(), ReadError> {
     let Some(mut left) = length.checked_sub(CHECKSUM_BYTES as u64).filter(|left| *left >= 8) else {
-        return Err(Fault::Wrong(format!("truncated: {length} bytes are too few for a checkpoint")));
+        return Err(ReadError::Wrong(format!("truncated: {length} bytes are too few for a checkpoint")));
     };
     let mut hash = blake3::Hasher::new();
     let mut piece = vec![0; PIECE];
     while left > 0 {
         let bytes = &mut piece[..PIECE.min(usize::try_from(left).unwrap_or(PIECE))];
-        file.read_exact(bytes).map_err(Fault::Io)?;
+        file.read_exact(bytes).map_err(ReadError::Io)?;
         hash.update(bytes);
         left -= bytes.len() as u64;
     }
     let mut written = [0; CHECKSUM_BYTES];
-    file.read_exact(&mut written).map_err(Fault::Io)?;
+    file.read_exact(&mut written).map_err(ReadError::Io)?;
     if hash.finalize() == written {
         return Ok(());
     }
-    Err(Fault::Wrong("checksum mismatch: truncated or damaged".to_owned()))
+    Err(ReadError::Wrong("checksum mismatch: truncated or damaged".to_owned()))
 }
 
 /// The header, where the file has that many bytes.

@@ -77,7 +77,7 @@ pub struct Saved<'a> {
     pub parameters: &'a Parameters,
     /// What the optimiser remembers.
     pub optimiser: &'a Optimiser,
-    /// The vocabulary, in the words of GGUF.
+    /// The vocabulary, as in GGUF.
     pub vocabulary: &'a Metadata,
 }
 
@@ -195,7 +195,7 @@ impl Checkpoint {
     }
 }
 
-/// The same in the words of the engine, whose readers ask for tensors.
+/// The same as the engine takes them, whose readers ask for tensors.
 fn in_engine(error: Error) -> engine::Error {
     engine::Error::malformed(error.to_string())
 }

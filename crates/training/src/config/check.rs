@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::document::Leaf;
-use super::{Expects, Key, ModelFamily, Places, Settings};
+use super::document::ConfigValue;
+use super::{Expects, Key, ModelFamily, Settings, SourcePositions};
 use crate::{Error, Result};
 
 /// Larger numbers are beyond any training, and sums of them do not overflow.
 const LARGEST: u64 = 1 << 40;
 
 /// The value, in the form that the settings take; or what was expected.
-pub(super) fn value(key: &Key, leaf: &Leaf, places: Places<'_>) -> Result<Value> {
+pub(super) fn value(key: &Key, leaf: &ConfigValue, places: SourcePositions<'_>) -> Result<Value> {
     let found = match key.expects {
         Expects::Whole(least) => whole_number(key, &leaf.value).filter(|number| *number >= least).map(Value::from),
         Expects::Number(bounds) => leaf.value.as_f64().filter(|number| bounds.has(*number)).map(Value::from),
@@ -40,7 +40,7 @@ fn sources(value: &Value) -> Option<Value> {
     }
 }
 
-fn wrong(leaf: &Leaf, expected: &str, places: Places<'_>) -> Error {
+fn wrong(leaf: &ConfigValue, expected: &str, places: SourcePositions<'_>) -> Error {
     let shown = leaf.value.to_string();
     let shown: String = shown.chars().take(80).collect();
     let message = format!("{}{} = {shown}: {expected}", places.of(leaf.origin), leaf.path);
@@ -48,7 +48,7 @@ fn wrong(leaf: &Leaf, expected: &str, places: Places<'_>) -> Error {
 }
 
 /// Whether the settings fit together.
-pub(super) fn whole(settings: &Settings, leaves: &[Leaf], places: Places<'_>) -> Result<()> {
+pub(super) fn whole(settings: &Settings, leaves: &[ConfigValue], places: SourcePositions<'_>) -> Result<()> {
     let refused = |path: &str, message: String| {
         let place = leaves.iter().find(|leaf| leaf.path == path).map(|leaf| places.of(leaf.origin));
         let place = place.unwrap_or_else(|| format!("{}: ", places.file.display()));
@@ -85,7 +85,10 @@ pub(super) fn whole(settings: &Settings, leaves: &[Leaf], places: Places<'_>) ->
     }
     let (length, context) = (settings.training.max_length, model.context);
     if let Some(context) = context.filter(|context| *context < length) {
-        return refused("model.context", format!("{context} positions are fewer than the sequence length {length} (training.max_length)"));
+        return refused(
+            "model.context",
+            format!("{context} positions are fewer than the sequence length {length} (training.max_length)"),
+        );
     }
     let (rate, least) = (settings.training.learning_rate, settings.training.schedule.min_learning_rate);
     if least > rate {

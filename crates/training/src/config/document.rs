@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// A key with a value that is no table.
 #[derive(Debug, Clone)]
-pub(super) struct Leaf {
+pub(super) struct ConfigValue {
     /// `training.batch_size`.
     pub(super) path: String,
     pub(super) value: Value,
@@ -31,7 +31,7 @@ pub(super) enum Origin {
 }
 
 /// All keys of a file, in its order.
-pub(super) fn read(file: &Path) -> Result<Vec<Leaf>> {
+pub(super) fn read(file: &Path) -> Result<Vec<ConfigValue>> {
     let io = |error: std::io::Error| {
         Error::new(format!("{}: {error}", file.display()), "give the path of a config, JSON or TOML")
     };
@@ -55,7 +55,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Leaf>> {
     if is_toml { read_toml(file, text) } else { read_json(file, text) }
 }
 
-fn read_json(file: &Path, text: &str) -> Result<Vec<Leaf>> {
+fn read_json(file: &Path, text: &str) -> Result<Vec<ConfigValue>> {
     let root: Value = serde_json::from_str(text).map_err(|error| {
         let message = format!("{}:{}: {error}", file.display(), error.line());
         Error::new(message, "correct the JSON there")
@@ -82,7 +82,7 @@ fn read_json(file: &Path, text: &str) -> Result<Vec<Leaf>> {
     Ok(leaves)
 }
 
-fn flatten(path: &mut Vec<String>, table: Map<String, Value>, keys: &[(String, usize)], leaves: &mut Vec<Leaf>) {
+fn flatten(path: &mut Vec<String>, table: Map<String, Value>, keys: &[(String, usize)], leaves: &mut Vec<ConfigValue>) {
     for (name, value) in table {
         path.push(name);
         match value {
@@ -90,7 +90,7 @@ fn flatten(path: &mut Vec<String>, table: Map<String, Value>, keys: &[(String, u
             value => {
                 let path = path.join(".");
                 let line = keys.binary_search_by(|(key, _)| key.cmp(&path)).map_or(1, |at| keys[at].1);
-                leaves.push(Leaf { path, value, origin: Origin::Line(line) });
+                leaves.push(ConfigValue { path, value, origin: Origin::Line(line) });
             }
         }
         path.pop();
@@ -164,7 +164,7 @@ impl Scan<'_> {
     }
 }
 
-fn read_toml(file: &Path, text: &str) -> Result<Vec<Leaf>> {
+fn read_toml(file: &Path, text: &str) -> Result<Vec<ConfigValue>> {
     let line = |at: usize| 1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
     let root = DeTable::parse(text).map_err(|error| {
         let place = error.span().map_or(1, |span| line(span.start));
@@ -179,14 +179,19 @@ fn read_toml(file: &Path, text: &str) -> Result<Vec<Leaf>> {
     Ok(leaves)
 }
 
-fn flatten_toml(path: &mut Vec<String>, table: DeTable<'_>, line: &dyn Fn(usize) -> usize, leaves: &mut Vec<Leaf>) {
+fn flatten_toml(
+    path: &mut Vec<String>,
+    table: DeTable<'_>,
+    line: &dyn Fn(usize) -> usize,
+    leaves: &mut Vec<ConfigValue>,
+) {
     for (name, value) in table {
         let place = line(name.span().start);
         path.push(name.into_inner().into_owned());
         match value.into_inner() {
             DeValue::Table(table) if !table.is_empty() => flatten_toml(path, table, line, leaves),
             value => {
-                leaves.push(Leaf { path: path.join("."), value: plain(value), origin: Origin::Line(place) });
+                leaves.push(ConfigValue { path: path.join("."), value: plain(value), origin: Origin::Line(place) });
             }
         }
         path.pop();

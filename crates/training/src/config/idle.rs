@@ -1,11 +1,11 @@
 //! Keys that are known and say something, and change nothing beside the others.
 
-use super::document::Leaf;
+use super::document::ConfigValue;
 use super::{ModelFamily, OptimizerKind, ScheduleKind, Settings};
-use crate::data::Form;
+use crate::data::SequenceForm;
 
 /// What is said of each key that was written and has no effect.
-pub(super) fn notes(settings: &Settings, leaves: &[Leaf]) -> Vec<String> {
+pub(super) fn notes(settings: &Settings, leaves: &[ConfigValue]) -> Vec<String> {
     let is_said = |path: &str| leaves.iter().any(|leaf| leaf.path == path);
     let mut notes: Vec<String> = reasons(settings)
         .into_iter()
@@ -23,9 +23,7 @@ pub(super) fn notes(settings: &Settings, leaves: &[Leaf]) -> Vec<String> {
     }
     let (length, context) = (settings.sample.length, settings.model.context.unwrap_or(training.max_length));
     if is_said("sample.length") && length > context {
-        notes.push(format!(
-            "sample.length = {length} exceeds the context length {context}; samples end there"
-        ));
+        notes.push(format!("sample.length = {length} exceeds the context length {context}; samples end there"));
     }
     notes
 }
@@ -37,7 +35,7 @@ fn reasons(settings: &Settings) -> [Reason; 14] {
     let (model, training, data) = (&settings.model, &settings.training, &settings.data);
     let (schedule, kind) = (&training.schedule, training.schedule.kind);
     let validates = data.validation_split > 0.0 || !data.validation_file.is_empty();
-    let lines = data.sequences == Form::Lines;
+    let lines = data.sequences == SequenceForm::Lines;
     [
         (&["training.momentum"], training.optimizer == OptimizerKind::Adamw, "AdamW uses beta1 and beta2"),
         (

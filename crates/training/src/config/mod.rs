@@ -23,7 +23,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::{Error, Result};
-use document::{Leaf, Origin};
+use document::{ConfigValue, Origin};
 
 pub use keys::{ALIASES, Bounds, Expects, KEYS, Key};
 pub use settings::{
@@ -78,7 +78,7 @@ pub fn read_from(file: &Path, sets: &[String], here: &Path) -> Result<Read> {
         leaves.retain(|other| other.path != leaf.path);
         leaves.push(leaf);
     }
-    settle(leaves, Places { file, here })
+    settle(leaves, SourcePositions { file, here })
 }
 
 /// What only `--set` says, over the defaults.
@@ -87,17 +87,17 @@ pub fn read_from(file: &Path, sets: &[String], here: &Path) -> Result<Read> {
 /// As for [`read`].
 pub fn defaults(sets: &[String]) -> Result<Read> {
     let leaves = sets.iter().map(|text| set::parse(text)).collect::<Result<Vec<_>>>()?;
-    settle(leaves, Places { file: Path::new(""), here: Path::new("") })
+    settle(leaves, SourcePositions { file: Path::new(""), here: Path::new("") })
 }
 
 /// Where the config is, and where the program was started.
 #[derive(Debug, Clone, Copy)]
-struct Places<'a> {
+struct SourcePositions<'a> {
     file: &'a Path,
     here: &'a Path,
 }
 
-impl Places<'_> {
+impl SourcePositions<'_> {
     /// How errors name where something was said.
     fn of(self, origin: Origin) -> String {
         match origin {
@@ -107,7 +107,7 @@ impl Places<'_> {
     }
 }
 
-fn settle(leaves: Vec<Leaf>, places: Places<'_>) -> Result<Read> {
+fn settle(leaves: Vec<ConfigValue>, places: SourcePositions<'_>) -> Result<Read> {
     let mut unknown = Vec::new();
     let known = sort_out(leaves, places, &mut unknown)?;
     let mut root = Map::new();
@@ -127,10 +127,14 @@ fn settle(leaves: Vec<Leaf>, places: Places<'_>) -> Result<Read> {
 }
 
 /// Known keys under their own names, each once; the others are told of.
-fn sort_out(leaves: Vec<Leaf>, places: Places<'_>, unknown: &mut Vec<Unknown>) -> Result<Vec<Leaf>> {
-    let is_off = |leaf: &Leaf| leaf.path == ADAPTIVE_SWITCH && leaf.value == Value::Bool(false);
+fn sort_out(
+    leaves: Vec<ConfigValue>,
+    places: SourcePositions<'_>,
+    unknown: &mut Vec<Unknown>,
+) -> Result<Vec<ConfigValue>> {
+    let is_off = |leaf: &ConfigValue| leaf.path == ADAPTIVE_SWITCH && leaf.value == Value::Bool(false);
     let adaptive = !leaves.iter().any(is_off);
-    let mut known: BTreeMap<&'static str, (Weight, Leaf)> = BTreeMap::new();
+    let mut known: BTreeMap<&'static str, (Weight, ConfigValue)> = BTreeMap::new();
     for mut leaf in leaves {
         let is_idle = leaf.path.starts_with(ADAPTIVE) && !adaptive;
         if leaf.path == ADAPTIVE_SWITCH || leaf.value.is_null() || is_idle {
@@ -159,7 +163,8 @@ fn sort_out(leaves: Vec<Leaf>, places: Places<'_>, unknown: &mut Vec<Unknown>) -
         }
     }
     unknown.sort_by_key(|key| key.line);
-    let renamed = |(path, (_, leaf)): (&'static str, (Weight, Leaf))| Leaf { path: path.to_owned(), ..leaf };
+    let renamed =
+        |(path, (_, leaf)): (&'static str, (Weight, ConfigValue))| ConfigValue { path: path.to_owned(), ..leaf };
     Ok(known.into_iter().map(renamed).collect())
 }
 
@@ -176,7 +181,7 @@ enum Weight {
     Typed,
 }
 
-fn weight(leaf: &Leaf, key: &Key) -> Weight {
+fn weight(leaf: &ConfigValue, key: &Key) -> Weight {
     match leaf.origin {
         Origin::Set => Weight::Typed,
         Origin::Line(_) if leaf.path.starts_with(ADAPTIVE) => Weight::Schedule,
@@ -185,12 +190,12 @@ fn weight(leaf: &Leaf, key: &Key) -> Weight {
     }
 }
 
-fn line(leaf: &Leaf) -> usize {
+fn line(leaf: &ConfigValue) -> usize {
     if let Origin::Line(line) = leaf.origin { line } else { 0 }
 }
 
 /// What is to be said of a key that is not known.
-fn no_effect(leaf: &Leaf, places: Places<'_>) -> Result<Option<Unknown>> {
+fn no_effect(leaf: &ConfigValue, places: SourcePositions<'_>) -> Result<Option<Unknown>> {
     if keys::is_section(&leaf.path) {
         if matches!(&leaf.value, Value::Object(table) if table.is_empty()) {
             return Ok(None);

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::document::{Leaf, Origin};
-use super::{Expects, Places, keys};
+use super::document::{ConfigValue, Origin};
+use super::{Expects, SourcePositions, keys};
 use crate::{Error, Result};
 
 /// Reads `key=value`: a text where the key expects one, else JSON, else a text.
-pub(super) fn parse(text: &str) -> Result<Leaf> {
+pub(super) fn parse(text: &str) -> Result<ConfigValue> {
     let Some((path, value)) = text.split_once('=') else {
         let message = format!("--set {text}: no = found");
         return Err(Error::new(message, "write --set key=value, as in --set training.batch_size=16"));
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Leaf> {
         _ if key.expects == Expects::Text => Value::String(value.to_owned()),
         _ => Value::String(value.trim().to_owned()),
     };
-    Ok(Leaf { path: path.to_owned(), value, origin: Origin::Set })
+    Ok(ConfigValue { path: path.to_owned(), value, origin: Origin::Set })
 }
 
 fn wrong_key(path: &str) -> Error {
@@ -38,7 +38,7 @@ fn wrong_key(path: &str) -> Error {
 }
 
 /// LoopOS's names of schedules become ours.
-pub(super) fn translate(leaf: &mut Leaf, places: Places<'_>) -> Result<()> {
+pub(super) fn translate(leaf: &mut ConfigValue, places: SourcePositions<'_>) -> Result<()> {
     if leaf.path != "training.adaptive_lr.strategy" {
         return Ok(());
     }

@@ -21,7 +21,7 @@ pub struct Settings {
     pub data: DataSettings,
     /// The tokens.
     pub tokenizer: VocabularySettings,
-    /// Texts that the model writes on the way.
+    /// Samples that the model writes during training.
     pub sample: SampleSettings,
     /// What is kept on the disk.
     pub checkpointing: CheckpointSettings,
@@ -149,7 +149,7 @@ pub struct TrainingSettings {
     pub clip_value: f32,
     /// The share of values that is set to zero while learning.
     pub dropout: f32,
-    /// Computes activations again on the way back instead of keeping them.
+    /// Recomputes activations in the backward pass instead of keeping them.
     pub recompute: bool,
     /// How the learning rate changes.
     pub schedule: ScheduleSettings,
@@ -273,7 +273,7 @@ pub struct EarlyStopping {
     pub min_delta: f64,
 }
 
-/// `sample`: texts that the model writes on the way. LoopOS's `generation` is read into it.
+/// `sample`: samples that the model writes during training. LoopOS's `generation` is read into it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SampleSettings {

@@ -7,7 +7,7 @@ use super::order::{Choice, hash};
 use super::sequences::Part;
 use super::tokens::{TokenFile, VERSION};
 use super::write::{self, Plan};
-use super::{DataSettings, Facts, Form, Sequences, Sources, Watcher};
+use super::{CorpusFacts, DataSettings, ProgressCallback, SequenceForm, Sequences, Sources};
 use crate::vocabulary::Vocabulary;
 use crate::{Error, Result};
 
@@ -19,8 +19,8 @@ const VALIDATION: u64 = 0x7661_6C69_6461_7465;
 pub struct Corpus {
     training: Sequences,
     validation: Option<Sequences>,
-    facts: Facts,
-    validation_facts: Option<Facts>,
+    facts: CorpusFacts,
+    validation_facts: Option<CorpusFacts>,
     files: Vec<PathBuf>,
     contents: Vec<String>,
     reused: bool,
@@ -50,7 +50,7 @@ impl Corpus {
         request: &CorpusRequest<'_>,
         vocabulary: &Vocabulary,
         folder: &Path,
-        watcher: Watcher<'_>,
+        watcher: ProgressCallback<'_>,
     ) -> Result<Self> {
         check(request)?;
         let (tokens, reused) = find_or_make(request, request.sources, vocabulary, folder, watcher)?;
@@ -124,14 +124,14 @@ impl Corpus {
 
     /// What was read.
     #[must_use]
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &CorpusFacts {
         &self.facts
     }
 
     /// What people should know about the texts, in sentences.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let validation = self.validation_facts.iter().flat_map(Facts::notes);
+        let validation = self.validation_facts.iter().flat_map(CorpusFacts::notes);
         self.facts.notes().into_iter().chain(validation.map(|note| format!("validation: {note}"))).collect()
     }
 
@@ -175,7 +175,7 @@ fn find_or_make(
     sources: &Sources,
     vocabulary: &Vocabulary,
     folder: &Path,
-    watcher: Watcher<'_>,
+    watcher: ProgressCallback<'_>,
 ) -> Result<(Arc<TokenFile>, bool)> {
     let settings = request.settings;
     let plan = Plan {
@@ -200,8 +200,8 @@ fn key(plan: &Plan<'_>, sources: &Sources, vocabulary: &Vocabulary) -> String {
     hash.update(&VERSION.to_le_bytes());
     hash.update(vocabulary.fingerprint());
     match plan.form {
-        Form::Lines => hash.update(format!("lines {} {}", plan.max_length, plan.end_lines).as_bytes()),
-        Form::Chunks | Form::Windows => hash.update(format!("row {:?}", plan.separator).as_bytes()),
+        SequenceForm::Lines => hash.update(format!("lines {} {}", plan.max_length, plan.end_lines).as_bytes()),
+        SequenceForm::Chunks | SequenceForm::Windows => hash.update(format!("row {:?}", plan.separator).as_bytes()),
     };
     sources.add_to(&mut hash);
     hash.finalize().to_hex()[..32].to_owned()
@@ -209,7 +209,7 @@ fn key(plan: &Plan<'_>, sources: &Sources, vocabulary: &Vocabulary) -> String {
 
 /// How many inputs a row has. Lines are not filled up beyond the longest there is.
 fn length(request: &CorpusRequest<'_>, tokens: &TokenFile, validation: Option<&TokenFile>) -> usize {
-    if request.settings.sequences != Form::Lines {
+    if request.settings.sequences != SequenceForm::Lines {
         return request.max_length;
     }
     let longest = tokens.trailer.longest.max(validation.map_or(0, |file| file.trailer.longest));
@@ -228,8 +228,8 @@ fn parts(request: &CorpusRequest<'_>, file: &TokenFile, split: f64) -> (Part, Op
     // As nanoGPT cuts it: the first part is rounded down.
     let first = if split > 0.0 { (all as f64 * (1.0 - split)) as u64 } else { all };
     let training = match request.settings.sequences {
-        Form::Windows => Part::Windows { range: 0..first },
-        Form::Chunks | Form::Lines => Part::Chunks { range: 0..first },
+        SequenceForm::Windows => Part::Windows { range: 0..first },
+        SequenceForm::Chunks | SequenceForm::Lines => Part::Chunks { range: 0..first },
     };
     (training, (split > 0.0).then_some(Part::Chunks { range: first..all }))
 }

@@ -11,7 +11,7 @@ const NAMED: usize = 8;
 
 /// What was read, and what is worth telling about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Facts {
+pub struct CorpusFacts {
     /// Files that were read.
     pub files: u64,
     /// Their bytes.
@@ -32,7 +32,7 @@ pub struct Facts {
     pub single: u64,
 }
 
-impl Facts {
+impl CorpusFacts {
     /// Takes over what is known of the files.
     pub(super) fn set_empty(&mut self, empty: &[PathBuf]) {
         self.empty_files = empty.len() as u64;

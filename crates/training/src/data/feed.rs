@@ -18,7 +18,7 @@ const MOST_WORKERS: usize = 16;
 /// And more batches than this wait for nothing.
 const MOST_WAITING: usize = 1 << 10;
 
-/// Which batch of which epoch, both from 0.
+/// CorpusRole batch of which epoch, both from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Position {
     /// How often the corpus was read before.
@@ -76,7 +76,7 @@ pub struct Batch {
     pub sequences: usize,
     /// How many tokens are to be predicted.
     pub predicted: usize,
-    /// Which one it is.
+    /// CorpusRole one it is.
     pub position: Position,
 }
 
@@ -347,7 +347,7 @@ fn too_large(options: &FeedOptions, sequences: &Sequences) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Corpus, CorpusRequest, DataSettings, Form, Sources, VocabularySettings, Which};
+    use super::super::{Corpus, CorpusRequest, CorpusRole, DataSettings, SequenceForm, Sources, VocabularySettings};
     use super::*;
     use crate::vocabulary::{Vocabulary, train};
 
@@ -362,9 +362,9 @@ mod tests {
         std::fs::write(folder.join("text"), &text).expect("a temporary file");
         let metadata = train(&VocabularySettings::default(), [text.as_str()]).expect("a vocabulary");
         let vocabulary = Vocabulary::new(&metadata).expect("a vocabulary");
-        for sequences in [Form::Lines, Form::Chunks, Form::Windows] {
+        for sequences in [SequenceForm::Lines, SequenceForm::Chunks, SequenceForm::Windows] {
             let settings = DataSettings { input_file: "text".into(), sequences, ..DataSettings::default() };
-            let sources = Sources::find(&settings, Which::Training, &folder, &folder).expect("files");
+            let sources = Sources::find(&settings, CorpusRole::Training, &folder, &folder).expect("files");
             let request =
                 CorpusRequest { settings: &settings, sources: &sources, validation: None, max_length: 8, seed: 1 };
             let corpus = Corpus::build(&request, &vocabulary, &folder, &mut |_| true).expect("a corpus");

@@ -17,12 +17,12 @@ mod tokens;
 mod write;
 
 pub use corpus::{Corpus, CorpusRequest};
-pub use facts::Facts;
+pub use facts::CorpusFacts;
 pub use feed::{Batch, Feed, FeedOptions, Position};
 pub use order::Permutation;
 pub use sequences::Sequences;
-pub use settings::{DataSettings, Form, Inputs, Kind, VocabularySettings};
-pub use sources::{Sources, Which};
+pub use settings::{DataSettings, Inputs, Kind, SequenceForm, VocabularySettings};
+pub use sources::{CorpusRole, Sources};
 pub use text::Replaced;
 
 /// How far something is that takes long.
@@ -46,4 +46,4 @@ pub enum Stage {
 }
 
 /// Is told how far it is, and says whether to go on.
-pub type Watcher<'a> = &'a mut dyn FnMut(Progress) -> bool;
+pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress) -> bool;

@@ -14,7 +14,7 @@ pub struct DataSettings {
     pub validation_file: Inputs,
     /// Where everything goes that training writes.
     pub output_dir: Option<PathBuf>,
-    /// Which files of a folder are read; all of them, at any depth, by default.
+    /// CorpusRole files of a folder are read; all of them, at any depth, by default.
     pub file_pattern: Option<String>,
     /// So many files are read at most, in the order of their names; 0: all.
     pub max_files: usize,
@@ -23,7 +23,7 @@ pub struct DataSettings {
     /// This share of the corpus is kept back to validate: from 0 to less than 1.
     pub validation_split: f64,
     /// How sequences are cut.
-    pub sequences: Form,
+    pub sequences: SequenceForm,
     /// Whether each line ends with the end token, where sequences are lines.
     pub end_lines: bool,
     /// A line with just this text parts documents, where sequences are no lines; the end token stands in its place.
@@ -42,7 +42,7 @@ impl Default for DataSettings {
             max_files: 0,
             shuffle: None,
             validation_split: 0.0,
-            sequences: Form::Lines,
+            sequences: SequenceForm::Lines,
             end_lines: false,
             separator: None,
             tokenizer_vocab: None,
@@ -92,7 +92,7 @@ impl From<&str> for Inputs {
 /// How sequences are cut from the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Form {
+pub enum SequenceForm {
     /// Each line that is not blank, cut where it is longer than `training.max_length` tokens: what LoopOS does. Short ones are padded.
     #[default]
     Lines,

@@ -33,16 +33,16 @@ pub(super) struct Source {
     pub(super) state: String,
 }
 
-/// Which texts are looked for.
+/// CorpusRole texts are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum CorpusRole {
     /// `data.input_file`
     Training,
     /// `data.validation_file`
     Validation,
 }
 
-impl Which {
+impl CorpusRole {
     fn key(self) -> &'static str {
         match self {
             Self::Training => "data.input_file",
@@ -57,7 +57,7 @@ impl Sources {
     ///
     /// # Errors
     /// Where nothing is found, a file cannot be read, or all are empty.
-    pub fn find(settings: &DataSettings, which: Which, base: &Path, folder: &Path) -> Result<Self> {
+    pub fn find(settings: &DataSettings, which: CorpusRole, base: &Path, folder: &Path) -> Result<Self> {
         Self::look(settings, which, &Places { base, folder, kept: false })
     }
 
@@ -65,14 +65,14 @@ impl Sources {
     ///
     /// # Errors
     /// As for [`Sources::find`], and where nothing was kept of a stream.
-    pub fn find_again(settings: &DataSettings, which: Which, base: &Path, folder: &Path) -> Result<Self> {
+    pub fn find_again(settings: &DataSettings, which: CorpusRole, base: &Path, folder: &Path) -> Result<Self> {
         Self::look(settings, which, &Places { base, folder, kept: true })
     }
 
-    fn look(settings: &DataSettings, which: Which, places: &Places<'_>) -> Result<Self> {
+    fn look(settings: &DataSettings, which: CorpusRole, places: &Places<'_>) -> Result<Self> {
         let inputs: &Inputs = match which {
-            Which::Training => &settings.input_file,
-            Which::Validation => &settings.validation_file,
+            CorpusRole::Training => &settings.input_file,
+            CorpusRole::Validation => &settings.validation_file,
         };
         if inputs.is_empty() {
             return Err(Error::new(
@@ -145,7 +145,8 @@ impl Sources {
     /// Adds the files that a pattern names, in the order of their names.
     fn add_pattern(&mut self, base: &Path, pattern: &str) -> Result<()> {
         let shown = base.join(pattern);
-        let wrong = |what: String| Error::new(what, "patterns support *, ? and [abc] within a name, and ** for folders");
+        let wrong =
+            |what: String| Error::new(what, "patterns support *, ? and [abc] within a name, and ** for folders");
         let escaped = glob::Pattern::escape(&base.to_string_lossy());
         let whole = if Path::new(pattern).is_absolute() || escaped.is_empty() {
             pattern.to_owned()

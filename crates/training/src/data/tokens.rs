@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Facts;
+use super::CorpusFacts;
 use super::at::read_at;
 use crate::{Error, Result};
 
@@ -48,7 +48,7 @@ pub(super) struct Trailer {
     pub(super) longest: u64,
     /// Ids are less than this.
     pub(super) vocabulary: u64,
-    pub(super) facts: Facts,
+    pub(super) facts: CorpusFacts,
 }
 
 impl Trailer {

@@ -7,10 +7,10 @@ use engine::train::{Network, NetworkOptions, Optimiser, OptimiserKind, Parameter
 use engine::{Architecture, Config, Rope};
 use record::TrainingStart;
 
-use super::{Run, Watch, clock, resume};
+use super::{Run, TrainingObserver, clock, resume};
 use crate::checkpoint::{self, Checkpoint, Folder, Lock, State};
 use crate::config::{ModelFamily, OptimizerKind, Settings};
-use crate::data::{Corpus, CorpusRequest, Feed, FeedOptions, Position, Sources, Which};
+use crate::data::{Corpus, CorpusRequest, CorpusRole, Feed, FeedOptions, Position, Sources};
 use crate::schedule::{LearningRate, Span};
 use crate::vocabulary::{self, Vocabulary, VocabularyRequest};
 use crate::{Error, Result};
@@ -43,7 +43,7 @@ pub(super) struct Build {
     pub(super) resumed: Option<(u64, PathBuf)>,
 }
 
-pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn Watch) -> Result<Build> {
+pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn TrainingObserver) -> Result<Build> {
     let folder = Folder::open(&settings.checkpoints())?;
     let output = folder.lock_beside(&settings.output())?;
     let checkpoint = resume.map(|resume| checkpoint::find(resume, &settings.checkpoints())).transpose()?;
@@ -101,14 +101,14 @@ pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn 
 fn texts(
     settings: &Settings,
     checkpoint: Option<&Checkpoint>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn TrainingObserver,
 ) -> Result<(Vocabulary, Corpus, Vec<String>)> {
     let (data, here, folder) = (&settings.data, Path::new(""), settings.output().join("corpus"));
     // A stream is over when a training goes on; what was kept of it is not.
     let find = if checkpoint.is_some() { Sources::find_again } else { Sources::find };
-    let sources = find(data, Which::Training, here, &folder)?;
+    let sources = find(data, CorpusRole::Training, here, &folder)?;
     let validation =
-        if data.validation_file.is_empty() { None } else { Some(find(data, Which::Validation, here, &folder)?) };
+        if data.validation_file.is_empty() { None } else { Some(find(data, CorpusRole::Validation, here, &folder)?) };
     let mut watcher = |progress| {
         watch.preparing(progress);
         !watch.wants_to_stop()
@@ -139,7 +139,7 @@ fn random(settings: &Settings, vocabulary: &Vocabulary) -> Result<Parameters> {
     Ok(Parameters::random(model(settings, vocabulary)?, settings.model.tied, settings.training.random_seed)?)
 }
 
-/// The sizes of the model, in the words of the engine.
+/// The sizes of the model, as the engine takes them.
 fn model(settings: &Settings, vocabulary: &Vocabulary) -> Result<Config> {
     let model = &settings.model;
     let head_dim = model.d_model / model.num_heads;

@@ -89,7 +89,9 @@ pub(super) fn state(checkpoint: &Checkpoint, now: State) -> Result<State> {
     let before = checkpoint.state();
     if before.corpus != now.corpus {
         let path = checkpoint.path().display();
-        return Err(refused(format!("{path}: the corpus or its cut into sequences differs from that of this checkpoint")));
+        return Err(refused(format!(
+            "{path}: the corpus or its cut into sequences differs from that of this checkpoint"
+        )));
     }
     Ok(State { settings: now.settings, ..before.clone() })
 }

@@ -30,10 +30,7 @@ impl Run<'_> {
     pub(super) fn step(&mut self) -> Result<TrainingStep> {
         hotloop::scope!(steps::BATCH);
         let begin = std::time::Instant::now();
-        {
-            hotloop::scope!(steps::ZERO_GRADIENTS);
-            self.parts.network.renew_gradients();
-        }
+        self.parts.network.renew_gradients();
         self.clock.lap(Phase::Optimizer);
         self.before = self.parts.state.batches;
         let epoch = self.parts.state.position.epoch;

@@ -15,10 +15,7 @@ const MOST_BYTES: u64 = 1 << 28;
 /// The keys of a vocabulary file.
 pub(super) fn read(path: &Path) -> Result<Metadata> {
     let wrong = |what: &str| {
-        Error::new(
-            format!("{}: {what}", path.display()),
-            "supported are GGUF, tokenizer.json and LoopOS vocabularies",
-        )
+        Error::new(format!("{}: {what}", path.display()), "supported are GGUF, tokenizer.json and LoopOS vocabularies")
     };
     let there = fs::metadata(path).map_err(|error| wrong(&error.to_string()))?;
     if there.is_dir() || begins_with(path, b"GGUF").map_err(|error| wrong(&error.to_string()))? {
@@ -66,9 +63,7 @@ fn entry(line: &str) -> Option<(u64, &str)> {
 fn numbered(mut listed: Vec<(u64, &str)>) -> Result<Metadata, String> {
     listed.sort_by_key(|(id, _)| *id);
     if let Some((place, (id, _))) = (0u64..).zip(&listed).find(|(place, (id, _))| place != id) {
-        return Err(format!(
-            "word numbers must be consecutive; found {id}, expected {place}"
-        ));
+        return Err(format!("word numbers must be consecutive; found {id}, expected {place}"));
     }
     for ((name, _), place) in SPECIAL.iter().zip(0..) {
         match listed.get(place) {

@@ -172,10 +172,7 @@ fn what_cannot_be_is_refused_with_its_place() {
             "{\"model\": {\"d_model\": 10,\n\"num_heads\": 4}}",
             "a.json:2: model.num_heads: d_model 10 cannot be shared evenly",
         ),
-        (
-            "{\"training\": {\"learning_rate\": -1}}",
-            "a.json:1: training.learning_rate = -1: expected a number above 0",
-        ),
+        ("{\"training\": {\"learning_rate\": -1}}", "a.json:1: training.learning_rate = -1: expected a number above 0"),
         ("{\"training\":\n\n{\"batch_size\": \"8\"}}", "a.json:3: training.batch_size = \"8\": a whole number"),
         ("{\"training\": {\"dropout\": 1}}", "expected a number from 0 up to, but not including, 1"),
         ("{\"model\": 5}", "a.json:1: model = 5: expected a table of keys"),

@@ -9,7 +9,7 @@ use super::{Pass, Sums};
 use crate::FeedForwardKind;
 use crate::layers::by_rows;
 use crate::steps;
-use crate::train::arena::{FeedForwardTape, Way};
+use crate::train::arena::{BackwardBuffers, FeedForwardTape};
 
 /// Where its numbers are among the parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl FeedForward {
         super::add(pass, out, tape.input);
     }
 
-    /// What is kept for the way back.
+    /// What is kept for the backward pass.
     pub fn inner(&self, pass: &Pass<'_>, tape: &mut FeedForwardTape<'_>) {
         let (rows, values) = (pass.rows(), tape.input.len());
         {
@@ -75,7 +75,7 @@ impl FeedForward {
     }
 
     /// Adds the gradients of the parameters; the gradient of the stream behind the network becomes that before it.
-    pub fn backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut Way<'_>) {
+    pub fn backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut BackwardBuffers<'_>) {
         self.down_backward(pass, tape, way);
         self.activate_backward(pass, tape, way);
         let (rows, values) = (pass.rows(), tape.input.len());
@@ -96,7 +96,7 @@ impl FeedForward {
         self.norm.backward(pass, norm::Tape { x: tape.input, dy: way.normed, dx, stream }, sums);
     }
 
-    fn down_backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut Way<'_>) {
+    fn down_backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut BackwardBuffers<'_>) {
         let rows = pass.rows();
         hotloop::scope!(
             steps::FFN_DOWN,
@@ -110,7 +110,7 @@ impl FeedForward {
         self.down.backward(pass, linear::Tape { x: tape.active, dy }, dx, sums);
     }
 
-    fn activate_backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut Way<'_>) {
+    fn activate_backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut BackwardBuffers<'_>) {
         let (kernels, width, wide, values) = (pass.kernels(), self.down.inputs, self.up.outputs, tape.active.len());
         hotloop::scope!(
             steps::FFN_ACT,

@@ -1,13 +1,13 @@
 //! Each way in which such a model can be wrong has its own words.
 
 use engine::ErrorKind::{self, Malformed, Unsupported};
-use engine::safetensors::{Beside, Model};
+use engine::safetensors::{Model, SideFiles};
 use serde_json::json;
 
 use super::{beside, f32s, file, llama, llama_parts, raw};
 
 #[track_caller]
-fn refused(weights: Vec<u8>, beside: &Beside, kind: ErrorKind, parts: &[&str]) {
+fn refused(weights: Vec<u8>, beside: &SideFiles, kind: ErrorKind, parts: &[&str]) {
     let error = Model::from_bytes(weights, beside).expect_err("it is damaged");
     assert_eq!(error.kind(), kind, "{error}");
     for part in parts {
@@ -55,7 +55,12 @@ fn tensors_that_share_a_name_or_bytes() {
     };
     let two = |a: String, b: String| raw(&format!("{{{a},{b}}}"), &[0; 32]);
     let norm = "model.norm.weight";
-    refused(two(entry(norm, 0), entry(norm, 16)), &beside(&llama()), Malformed, &["output_norm.weight: duplicate name"]);
+    refused(
+        two(entry(norm, 0), entry(norm, 16)),
+        &beside(&llama()),
+        Malformed,
+        &["output_norm.weight: duplicate name"],
+    );
     let shared = two(entry(norm, 0), entry("lm_head.weight", 12));
     refused(
         shared,
@@ -90,11 +95,16 @@ fn configurations() {
         beside(&config)
     };
     let weights = || file(&llama_parts());
-    refused(weights(), &Beside::default(), Malformed, &["not JSON"]);
+    refused(weights(), &SideFiles::default(), Malformed, &["not JSON"]);
     refused(weights(), &beside(&json!([])), Malformed, &["not a model configuration"]);
     refused(weights(), &with("model_type", json!("bert")), Unsupported, &["`model_type` bert", "qwen2"]);
     refused(weights(), &with("hidden_act", json!("gelu")), Unsupported, &["`hidden_act` gelu"]);
-    refused(weights(), &with("quantization_config", json!({"bits": 4})), Unsupported, &["quantised by Hugging Face tools"]);
+    refused(
+        weights(),
+        &with("quantization_config", json!({"bits": 4})),
+        Unsupported,
+        &["quantised by Hugging Face tools"],
+    );
     refused(weights(), &with("hidden_size", json!(null)), Malformed, &["`hidden_size` is missing"]);
     refused(weights(), &with("hidden_size", json!(-8)), Malformed, &["`hidden_size` is -8"]);
     refused(

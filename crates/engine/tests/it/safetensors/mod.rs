@@ -5,7 +5,7 @@ mod tokens;
 
 use std::path::PathBuf;
 
-use engine::safetensors::{Beside, Model};
+use engine::safetensors::{Model, SideFiles};
 use engine::{ErrorKind, QuantiseOptions, TensorSource, gguf, open, quantise};
 use kernels::Pool;
 use kernels::quant::{Format, f32_to_bf16};
@@ -74,8 +74,8 @@ pub fn llama_parts() -> Vec<Part> {
     ]
 }
 
-pub fn beside(config: &Json) -> Beside {
-    Beside { config: config.to_string().into_bytes(), ..Beside::default() }
+pub fn beside(config: &Json) -> SideFiles {
+    SideFiles { config: config.to_string().into_bytes(), ..SideFiles::default() }
 }
 
 #[test]
@@ -203,7 +203,8 @@ fn qwen3_has_norms_of_heads() {
     assert_eq!(model.metadata().text("general.architecture"), Ok(Some("qwen3")));
     assert_eq!(model.metadata().count("qwen3.attention.key_length"), Ok(Some(6)));
     assert_eq!(model.metadata().get("hotloop.rope.pairing"), None);
-    let names = ["token_embd", "blk.0.attn_q", "blk.0.attn_q_norm", "blk.0.attn_k_norm"].map(|it| format!("{it}.weight"));
+    let names =
+        ["token_embd", "blk.0.attn_q", "blk.0.attn_q_norm", "blk.0.attn_k_norm"].map(|it| format!("{it}.weight"));
     assert_eq!(model.names(), names);
 }
 

@@ -1,6 +1,6 @@
 //! What must not change what is computed: threads, recomputation, batches; and the inference of the same model.
 
-use engine::train::{Examples, Mode, Network, NetworkOptions, Place};
+use engine::train::{Examples, Mode, Network, NetworkOptions, NonFinitePlace};
 use engine::{Architecture, CacheType, Compute, Config, Metadata, Reading, perplexity};
 
 use super::{Text, gradients, options, rough, tiny};
@@ -80,7 +80,8 @@ fn gradients_accumulate() {
 fn gradients_begin_anew() {
     let compute = &Compute::new(Some(2)).unwrap();
     let large = Config { vocab: 90_000, layers: 1, ..tiny(Architecture::Gpt2) };
-    for (config, tied) in Architecture::trainable().map(|it| (tiny(it), it.features().tied_head)).chain([(large, true)]) {
+    for (config, tied) in Architecture::trainable().map(|it| (tiny(it), it.features().tied_head)).chain([(large, true)])
+    {
         let parameters = rough(&config, tied, 1);
         let mut networks = [0, 1].map(|_| Network::new(&config, &parameters.layout, options(30, 8)).unwrap());
         for step in 0..2 {
@@ -174,13 +175,13 @@ fn the_first_number_that_is_none_is_found() {
         let down = parameters.layout.range("blk.1.ffn_down.weight").unwrap();
         parameters.values[down].fill(3e38);
         let place = learn(&parameters).unwrap();
-        let expected = Place::Activation { layer: Some(1), step: "ffn_down", sequence: 0, position: 0 };
+        let expected = NonFinitePlace::Activation { layer: Some(1), step: "ffn_down", sequence: 0, position: 0 };
         assert_eq!(place, expected, "{place}");
         assert_eq!(place.to_string(), "the step ffn_down of layer 1, sequence 0 of the batch, position 0");
     }
 }
 
-/// A gradient that overflows is found where the way back met it first, though it has spread to all layers in front.
+/// A gradient that overflows is found where the backward pass met it first, though it has spread to all layers in front.
 #[test]
 fn the_first_gradient_that_is_none_is_found() {
     let compute = &Compute::new(Some(1)).unwrap();

@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use super::pack::{self, Left, RowTiles};
 use super::tile::{CHUNK, Coming, Tile, Tiles};
-use super::{COLS, PANEL_GAP, Panels, ROWS, ROWS_IN_PLACE, PackingBuffers, WIDE, blocks, corner, row_tiles, rows_of, sized};
+use super::{
+    COLS, PANEL_GAP, PackingBuffers, Panels, ROWS, ROWS_IN_PLACE, WIDE, blocks, corner, row_tiles, rows_of, sized,
+};
 use crate::gemm::job::Job;
 use crate::gemm::{Matrix, PANEL};
 

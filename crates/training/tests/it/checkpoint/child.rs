@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use record::TrainingEvent;
-use training::Watch;
+use training::TrainingObserver;
 
 use crate::run::settings_in;
 
@@ -44,7 +44,7 @@ fn answer(text: &str) {
 /// Tells the parent of every checkpoint and every loss.
 struct Teller;
 
-impl Watch for Teller {
+impl TrainingObserver for Teller {
     fn event(&mut self, event: &TrainingEvent) {
         match event {
             TrainingEvent::Step(step) => answer(&format!("step {} {:x}", step.step, step.loss.to_bits())),

@@ -7,7 +7,7 @@ use engine::Compute;
 use record::TrainingEvent;
 use training::checkpoint::{Checkpoint, State, list};
 use training::config::Settings;
-use training::{Watch, train};
+use training::{TrainingObserver, train};
 
 use super::{Listener, run, settings, steps};
 use crate::folder::Folder;
@@ -265,7 +265,7 @@ fn checkpoints_that_were_set_aside_are_named() {
 #[test]
 fn two_trainings_in_one_folder_are_refused() {
     struct Second(Settings, Option<String>);
-    impl Watch for Second {
+    impl TrainingObserver for Second {
         fn event(&mut self, event: &TrainingEvent) {
             if matches!(event, TrainingEvent::Step(_)) && self.1.is_none() {
                 let error = run(&self.0, None, &mut Listener::default()).expect_err("the first is not at its end");
@@ -309,7 +309,7 @@ fn a_checkpoint_that_cannot_be_written_is_tried_again() {
         place: PathBuf,
         warnings: Vec<String>,
     }
-    impl Watch for Blocking {
+    impl TrainingObserver for Blocking {
         fn event(&mut self, event: &TrainingEvent) {
             self.listener.event(event);
             // A folder where a file should come cannot be replaced by one.
@@ -334,7 +334,10 @@ fn a_checkpoint_that_cannot_be_written_is_tried_again() {
     let done = train(&settings, None, &compute, &mut watch).expect("it goes on");
     assert_eq!(steps(&done.events).len(), 9);
     assert_eq!(watch.warnings.len(), 2, "{:?}", watch.warnings);
-    assert!(watch.warnings[0].contains("step 2: cannot save a checkpoint: ") && watch.warnings[0].contains("again behind step 3"));
+    assert!(
+        watch.warnings[0].contains("step 2: cannot save a checkpoint: ")
+            && watch.warnings[0].contains("again behind step 3")
+    );
     assert!(watch.warnings[1].contains("step 3: checkpoint saved on retry"));
     let written: Vec<u64> = list(&settings.checkpoints()).into_iter().map(|(step, _)| step).collect();
     assert_eq!(written, [3, 4, 6, 8, 9]);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use engine::Encode;
-use training::data::{DataSettings, Sources, VocabularySettings, Which};
+use training::data::{CorpusRole, DataSettings, Sources, VocabularySettings};
 use training::vocabulary::{Vocabulary, VocabularyRequest, prepare};
 
 use super::learned;
@@ -14,7 +14,7 @@ use crate::random::Random;
 fn take(folder: &Folder, path: &Path) -> training::Result<Vocabulary> {
     folder.write("text", "some text");
     let data = DataSettings { input_file: "text".into(), ..DataSettings::default() };
-    let sources = Sources::find(&data, Which::Training, folder.root(), &folder.path("out")).expect("files");
+    let sources = Sources::find(&data, CorpusRole::Training, folder.root(), &folder.path("out")).expect("files");
     let settings = VocabularySettings { file: Some(path.to_owned()), ..VocabularySettings::default() };
     let request = VocabularyRequest { settings: &settings, data: &data, sources: &sources, base: folder.root() };
     prepare(&request, &folder.path("out"), &mut |_| true)
@@ -44,7 +44,7 @@ fn a_list_that_loopos_would_look_for() {
         tokenizer_vocab: Some("outputs/tokenizer.vocab".into()),
         ..DataSettings::default()
     };
-    let sources = Sources::find(&data, Which::Training, folder.root(), &folder.path("out")).expect("files");
+    let sources = Sources::find(&data, CorpusRole::Training, folder.root(), &folder.path("out")).expect("files");
     let settings = VocabularySettings::default();
     let request = VocabularyRequest { settings: &settings, data: &data, sources: &sources, base: folder.root() };
     let prepared = || prepare(&request, &folder.path("out"), &mut |_| true).expect("a vocabulary");
