@@ -10,8 +10,9 @@ use crate::{Error, Result};
 /// Tells the files of one process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Written under another name beside the target, which it takes when it is whole and on the disk. Dropped before, it is removed; of a
-/// process that dies, a file `.NAME.PROCESS-NUMBER.part` is left.
+/// Written under another name beside the target, which it takes when it is whole and on the disk.
+/// Dropped before, it is removed; of a process that dies, a file `.NAME.PROCESS-NUMBER.part` is
+/// left.
 #[derive(Debug)]
 pub struct AtomicFile {
     target: PathBuf,

@@ -8,7 +8,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong, where, and, if that helps, what to do.
 ///
-/// It reads as one sentence after another: `model.gguf: tensor blk.0.attn_q.weight: 12 bytes are missing; the file was cut off`.
+/// It reads as one sentence after another: `model.gguf: tensor blk.0.attn_q.weight: 12 bytes are
+/// missing; the file was cut off`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,

@@ -1,6 +1,7 @@
 //! A small, fast transformer engine for CPUs, which profiles itself step by step.
 //!
-//! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what one generation writes.
+//! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what
+//! one generation writes.
 
 mod atomic;
 mod batch;

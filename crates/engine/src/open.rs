@@ -7,8 +7,8 @@ use crate::{Error, Result, TensorSource, gguf, llama2c, safetensors};
 
 /// Opens a model, whatever its format: the name of the file does not matter.
 ///
-/// Known are GGUF, the models of Hugging Face (by their folder, a `.safetensors` file or the list of shards) and the checkpoints
-/// of llama2.c. Of anything else the error says what it looks like.
+/// Known are GGUF, the models of Hugging Face (by their folder, a `.safetensors` file or the list
+/// of shards) and the checkpoints of llama2.c. Of anything else the error says what it looks like.
 pub fn open(path: &Path) -> Result<Box<dyn TensorSource>> {
     if safetensors::is_model_folder(path) {
         return Ok(Box::new(safetensors::Model::open(path)?));

@@ -1,7 +1,8 @@
 //! What a text costs a model: the negative log likelihood of each of its tokens, and the perplexity that follows.
 //!
-//! A text that is longer than the context is read in windows that overlap by half. Every token but the first is scored once, in the
-//! first window that has it: behind at least half a window of text, unless it is in the first one.
+//! A text that is longer than the context is read in windows that overlap by half. Every token but
+//! the first is scored once, in the first window that has it: behind at least half a window of
+//! text, unless it is in the first one.
 
 use crate::{CacheType, Compute, Error, Model, Result, Segment, State, StateOptions};
 

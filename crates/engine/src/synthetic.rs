@@ -61,9 +61,10 @@ impl Synthetic {
     pub const MEDIUM: Synthetic =
         Synthetic { vocab: 512, context: 128, width: 256, layers: 4, heads: 8, kv_heads: 8, ffn: 1024, ..Self::SMALL };
 
-    /// Reads `small`, `medium`, or sizes such as `d=768,layers=12,heads=12,vocab=32000,type=q4_0`; behind a name sizes change it:
-    /// `medium,type=q8_0`. Without one, what is not named is LLaMA-shaped: heads of 64, as many of keys, a network of 8/3 the width,
-    /// 32000 tokens, 2048 positions, f32.
+    /// Reads `small`, `medium`, or sizes such as `d=768,layers=12,heads=12,vocab=32000,type=q4_0`;
+    /// behind a name sizes change it: `medium,type=q8_0`. Without one, what is not named is
+    /// LLaMA-shaped: heads of 64, as many of keys, a network of 8/3 the width, 32000 tokens, 2048
+    /// positions, f32.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parts = text.split(',').filter(|part| !part.is_empty()).peekable();
         let named = match parts.peek() {

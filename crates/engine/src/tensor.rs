@@ -135,8 +135,8 @@ impl TensorInfo {
     }
 }
 
-/// The key that says how rotary models pair the values of a head, where that is not the pairing of the architecture's GGUF files:
-/// [`PAIRING_HALVES`] or [`PAIRING_ADJACENT`].
+/// The key that says how rotary models pair the values of a head, where that is not the pairing of
+/// the architecture's GGUF files: [`PAIRING_HALVES`] or [`PAIRING_ADJACENT`].
 pub const PAIRING_KEY: &str = "hotloop.rope.pairing";
 
 /// A pair is element i of the first half of a head and element i of the second, as in the files of Hugging Face.

@@ -1,4 +1,5 @@
-//! Passes allocate nothing once every thread has taken part. One test alone, since allocations of all threads are counted.
+//! Passes allocate nothing once every thread has taken part. One test alone, since allocations of
+//! all threads are counted.
 
 use engine::train::{
     Examples, Mode, Network, NetworkOptions, Optimiser, OptimiserKind, Parameters, StepSize, gradient_norm,

@@ -1,7 +1,7 @@
 //! Arithmetic on slices, near the limit of the machine.
 //!
-//! [`Kernels::best`] chooses the instruction set once; every kernel is a method. `scalar` defines each of them, `vector` has
-//! the fast forms, and the tests compare the two at every length.
+//! [`Kernels::best`] chooses the instruction set once; every kernel is a method. `scalar` defines
+//! each of them, `vector` has the fast forms, and the tests compare the two at every length.
 //!
 //! Lengths that do not fit are the caller's bug and panic at the door; nothing here returns a `Result`.
 #![allow(

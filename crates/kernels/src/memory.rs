@@ -1,4 +1,5 @@
-//! Memory for numbers that are read in long streams: aligned to cache lines, and in huge pages where there is much of it.
+//! Memory for numbers that are read in long streams: aligned to cache lines, and in huge pages
+//! where there is much of it.
 
 use std::alloc::{self, Layout};
 use std::marker::PhantomData;
@@ -27,8 +28,8 @@ macro_rules! plain {
 }
 plain! { u8 i8 u16 i16 i32 f32 }
 
-/// A fixed number of values, zero at first, aligned to a cache line. Buffers of 2 MiB or more are aligned to a huge page and ask
-/// for such pages, unless they lie in a [`HugePageArena`].
+/// A fixed number of values, zero at first, aligned to a cache line. Buffers of 2 MiB or more are
+/// aligned to a huge page and ask for such pages, unless they lie in a [`HugePageArena`].
 pub struct AlignedBuffer<T: Plain> {
     start: NonNull<T>,
     len: usize,
@@ -37,8 +38,9 @@ pub struct AlignedBuffer<T: Plain> {
     owned: PhantomData<T>,
 }
 
-/// Memory in huge pages for many buffers, one behind the other: the weights of a model are read in that order, and small buffers
-/// would not fill a huge page of their own. It lives as long as one of its buffers.
+/// Memory in huge pages for many buffers, one behind the other: the weights of a model are read in
+/// that order, and small buffers would not fill a huge page of their own. It lives as long as one
+/// of its buffers.
 #[derive(Debug)]
 pub struct HugePageArena {
     memory: Option<Arc<ArenaMemory>>,

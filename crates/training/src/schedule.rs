@@ -125,7 +125,8 @@ impl LearningRate {
     /// The rate of a step, counted from 0.
     #[must_use]
     pub fn rate(&self, step: u64) -> f64 {
-        // As nanoGPT has it: the first step is not without effect, and the whole rate comes with the first one behind the warm-up.
+        // As nanoGPT has it: the first step is not without effect, and the whole rate comes with
+        // the first one behind the warm-up.
         let warm = ((step + 1) as f64 / (self.warmup_steps + 1) as f64).min(1.0);
         warm * self.shape(step)
     }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Result};
 
-/// Written under another name in its folder; it gets its own when it is whole and on the disk. Dropped before, it is removed.
+/// Written under another name in its folder; it gets its own when it is whole and on the disk.
+/// Dropped before, it is removed.
 #[derive(Debug)]
 pub(crate) struct Written {
     folder: PathBuf,

@@ -1,7 +1,8 @@
 //! How much text a template may make.
 //!
-//! The engine bounds steps, and in forty steps a text that is joined with itself fills any memory. So everything that is joined, compared,
-//! shown, or given to a filter or a method is weighed before, and when all together weigh too much, the template has failed.
+//! The engine bounds steps, and in forty steps a text that is joined with itself fills any memory.
+//! So everything that is joined, compared, shown, or given to a filter or a method is weighed
+//! before, and when all together weigh too much, the template has failed.
 
 use std::io;
 use std::sync::Arc;

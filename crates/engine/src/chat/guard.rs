@@ -14,8 +14,8 @@ const MOST_BRANCHES: usize = 500;
 /// Filters that do not look at what a list holds.
 const SHALLOW: [&str; 9] = ["count", "d", "default", "first", "items", "last", "length", "list", "reverse"];
 
-/// The template with weights. Two things that templates of prompts do not need are refused: products, which make much of
-/// little, and raw blocks, in which tags are no tags.
+/// The template with weights. Two things that templates of prompts do not need are refused:
+/// products, which make much of little, and raw blocks, in which tags are no tags.
 pub(super) fn guarded(source: &str) -> Result<String> {
     let mut out = String::with_capacity(source.len() * 2);
     let mut rest = source;
@@ -62,7 +62,8 @@ struct Tag<'s, 'o> {
     rest: &'s str,
     close: &'static str,
     out: &'o mut String,
-    /// For each open bracket, and the tag itself: whether what stands there now follows an operator that joins or compares.
+    /// For each open bracket, and the tag itself: whether what stands there now follows an operator
+    /// that joins or compares.
     joining: Vec<bool>,
     after_operand: bool,
     /// How many there were.
@@ -75,7 +76,8 @@ struct Tag<'s, 'o> {
 enum Assignment {
     /// It sets nothing, or has not begun to.
     None,
-    /// Before the sign `=`, with whether an attribute is among what is set. Behind a bar stand filters of a block instead.
+    /// Before the sign `=`, with whether an attribute is among what is set. Behind a bar stand
+    /// filters of a block instead.
     Target { has_dot: bool, has_bar: bool },
     /// Behind it.
     Value { has_dot: bool },

@@ -1,8 +1,9 @@
 //! GGUF, the file format of llama.cpp: metadata and tensors, versions 2 and 3, little-endian, in one file or in shards.
 //!
-//! A file is: `GGUF`, version, number of tensors, number of keys; the keys with their values; for each tensor its name, lengths,
-//! type and offset; then, from the next multiple of the alignment, the data. Nothing a file claims is believed before it was
-//! compared with the bytes that are there, and no more is allocated than a small multiple of those.
+//! A file is: `GGUF`, version, number of tensors, number of keys; the keys with their values; for
+//! each tensor its name, lengths, type and offset; then, from the next multiple of the alignment,
+//! the data. Nothing a file claims is believed before it was compared with the bytes that are
+//! there, and no more is allocated than a small multiple of those.
 
 mod read;
 mod shards;

@@ -10,10 +10,11 @@ use crate::{Array, AtomicFile, Error, Metadata, Result, TensorInfo, Value};
 /// Longer names llama.cpp does not take.
 const MAX_NAME: usize = 63;
 
-/// Writes a file, one tensor after another. The target is there when all is written and [`Writer::finish`] was called, not before;
-/// a writer that is dropped earlier leaves nothing.
+/// Writes a file, one tensor after another. The target is there when all is written and
+/// [`Writer::finish`] was called, not before; a writer that is dropped earlier leaves nothing.
 ///
-/// Whole numbers are written with 32 bits where these hold them, else with 64; others as f32 where that keeps their value.
+/// Whole numbers are written with 32 bits where these hold them, else with 64; others as f32 where
+/// that keeps their value.
 #[derive(Debug)]
 pub struct Writer {
     file: AtomicFile,

@@ -43,7 +43,8 @@ pub(crate) struct Layer<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// The same pass, with what attention will look at: declared by its scope, so that it is counted only where scopes are recorded.
+    /// The same pass, with what attention will look at: declared by its scope, so that it is
+    /// counted only where scopes are recorded.
     pub(crate) fn with_span(mut self) -> Self {
         if hotloop::is_started() {
             let window = self.model.config.window.unwrap_or(usize::MAX);

@@ -24,7 +24,8 @@ pub(crate) fn rows(compute: &Compute, norm: &Norm, eps: f32, x: &[f32], out: &mu
     }
 }
 
-/// The floating-point operations of a norm over so many values: a square, a sum, two products and, with a mean, three more.
+/// The floating-point operations of a norm over so many values: a square, a sum, two products and,
+/// with a mean, three more.
 pub(crate) fn flops(norm: &Norm, values: usize) -> usize {
     values
         * match norm {

@@ -195,7 +195,8 @@ impl NormKind {
 }
 
 impl Rope {
-    /// That of an architecture's usual models: whole heads of `dims` values are rotated; nothing where positions are learned.
+    /// That of an architecture's usual models: whole heads of `dims` values are rotated; nothing
+    /// where positions are learned.
     pub fn usual(architecture: Architecture, dims: usize, base: f64) -> Option<Self> {
         let pairing = architecture.features().rope_pairing()?;
         Some(Self { pairing, dims, base, position_scale: 1.0 })
@@ -361,7 +362,8 @@ impl<'a> Keys<'a> {
         self.refuse_unread()
     }
 
-    /// A key that nobody here knows may change what the model computes. Those that say that something is not there may stay.
+    /// A key that nobody here knows may change what the model computes. Those that say that
+    /// something is not there may stay.
     fn refuse_unread(&self) -> Result<()> {
         let prefix = self.key("");
         for (key, value) in self.metadata.iter() {

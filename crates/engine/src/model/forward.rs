@@ -11,13 +11,14 @@ pub struct Segment<'a> {
     pub sequence: usize,
     /// At least one token.
     pub tokens: &'a [u32],
-    /// For how many of the last tokens logits are wanted: 1 to choose the next one, 0 within a prompt, all to score a text.
+    /// For how many of the last tokens logits are wanted: 1 to choose the next one, 0 within a
+    /// prompt, all to score a text.
     pub logits: usize,
 }
 
 impl Model {
-    /// Computes the tokens of all segments in one pass over the weights and adds them to the cache. The logits are in the
-    /// state then, segment after segment.
+    /// Computes the tokens of all segments in one pass over the weights and adds them to the cache.
+    /// The logits are in the state then, segment after segment.
     ///
     /// Where it refuses, nothing has changed.
     pub fn forward(&self, compute: &Compute, state: &mut State, segments: &[Segment<'_>]) -> Result<()> {

@@ -22,7 +22,8 @@ pub struct StateOptions {
     pub cache: CacheType,
     /// How many bytes the cache may take.
     pub cache_budget: Option<usize>,
-    /// Whether scratch memory is kept from pass to pass; without, it is made anew for each, to see what keeping is worth.
+    /// Whether scratch memory is kept from pass to pass; without, it is made anew for each, to see
+    /// what keeping is worth.
     pub pooled: bool,
 }
 

@@ -27,11 +27,12 @@ pub struct Weights {
 /// How weights are read.
 #[derive(Default)]
 pub struct LoadOptions<'a> {
-    /// Uses matrices as they lie in the file. The model is there at once and takes no memory of its own, and every pass is
-    /// slower; numbers that are not finite are not looked for.
+    /// Uses matrices as they lie in the file. The model is there at once and takes no memory of its
+    /// own, and every pass is slower; numbers that are not finite are not looked for.
     pub in_place: bool,
-    /// Makes f32 of quantised weights: products are exact then, up to the rounding of f32, and take four to eight times the
-    /// memory. Without, activations are rounded to bytes where weights are quantised.
+    /// Makes f32 of quantised weights: products are exact then, up to the rounding of f32, and take
+    /// four to eight times the memory. Without, activations are rounded to bytes where weights are
+    /// quantised.
     pub exact: bool,
     /// Is told how many bytes were read, and of how many.
     pub progress: Option<&'a mut dyn FnMut(usize, usize)>,
@@ -76,8 +77,8 @@ pub(crate) enum Norm {
 
 /// A matrix and its bias.
 ///
-/// What a scope declares lies in the cache line where the kernel finds its weights a moment later: a line of its own would come
-/// from far, and no kernel would need it.
+/// What a scope declares lies in the cache line where the kernel finds its weights a moment later:
+/// a line of its own would come from far, and no kernel would need it.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct LinearLayer {
@@ -245,8 +246,8 @@ impl<'a> Loader<'a, '_> {
         all.extend(tensors::behind_layers(config, tied));
         let mut wanted = BTreeMap::new();
         for TensorSpec { name, shape, role, .. } in all {
-            // Any matrix may have a bias, whether the architecture's usual models have it or not. The embedding has none of its
-            // own: as a head it may.
+            // Any matrix may have a bias, whether the architecture's usual models have it or not.
+            // The embedding has none of its own: as a head it may.
             if matches!(role, Role::Matrix | Role::Residual)
                 && (tied || name != "token_embd.weight")
                 && let (Some(matrix), Some(outputs)) = (name.strip_suffix(".weight"), shape.last())

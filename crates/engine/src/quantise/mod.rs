@@ -1,6 +1,7 @@
 //! A model in another format, written as GGUF.
 //!
-//! Rows are converted one by one, on all threads, in stretches of bounded size: a model larger than the memory can be converted.
+//! Rows are converted one by one, on all threads, in stretches of bounded size: a model larger than
+//! the memory can be converted.
 
 mod plan;
 mod stretch;
@@ -51,13 +52,15 @@ pub struct Converted {
     pub fallback: bool,
 }
 
-/// Writes the model with its matrices in another format. `progress` is told how many bytes of the source are done, and of how many;
-/// where it breaks, the work ends with an error, and nothing is left.
+/// Writes the model with its matrices in another format. `progress` is told how many bytes of the
+/// source are done, and of how many; where it breaks, the work ends with an error, and nothing is
+/// left.
 ///
-/// Matrices get the format asked for; with Q4_K and Q5_K the output, or the embedding that stands for it, gets Q6_K, which
-/// decides over the quality of every token. Rows that are no whole blocks of it fall back as llama.cpp does it: Q4_K to Q5_0,
-/// Q5_K to Q5_1, Q6_K to Q8_0, and to F16 what is no multiple of 32. Norms, biases and positions are F32. The order of rows
-/// becomes that of GGUF where it is another ([`PAIRING_KEY`]).
+/// Matrices get the format asked for; with Q4_K and Q5_K the output, or the embedding that stands
+/// for it, gets Q6_K, which decides over the quality of every token. Rows that are no whole blocks
+/// of it fall back as llama.cpp does it: Q4_K to Q5_0, Q5_K to Q5_1, Q6_K to Q8_0, and to F16 what
+/// is no multiple of 32. Norms, biases and positions are F32. The order of rows becomes that of
+/// GGUF where it is another ([`PAIRING_KEY`]).
 ///
 /// Weights that are not finite are refused, and those beyond the largest f16 where the format has f16 or scales in f16.
 pub fn quantise(

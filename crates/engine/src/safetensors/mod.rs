@@ -1,9 +1,9 @@
 //! Models of Hugging Face: `.safetensors` files with a `config.json` beside them, with the keys and names of GGUF.
 //!
-//! The weights are read where they lie; only GPT-2's matrices, which stand the other
-//! way round, are transposed when they are asked for. Rows keep their order, in which rotated pairs are halves of a head:
-//! [`PAIRING_KEY`](crate::PAIRING_KEY) says so. The tokens come from `tokenizer.json` where it is a byte-level BPE of a known
-//! kind; else the model has none.
+//! The weights are read where they lie; only GPT-2's matrices, which stand the other way round, are
+//! transposed when they are asked for. Rows keep their order, in which rotated pairs are halves of
+//! a head: [`PAIRING_KEY`](crate::PAIRING_KEY) says so. The tokens come from `tokenizer.json` where
+//! it is a byte-level BPE of a known kind; else the model has none.
 
 mod config;
 mod files;

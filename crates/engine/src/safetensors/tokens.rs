@@ -107,7 +107,8 @@ fn set(tokenizer: &Json, settings: &Json, known: Vocabulary, metadata: &mut Meta
     Ok(())
 }
 
-/// GGUF's name of the way in which a text is cut into words; nothing where it has none, or where this is no byte-level BPE.
+/// GGUF's name of the way in which a text is cut into words; nothing where it has none, or where
+/// this is no byte-level BPE.
 fn words(tokenizer: &Json) -> Option<&'static str> {
     let model = tokenizer.get("model")?;
     let is_bpe = model.get("type").is_none_or(|kind| kind == "BPE");

@@ -1,11 +1,12 @@
 //! Choosing the next token from its logits.
 //!
-//! In this order: the repetition penalty; the `top_k` largest logits; weights e^((x − largest) · 1 / temperature); of these the fewest that have
-//! `top_p` of the weight; those with at least `min_p` times the largest weight; one of them by chance, each as likely as its weight,
-//! counted through in the order of their ids.
+//! In this order: the repetition penalty; the `top_k` largest logits; weights e^((x − largest) · 1
+//! / temperature); of these the fewest that have `top_p` of the weight; those with at least `min_p`
+//! times the largest weight; one of them by chance, each as likely as its weight, counted through
+//! in the order of their ids.
 //!
-//! The same seed gives the same tokens from the same logits on every machine: all arithmetic is addition, multiplication and division
-//! of IEEE numbers in a fixed order.
+//! The same seed gives the same tokens from the same logits on every machine: all arithmetic is
+//! addition, multiplication and division of IEEE numbers in a fixed order.
 
 mod choose;
 mod random;
@@ -23,7 +24,8 @@ use crate::{Error, Result};
 /// The longest window of the repetition penalty: as long as any context.
 const MAX_WINDOW: usize = 1 << 20;
 
-/// Weights from which on tokens are looked at for `top_p`, until they have enough of the probability. The last is every weight there is.
+/// Weights from which on tokens are looked at for `top_p`, until they have enough of the
+/// probability. The last is every weight there is.
 const FLOORS: [f32; 4] = [0.02, 4e-4, 8e-6, 0.0];
 
 /// How the next token is chosen.
@@ -46,8 +48,8 @@ pub struct Sampling {
 }
 
 impl Default for Sampling {
-    /// Lively and seldom absurd: temperature 0.8, the 40 largest logits, 0.95 of the probability, no less than a twentieth of the
-    /// likeliest, no penalty.
+    /// Lively and seldom absurd: temperature 0.8, the 40 largest logits, 0.95 of the probability,
+    /// no less than a twentieth of the likeliest, no penalty.
     fn default() -> Self {
         Self {
             temperature: 0.8,
@@ -106,7 +108,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler for that many logits. Settings out of range are taken for the nearest in it; [`Sampling::check`] tells.
+    /// A sampler for that many logits. Settings out of range are taken for the nearest in it;
+    /// [`Sampling::check`] tells.
     pub fn new(sampling: &Sampling, vocab: usize) -> Self {
         let sampling = in_range(sampling, vocab);
         let sparse = sampling.top_k > 0;
@@ -133,8 +136,8 @@ impl Sampler {
 
     /// The next token. The penalty changes the logits.
     ///
-    /// Where logits are +∞, it is the first of these. NaN is not chosen, and −∞ neither, unless there is nothing else: then it is the
-    /// first −∞, and token 0 where all are NaN.
+    /// Where logits are +∞, it is the first of these. NaN is not chosen, and −∞ neither, unless
+    /// there is nothing else: then it is the first −∞, and token 0 where all are NaN.
     ///
     /// # Panics
     ///
@@ -180,7 +183,8 @@ impl Sampler {
         let total: f64 = self.sums.iter().map(|sum| f64::from(*sum)).sum();
         if top_p < 1.0 {
             let wanted = total * f64::from(top_p);
-            // The largest weight is 1, and a few tokens often have most of it: less and less is looked at until enough is found.
+            // The largest weight is 1, and a few tokens often have most of it: less and less is
+            // looked at until enough is found.
             for floor in FLOORS {
                 self.gather(floor.max(min_p));
                 if mass(&self.candidates) >= wanted || floor <= min_p {

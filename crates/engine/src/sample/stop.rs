@@ -1,7 +1,7 @@
 //! Texts that end a generation, looked for in a stream.
 //!
-//! Every stop text has its automaton (Knuth, Morris and Pratt): how much of it the stream ends with. So each byte costs the same,
-//! however long the texts are.
+//! Every stop text has its automaton (Knuth, Morris and Pratt): how much of it the stream ends
+//! with. So each byte costs the same, however long the texts are.
 
 /// Looks for stop texts, and holds back what may be the beginning of one.
 #[derive(Debug, Clone)]

@@ -159,8 +159,8 @@ fn vocabulary(metadata: &Metadata, family: &Family) -> Result<Vocabulary> {
     Ok(vocabulary)
 }
 
-/// Adds the bytes that a token stands for. Whether a text can become it: vocabularies write their texts in an alphabet of
-/// their own, and a token with other characters is never found in one.
+/// Adds the bytes that a token stands for. Whether a text can become it: vocabularies write their
+/// texts in an alphabet of their own, and a token with other characters is never found in one.
 fn push_token(
     token: &str,
     kind: Kind,

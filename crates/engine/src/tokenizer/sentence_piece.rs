@@ -1,5 +1,6 @@
-//! Pair encoding by scores, as SentencePiece has it for LLaMA: words are characters, of two neighbours the token with the best score is
-//! joined first, and characters without a token become their bytes.
+//! Pair encoding by scores, as SentencePiece has it for LLaMA: words are characters, of two
+//! neighbours the token with the best score is joined first, and characters without a token become
+//! their bytes.
 //!
 //! Files write the space as U+2581. Here it is a space: tokens are kept as the text that they stand for.
 

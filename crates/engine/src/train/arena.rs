@@ -6,8 +6,9 @@ use super::NetworkOptions;
 use super::layers::MOST_BLOCKS;
 use crate::{Config, steps};
 
-/// Logits take no more bytes than this, unless a single row does. A vocabulary of 50,000 has 320 rows of logits at once then: enough for
-/// products at full speed, and every part reads and writes the whole gradient of the head.
+/// Logits take no more bytes than this, unless a single row does. A vocabulary of 50,000 has 320
+/// rows of logits at once then: enough for products at full speed, and every part reads and writes
+/// the whole gradient of the head.
 const MOST_LOGITS: usize = 64 << 20;
 
 /// How many values each part has.
@@ -139,8 +140,8 @@ impl Sizes {
         self.up.max(self.qkv).max(2 * self.width)
     }
 
-    /// The parts of the arena: streams, kept, normed, logits, losses; then those of the backward pass: stream, normed, narrow, wide,
-    /// partials.
+    /// The parts of the arena: streams, kept, normed, logits, losses; then those of the backward
+    /// pass: stream, normed, narrow, wide, partials.
     fn lengths(&self) -> [usize; 10] {
         let stream = self.stream();
         let layer = self.layer().into_iter().fold(0, usize::saturating_add);

@@ -12,9 +12,9 @@ const LINE: usize = 16;
 
 /// The tensors of a model in one flat list of f32, by their names and shapes in GGUF.
 ///
-/// Matrices that are multiplied with the same rows lie one directly behind the other (queries, keys and values; gate and up), and
-/// their biases too, so that each such group is one matrix. Every group begins at a multiple of 16 values; what lies between is zero and
-/// stays so.
+/// Matrices that are multiplied with the same rows lie one directly behind the other (queries, keys
+/// and values; gate and up), and their biases too, so that each such group is one matrix. Every
+/// group begins at a multiple of 16 values; what lies between is zero and stays so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     entries: Vec<Entry>,

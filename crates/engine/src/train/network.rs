@@ -11,7 +11,8 @@ use super::plan::Plan;
 use super::{Examples, Layout, Loss, Mode, NetworkOptions, NonFinitePlace, Parameters, StepWork};
 use crate::{Compute, Config, Error, Result, memory, steps};
 
-/// The gradients of all parameters, and the memory of one step. Everything has its size from the beginning: steps allocate nothing.
+/// The gradients of all parameters, and the memory of one step. Everything has its size from the
+/// beginning: steps allocate nothing.
 #[derive(Debug)]
 pub struct Network {
     config: Config,
@@ -70,8 +71,8 @@ impl Network {
 
     /// The loss of some sequences.
     ///
-    /// In [`Mode::Learn`] a backward pass has to follow: where the vocabulary is so large that logits are computed in parts, the head's
-    /// gradients are added here.
+    /// In [`Mode::Learn`] a backward pass has to follow: where the vocabulary is so large that
+    /// logits are computed in parts, the head's gradients are added here.
     ///
     /// # Panics
     /// Where examples are no whole sequences, more than there is room for, or have tokens or targets that the model has not; where
@@ -100,7 +101,8 @@ impl Network {
         }
     }
 
-    /// Adds the gradients of what [`Network::forward`] computed last, in [`Mode::Learn`] and with the same parameters and examples.
+    /// Adds the gradients of what [`Network::forward`] computed last, in [`Mode::Learn`] and with
+    /// the same parameters and examples.
     ///
     /// # Panics
     /// Where there was no such pass.
@@ -181,8 +183,9 @@ impl Network {
         compute.pool.run_rows(parts, &mut self.gradients, 1, |_, values| values.fill(0.0));
     }
 
-    /// The next backward pass writes all gradients instead of adding to them: what [`Network::zero_gradients`] would give, without going over
-    /// all of them once more. Until then they are those of before.
+    /// The next backward pass writes all gradients instead of adding to them: what
+    /// [`Network::zero_gradients`] would give, without going over all of them once more. Until then
+    /// they are those of before.
     pub fn renew_gradients(&mut self) {
         self.fresh = true;
     }
@@ -208,8 +211,9 @@ impl Network {
         size_of::<f32>() * (self.gradients.len() + self.arena.len() + self.scratch.len() + rope)
     }
 
-    /// Where the first value is that is infinite or no number: in the parameters, in the order of the last forward pass, or in the
-    /// gradients in the order of a backward pass. With recomputation the residual stream behind each layer is looked at alone.
+    /// Where the first value is that is infinite or no number: in the parameters, in the order of
+    /// the last forward pass, or in the gradients in the order of a backward pass. With
+    /// recomputation the residual stream behind each layer is looked at alone.
     pub fn first_non_finite(&mut self, compute: &Compute, parameters: &Parameters) -> Option<NonFinitePlace> {
         let LastPass { rows, .. } = self.last;
         finite::parameter(compute, &parameters.layout, &parameters.values)

@@ -92,7 +92,8 @@ pub struct Optimiser {
     steps: u64,
 }
 
-/// Threads take so many values at a time, or more where there were too many such parts: about a millisecond of memory traffic.
+/// Threads take so many values at a time, or more where there were too many such parts: about a
+/// millisecond of memory traffic.
 const PART: usize = 1 << 18;
 /// The most parts of a step.
 const MOST_PARTS: usize = 64;
@@ -171,7 +172,8 @@ impl Optimiser {
         let rate = size.learning_rate;
         [0.0, self.weight_decay].map(|decay| match self.kind {
             OptimiserKind::AdamW { beta1, beta2, eps } => {
-                // Beyond some thousand steps nothing is left to correct; a number of steps that does not fit is as good as any such.
+                // Beyond some thousand steps nothing is left to correct; a number of steps that
+                // does not fit is as good as any such.
                 let step = i32::try_from(self.steps).unwrap_or(i32::MAX);
                 Update::AdamW(AdamWStep {
                     keep: (1.0 - rate * decay) as f32,
@@ -271,7 +273,8 @@ const SUMS: usize = 256;
 /// And within a part in blocks, whose sums are added in f64: so it is precise for any number of them.
 const BLOCK: usize = 4096;
 
-/// The Euclidean norm of all gradients, with the same bits for every number of threads. Infinite or no number where a gradient is.
+/// The Euclidean norm of all gradients, with the same bits for every number of threads. Infinite or
+/// no number where a gradient is.
 pub fn gradient_norm(compute: &Compute, gradients: &[f32]) -> f64 {
     hotloop::scope!(steps::CLIP, flops = 2 * gradients.len(), bytes = size_of_val(gradients));
     let mut sums = [0.0f64; SUMS];
@@ -293,7 +296,8 @@ fn sum_of_squares(kernels: Kernels, block: &[f32]) -> f64 {
     if sum.is_finite() { sum } else { block.iter().map(|&x| f64::from(x) * f64::from(x)).sum() }
 }
 
-/// What brings gradients of this norm to at most `most`: 1 where they are there already. A norm that is no number gives that.
+/// What brings gradients of this norm to at most `most`: 1 where they are there already. A norm
+/// that is no number gives that.
 #[must_use]
 pub fn clip_scale(norm: f64, most: f64) -> f32 {
     if norm <= most { 1.0 } else { (most / norm) as f32 }

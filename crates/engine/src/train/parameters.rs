@@ -24,8 +24,9 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Numbers to begin with, the same on every machine: matrices normal with a deviation of 0.02, those that are added to the residual
-    /// stream by √(2 · layers) smaller; norms one, biases zero.
+    /// Numbers to begin with, the same on every machine: matrices normal with a deviation of 0.02,
+    /// those that are added to the residual stream by √(2 · layers) smaller; norms one, biases
+    /// zero.
     ///
     /// # Errors
     /// Where the sizes make no sense together, or memory is short.
@@ -102,8 +103,9 @@ impl Parameters {
         self.layout.range(name).map(|range| &self.values[range])
     }
 
-    /// As a source of tensors in f32, for [`Model::load`](crate::Model::load) and for writers of files. `metadata` is what else the
-    /// model says about itself, such as its vocabulary; the keys that the config follows from are set here.
+    /// As a source of tensors in f32, for [`Model::load`](crate::Model::load) and for writers of
+    /// files. `metadata` is what else the model says about itself, such as its vocabulary; the keys
+    /// that the config follows from are set here.
     pub fn source(&self, mut metadata: Metadata) -> ParametersSource<'_> {
         self.config.write(&mut metadata);
         ParametersSource { parameters: self, metadata, kernels: Kernels::best() }

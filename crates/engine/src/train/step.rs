@@ -20,7 +20,8 @@ pub struct NetworkOptions {
     pub length: usize,
     /// The share of values that is set to zero while learning, from 0 to, but not, 1.
     pub dropout: f32,
-    /// Keeps only the residual stream between layers, and recomputes the rest in the backward pass: less memory, a third more work.
+    /// Keeps only the residual stream between layers, and recomputes the rest in the backward pass:
+    /// less memory, a third more work.
     pub recompute: bool,
 }
 

@@ -1,7 +1,8 @@
-//! Sound files, damaged in every way that can be thought of: each is read or refused, without a panic, without an end that does
-//! not come, and without memory that only the file claims.
+//! Sound files, damaged in every way that can be thought of: each is read or refused, without a
+//! panic, without an end that does not come, and without memory that only the file claims.
 //!
-//! A program of its own, because it counts what is allocated. Every damage follows from a number, and is named when it kills.
+//! A program of its own, because it counts what is allocated. Every damage follows from a number,
+//! and is named when it kills.
 
 mod damage;
 mod sound;
@@ -19,7 +20,8 @@ static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
 /// How many files are damaged at random, per kind of file.
 const RANDOM: u64 = 20_000;
 
-/// What reading one of these files may have in memory at most. They are of some KiB; what is read from them is a small multiple.
+/// What reading one of these files may have in memory at most. They are of some KiB; what is read
+/// from them is a small multiple.
 const MEMORY: u64 = 1 << 20;
 
 /// Reads all that there is.

@@ -31,8 +31,8 @@ fn single() -> Compute {
     Compute::new(Some(1)).unwrap()
 }
 
-/// How far two orders of the same additions may lead: products with activations in bytes turn a last bit of a norm or of
-/// attention into another code now and then.
+/// How far two orders of the same additions may lead: products with activations in bytes turn a
+/// last bit of a norm or of attention into another code now and then.
 fn reordered(format: Format) -> Distance {
     match format {
         Format::F32 | Format::F16 => Distance { largest: 4e-5, rms: 1e-5 },
@@ -75,8 +75,8 @@ fn blocks_of_any_length_are_one_block() {
     for (name, spec, model) in models(&compute) {
         let tokens = Random(2).tokens(144, spec.vocab);
         let whole = score(&model, &compute, &exact(144), &tokens);
-        // Each query is computed by itself, whatever lies beside it: the same bits, as long as there are enough in a block
-        // that they are computed in tiles.
+        // Each query is computed by itself, whatever lies beside it: the same bits, as long as
+        // there are enough in a block that they are computed in tiles.
         for block in [48, 16, 72] {
             assert!(
                 bits(&score(&model, &compute, &exact(block), &tokens)) == bits(&whole),
@@ -226,7 +226,8 @@ struct Twin {
     logits: usize,
 }
 
-/// Sequences join, leave, fall back and go on with blocks of any length, many in one pass or few; each is as if it were alone.
+/// Sequences join, leave, fall back and go on with blocks of any length, many in one pass or few;
+/// each is as if it were alone.
 #[test]
 fn sequences_do_not_know_of_each_other() {
     const SEQUENCES: usize = 20;

@@ -1,7 +1,8 @@
 //! Models of many shapes and formats against the reference.
 //!
-//! A bound is the largest distance of a logit from the reference's, as a share of the largest logit of its position. Models
-//! have more varied numbers than a trained one of their size, and few outputs to average over: they are the harder case.
+//! A bound is the largest distance of a logit from the reference's, as a share of the largest logit
+//! of its position. Models have more varied numbers than a trained one of their size, and few
+//! outputs to average over: they are the harder case.
 
 use engine::{Architecture, Compute, Synthetic, SyntheticSource, TensorSource, Value};
 use kernels::quant::Format;
@@ -14,8 +15,9 @@ use crate::trials::{Distance, distance, exact, load, score};
 /// What f32 loses, layer by layer: 4.9e-6 was the most among all shapes below, with AVX-512.
 const F32: Distance = Distance { largest: 4e-5, rms: 1e-5 };
 
-/// What products with activations in bytes lose: the rounding of those. The reference has the dequantised weights, so that
-/// what the format itself loses does not count. Measured were 0.040 and 0.023 at most.
+/// What products with activations in bytes lose: the rounding of those. The reference has the
+/// dequantised weights, so that what the format itself loses does not count. Measured were 0.040
+/// and 0.023 at most.
 const BYTES: Distance = Distance { largest: 0.12, rms: 0.06 };
 
 #[track_caller]
@@ -70,8 +72,8 @@ fn every_format() {
     }
 }
 
-/// Where the reference rounds activations to bytes too, nothing is left but what f32 loses; unless a last bit decides about
-/// a code, which happens in less than half of texts as short as these.
+/// Where the reference rounds activations to bytes too, nothing is left but what f32 loses; unless
+/// a last bit decides about a code, which happens in less than half of texts as short as these.
 #[test]
 fn quantised_formats_lose_nothing_but_the_rounding_of_activations() {
     let compute = Compute::new(Some(2)).unwrap();

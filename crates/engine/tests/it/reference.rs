@@ -1,7 +1,9 @@
-//! Decoders in f64 and plain loops, written from the definition of their architectures: what the engine is compared with.
+//! Decoders in f64 and plain loops, written from the definition of their architectures: what the
+//! engine is compared with.
 //!
-//! Every position is computed from the tokens before it; there is no cache, no packing and no quantised arithmetic. Weights
-//! are what their bytes stand for. The sizes are read here once more, so that a mistake of the engine's is not shared.
+//! Every position is computed from the tokens before it; there is no cache, no packing and no
+//! quantised arithmetic. Weights are what their bytes stand for. The sizes are read here once more,
+//! so that a mistake of the engine's is not shared.
 
 use std::collections::{BTreeMap, BTreeSet};
 

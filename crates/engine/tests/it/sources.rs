@@ -58,8 +58,9 @@ impl TestModel {
         Self { metadata: source.metadata().clone(), tensors: source.names().iter().map(owned).collect() }
     }
 
-    /// The tensors of `spec` with more varied numbers: scores that prefer some positions, norms that are not ones, biases that
-    /// are not zeros. A part that is left out, or taken twice, shows in the logits.
+    /// The tensors of `spec` with more varied numbers: scores that prefer some positions, norms
+    /// that are not ones, biases that are not zeros. A part that is left out, or taken twice, shows
+    /// in the logits.
     pub fn varied(spec: &Synthetic) -> Self {
         let mut made = Self::of(&SyntheticSource::new(Synthetic { format: Format::F32, ..spec.clone() }));
         let mut noise = Random(spec.seed);

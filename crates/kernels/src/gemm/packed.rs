@@ -8,8 +8,9 @@ use crate::{Kernels, Pool};
 
 /// A matrix of weights as the innermost loop reads it, the same on every instruction set.
 ///
-/// The depth is cut into blocks of `DEPTH`; a block consists of panels of sixteen columns, a panel of its columns' elements
-/// k by k. So a product with few rows reads all of it once, in order. The last panel is filled up with zeros.
+/// The depth is cut into blocks of `DEPTH`; a block consists of panels of sixteen columns, a panel
+/// of its columns' elements k by k. So a product with few rows reads all of it once, in order. The
+/// last panel is filled up with zeros.
 #[derive(Debug, Clone)]
 pub struct PackedMatrix {
     rows: usize,
@@ -44,8 +45,8 @@ impl PackedMatrix {
         Self { rows: b.rows, cols: b.cols, elements: Elements::F32(panels) }
     }
 
-    /// Packs weights with `inputs` columns and an output per row, so that the product gives an output per column. Halves
-    /// stay halves: they take half the memory, and are exact.
+    /// Packs weights with `inputs` columns and an output per row, so that the product gives an
+    /// output per column. Halves stay halves: they take half the memory, and are exact.
     #[track_caller]
     pub fn from_rows(weights: WeightRows<'_>, inputs: usize) -> Self {
         match weights {
@@ -69,8 +70,8 @@ impl PackedMatrix {
         Self { rows: inputs, cols, elements: elements(panels) }
     }
 
-    /// As [`PackedMatrix::from_rows`], of rows of `inputs` weights as they lie in a file, on the threads of a pool and in memory of an
-    /// arena.
+    /// As [`PackedMatrix::from_rows`], of rows of `inputs` weights as they lie in a file, on the
+    /// threads of a pool and in memory of an arena.
     ///
     /// # Panics
     /// Where `file` is no whole number of rows, or the format is none of F32, F16 and BF16.

@@ -10,15 +10,15 @@ pub unsafe trait Block: Copy + Send + Sync + 'static {
     /// How many bytes a block takes.
     const BYTES: usize = size_of::<Self>();
 
-    /// The weights of this block, `LEN` of them. Every product and sum is rounded to f32 in the order that the format's file
-    /// gives, so that every instruction set has the same bits.
+    /// The weights of this block, `LEN` of them. Every product and sum is rounded to f32 in the
+    /// order that the format's file gives, so that every instruction set has the same bits.
     fn dequantise(&self, out: &mut [f32]);
 
     /// The block that stands for `LEN` values.
     fn quantise(values: &[f32]) -> Self;
 
-    /// Whether all weights are finite. In formats with codes they are if the scales are: the product of the largest f16 with the
-    /// largest codes is far below the largest f32.
+    /// Whether all weights are finite. In formats with codes they are if the scales are: the
+    /// product of the largest f16 with the largest codes is far below the largest f32.
     fn is_finite(&self) -> bool;
 
     /// The largest magnitude that a weight may have before it is quantised: that of a half, where scales are halves.
@@ -110,7 +110,8 @@ pub(crate) fn pack_nibbles(codes: &[u8; 32]) -> [u8; 16] {
     bytes
 }
 
-/// Adds the fifth bits of 32 codes, where there are four bytes of them: bit i of the little-endian number is that of element i.
+/// Adds the fifth bits of 32 codes, where there are four bytes of them: bit i of the little-endian
+/// number is that of element i.
 #[inline(always)]
 pub(crate) fn fifth_bits<const HIGH: usize>(mut codes: [u8; 32], high: [u8; HIGH]) -> [u8; 32] {
     if let Some(high) = high.first_chunk::<4>() {

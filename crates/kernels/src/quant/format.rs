@@ -11,9 +11,10 @@ use crate::vector::quant::ByVectors;
 pub struct Bound {
     /// The root mean square of the errors over that of the weights, where these are drawn from a normal distribution.
     pub rms: f64,
-    /// No weight is off by more than `max` times the largest magnitude in its block, plus `tiny`; as long as its scale is
-    /// finite. It follows from the definition where there is no search (half a step, or a whole one at the end that
-    /// Q4_0 and Q5_0 cut off, and the rounding of the scale); for Q4_K, Q5_K and Q6_K it is what hard blocks have not passed.
+    /// No weight is off by more than `max` times the largest magnitude in its block, plus `tiny`;
+    /// as long as its scale is finite. It follows from the definition where there is no search
+    /// (half a step, or a whole one at the end that Q4_0 and Q5_0 cut off, and the rounding of the
+    /// scale); for Q4_K, Q5_K and Q6_K it is what hard blocks have not passed.
     pub max: f64,
     /// What the coarseness of subnormal halves adds: it matters where the scale is below 2⁻¹⁴.
     pub tiny: f64,
@@ -40,9 +41,9 @@ macro_rules! layout_of {
 }
 pub(crate) use layout_of;
 
-/// Writes [`Format`] and all that depends on it from one row per format: its GGUF id, its name, its block, whether products have a
-/// packed layout for it, the file type, what stands in for it where rows are not whole blocks, the format of the head, and
-/// its [`Bound`].
+/// Writes [`Format`] and all that depends on it from one row per format: its GGUF id, its name, its
+/// block, whether products have a packed layout for it, the file type, what stands in for it where
+/// rows are not whole blocks, the format of the head, and its [`Bound`].
 macro_rules! formats {
     ($(
         $(#[$doc:meta])*
@@ -91,7 +92,8 @@ macro_rules! formats {
                 match self { $(Format::$name => Bound { rms: $rms, max: $max, tiny: $tiny * HALF_SPACING },)+ }
             }
 
-            /// The number of `general.file_type` of a file whose matrices are mostly of this format, as llama.cpp has it.
+            /// The number of `general.file_type` of a file whose matrices are mostly of this
+            /// format, as llama.cpp has it.
             pub const fn file_type(self) -> u32 {
                 match self { $(Format::$name => $file_type,)+ }
             }

@@ -1,8 +1,9 @@
 //! Weights as GGUF files hold them: blocks of codes with their scales, in the byte order of the file.
 //!
-//! A row of weights is a sequence of blocks; [`blocks`] views the bytes of a file as such, at any alignment. Each format
-//! is one file here: its layout, the integer parts of a block (`codes`, `scales`, …) and the arithmetic that gives the weights
-//! back. The products with quantised activations build upon those parts.
+//! A row of weights is a sequence of blocks; [`blocks`] views the bytes of a file as such, at any
+//! alignment. Each format is one file here: its layout, the integer parts of a block (`codes`,
+//! `scales`, …) and the arithmetic that gives the weights back. The products with quantised
+//! activations build upon those parts.
 
 pub(crate) mod format;
 mod rows;

@@ -1,8 +1,9 @@
 //! Q4_K and Q5_K: 256 weights in eight sub-blocks of 32, each with a scale and a minimum of six bits.
 //!
-//! Weight i of sub-block s = (d · scale\[s\]) · code\[i\] − (dmin · min\[s\]). Bytes 32j … 32j + 31 of `low` hold the low four
-//! bits of sub-block 2j in their low halves and of sub-block 2j + 1 in their high halves. Codes of five bits have the fifth of
-//! element i of sub-block s in bit s of byte i of `high`.
+//! Weight i of sub-block s = (d · scale\[s\]) · code\[i\] − (dmin · min\[s\]). Bytes 32j … 32j + 31
+//! of `low` hold the low four bits of sub-block 2j in their low halves and of sub-block 2j + 1 in
+//! their high halves. Codes of five bits have the fifth of element i of sub-block s in bit s of
+//! byte i of `high`.
 
 use super::affine;
 use super::block::{Block, half, half_is_finite};

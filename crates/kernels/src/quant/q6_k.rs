@@ -1,8 +1,9 @@
 //! Q6_K: 256 weights in 210 bytes, sixteen sub-blocks of 16.
 //!
-//! Weight i of sub-block s = (d · scale\[s\]) · (code\[i\] − 32). Each half of 128 elements takes 64 bytes of `low` and 32 of
-//! `high`: byte j of `low` holds the low four bits of element j in its low half and of element j + 64 in its high half;
-//! byte j of `high` the upper two bits of the elements j, j + 32, j + 64 and j + 96, from its low end.
+//! Weight i of sub-block s = (d · scale\[s\]) · (code\[i\] − 32). Each half of 128 elements takes
+//! 64 bytes of `low` and 32 of `high`: byte j of `low` holds the low four bits of element j in its
+//! low half and of element j + 64 in its high half; byte j of `high` the upper two bits of the
+//! elements j, j + 32, j + 64 and j + 96, from its low end.
 
 use super::block::{Block, half, half_is_finite};
 use super::packed::{GROUP, Layout, put_half};

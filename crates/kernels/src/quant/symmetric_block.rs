@@ -1,7 +1,8 @@
 //! Q4_0 and Q5_0: 32 weights and one scale. Weight i = d · (code\[i\] − [`ZERO`](SymmetricBlock::ZERO)).
 //!
-//! Byte j of `low` holds the low four bits of element j in its low half and those of element j + 16 in its high half. Codes of five
-//! bits have the fifth of element i in bit i of the little-endian number `high`.
+//! Byte j of `low` holds the low four bits of element j in its low half and those of element j + 16
+//! in its high half. Codes of five bits have the fifth of element i in bit i of the little-endian
+//! number `high`.
 
 use super::block::{Block, fifth_bits, half, half_is_finite, nibbles, pack_fifth_bits, pack_nibbles};
 use super::packed::Layout;

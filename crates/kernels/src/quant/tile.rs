@@ -1,7 +1,7 @@
 //! Every format seen in one way: tiles of 32 weights.
 //!
-//! Weight i of a tile = scale\[i / 16\] · (code\[i\] − [`ZERO`](Tiled::ZERO)) + offset. All of it is exact in f32: a scale is at most
-//! the product of eleven bits by eight.
+//! Weight i of a tile = scale\[i / 16\] · (code\[i\] − [`ZERO`](Tiled::ZERO)) + offset. All of it
+//! is exact in f32: a scale is at most the product of eleven bits by eight.
 
 use super::block::Block;
 

@@ -1,9 +1,10 @@
 //! Rows of weights, to and from their formats.
 //!
-//! The blocks are taken apart as their definitions do it, in loops that the compiler turns into vectors of bytes; what follows,
-//! and the search of the quantisers, is written with vectors here. (Left to the compiler, AVX-512 gathers and scatters over sixteen
-//! blocks at a time, five times slower.) F32 and BF16 are copies and shifts that it does well, and so are the quantisers
-//! without a search.
+//! The blocks are taken apart as their definitions do it, in loops that the compiler turns into
+//! vectors of bytes; what follows, and the search of the quantisers, is written with vectors here.
+//! (Left to the compiler, AVX-512 gathers and scatters over sixteen blocks at a time, five times
+//! slower.) F32 and BF16 are copies and shifts that it does well, and so are the quantisers without
+//! a search.
 
 use crate::quant::block::{dequantise_row, quantise_row};
 use crate::quant::float::{BlockBF16, BlockF16, BlockF32};
@@ -12,7 +13,8 @@ use crate::quant::search::{Group, LANES, Lanes, Search};
 use crate::quant::*;
 use crate::simd::Simd;
 
-/// A format's rows by vectors, where that is faster than what the compiler makes of its definition; the bits are the same.
+/// A format's rows by vectors, where that is faster than what the compiler makes of its definition;
+/// the bits are the same.
 pub(crate) trait ByVectors: Block {
     /// A row of blocks to its weights.
     #[inline(always)]

@@ -121,8 +121,9 @@ unsafe fn add_chunk<S: ByteSimd, L: Layout>(simd: S, chunk: *const u8, x: Row, a
         unsafe { chunk.read_volatile() };
     }
     for tile in (0..L::TILES).step_by(2) {
-        // The scales before the tiles, because what is read in order is read ahead: left to the compiler, which loads scales when
-        // they are needed, q4_k came from DRAM at 14 GB/s instead of 18, and prefetching all of it was no better.
+        // The scales before the tiles, because what is read in order is read ahead: left to the
+        // compiler, which loads scales when they are needed, q4_k came from DRAM at 14 GB/s instead
+        // of 18, and prefetching all of it was no better.
         for line in 0..L::PAIR_SCALES.div_ceil(LINE) {
             // SAFETY: a line of the scales.
             unsafe { chunk.add(L::scales_at(tile) + line * LINE).read_volatile() };
@@ -139,9 +140,11 @@ unsafe fn add_chunk<S: ByteSimd, L: Layout>(simd: S, chunk: *const u8, x: Row, a
     in_order();
 }
 
-/// Keeps loads of what comes next behind those of what came before. Left to the compiler, which mixes them, what is read does not
-/// ascend, and the CPU reads ahead worse: of q8_0, from DRAM, rows of 288 columns came at 15 GB/s instead of 26 where the odd tiles of
-/// groups were mixed, and the two tiles of a chunk made 22 of 26. Fewer bits have more to compute, for which mixing two tiles is better.
+/// Keeps loads of what comes next behind those of what came before. Left to the compiler, which
+/// mixes them, what is read does not ascend, and the CPU reads ahead worse: of q8_0, from DRAM,
+/// rows of 288 columns came at 15 GB/s instead of 26 where the odd tiles of groups were mixed, and
+/// the two tiles of a chunk made 22 of 26. Fewer bits have more to compute, for which mixing two
+/// tiles is better.
 #[inline(always)]
 fn in_order() {
     compiler_fence(Ordering::SeqCst);

@@ -1,8 +1,9 @@
 //! Packed weights times many rows of activations.
 //!
-//! For some groups of weights, 256 columns at a time are decoded into a panel that stays in the first cache: codes as bytes, which codes of eight
-//! bits are where they lie, scales as f32. Then a few rows of activations at a time are multiplied by it, with all sums in registers. So decoding is
-//! paid once for up to [`BATCH`] rows, and weights come from memory once for as many.
+//! For some groups of weights, 256 columns at a time are decoded into a panel that stays in the
+//! first cache: codes as bytes, which codes of eight bits are where they lie, scales as f32. Then a
+//! few rows of activations at a time are multiplied by it, with all sums in registers. So decoding
+//! is paid once for up to [`BATCH`] rows, and weights come from memory once for as many.
 
 use std::ops::Range;
 
@@ -12,8 +13,8 @@ use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
 use crate::quant::packed::{GROUP, LINE, Layout, PackedRows};
 
-/// Rows of activations per pass over the weights, at most. Their sums take 16 KiB, and decoding is paid once for all of them: with 64
-/// it was a sixth of a product.
+/// Rows of activations per pass over the weights, at most. Their sums take 16 KiB, and decoding is
+/// paid once for all of them: with 64 it was a sixth of a product.
 const BATCH: usize = 128;
 /// Tiles that all groups are multiplied with before the next ones, at most: so much of all rows of a pass stays in L2.
 const DEEP: usize = 64;
@@ -108,8 +109,9 @@ struct Job<'a> {
     /// The first of its tiles, and how many there are.
     first_tile: usize,
     tiles: usize,
-    /// Eight, which the compiler must not know: it would unroll the loop over steps and then do one sum after the other, for which
-    /// there are not enough registers (measured: a third of the speed with AVX2).
+    /// Eight, which the compiler must not know: it would unroll the loop over steps and then do one
+    /// sum after the other, for which there are not enough registers (measured: a third of the
+    /// speed with AVX2).
     steps: usize,
 }
 
@@ -189,8 +191,8 @@ fn by_panel<S: ByteSimd, L: Layout, const G: usize>(
     G
 }
 
-/// Weights that will be decoded next. They are asked for while the panel is multiplied, because the CPU does not find them by itself:
-/// two of four groups that lie in turn are read.
+/// Weights that will be decoded next. They are asked for while the panel is multiplied, because the
+/// CPU does not find them by itself: two of four groups that lie in turn are read.
 struct Prefetch {
     chunk: *const u8,
     /// From a chunk to the next.
@@ -351,8 +353,8 @@ unsafe fn place_codes<S: ByteSimd, L: Layout, const G: usize>(
     }
 }
 
-/// Adds the products of `R` rows of activations by the panel to their sums, which it takes from one place and brings to another;
-/// returns `R`.
+/// Adds the products of `R` rows of activations by the panel to their sums, which it takes from one
+/// place and brings to another; returns `R`.
 ///
 /// # Safety
 /// There are `R` rows of activations from `row` on, and of sums at both places.

@@ -1,4 +1,5 @@
-//! Matrix products: every shape has the bits of the definition, whatever the instruction set, the layout and the threads.
+//! Matrix products: every shape has the bits of the definition, whatever the instruction set, the
+//! layout and the threads.
 
 use kernels::quant::Format;
 use kernels::{HugePageArena, Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, WeightRows};
@@ -183,7 +184,8 @@ fn more_than_one_block_of_rows_and_columns() {
     }
 }
 
-/// Seven to 23 rows, factors beyond L2 that are not packed: depths and columns that are no whole blocks, and one of nothing but a rest.
+/// Seven to 23 rows, factors beyond L2 that are not packed: depths and columns that are no whole
+/// blocks, and one of nothing but a rest.
 #[test]
 #[cfg_attr(miri, ignore = "too long")]
 fn some_rows_of_a_large_factor() {
@@ -346,7 +348,8 @@ fn a_result_of_another_shape_is_refused() {
     Kernels::best().gemm(product, MatrixMut::new(&mut [0.0; 6], 2, 3));
 }
 
-/// Weights as a file has them, at an odd address, packed on any number of threads: the same product as of rows in memory.
+/// Weights as a file has them, at an odd address, packed on any number of threads: the same product
+/// as of rows in memory.
 #[test]
 fn weights_from_a_file() {
     let pools = [1, 2, 3].map(Pool::new);

@@ -246,8 +246,8 @@ fn activations_come_back_within_half_a_step() {
 /// f32 rounding over a sum of up to 64 tiles, three roundings each, relative to the sum of amounts.
 const SUM_ROUNDING: f64 = 200.0 / (1u64 << 24) as f64;
 
-/// Against f64 arithmetic with the activations as they were: an activation is off by half a step of its block at most, so
-/// the product is off by Σ |weight| · step / 2, and f32 rounding of the sums.
+/// Against f64 arithmetic with the activations as they were: an activation is off by half a step of
+/// its block at most, so the product is off by Σ |weight| · step / 2, and f32 rounding of the sums.
 #[test]
 #[cfg_attr(miri, ignore = "too long")]
 fn the_product_is_near_the_true_one() {
@@ -269,7 +269,8 @@ fn the_product_is_near_the_true_one() {
                 for (k, (w, x)) in wide[n * columns..][..columns].iter().zip(&x[m * columns..][..columns]).enumerate() {
                     let (w, x) = (f64::from(*w), f64::from(*x));
                     exact += w * x;
-                    // With an offset, |weight| may be less than the parts it is the difference of: four times is ample here.
+                    // With an offset, |weight| may be less than the parts it is the difference of:
+                    // four times is ample here.
                     bound +=
                         w.abs() * HALF_STEP * f64::from(q.row(m).scale(k / 32)) + 4.0 * SUM_ROUNDING * (w * x).abs();
                 }

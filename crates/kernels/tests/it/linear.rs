@@ -1,4 +1,5 @@
-//! Linear layers on a pool: the bits of the single products, however many are computed together and by how many threads.
+//! Linear layers on a pool: the bits of the single products, however many are computed together and
+//! by how many threads.
 
 use kernels::quant::{Activations, Format, Outputs, PackedWeights};
 use kernels::{
@@ -144,8 +145,8 @@ impl Case {
         most
     }
 
-    /// Packed weights give the bits of single products, on any pool; so do quantised rows of a file. Rows of floats have
-    /// another order of their sums, the same on every pool.
+    /// Packed weights give the bits of single products, on any pool; so do quantised rows of a
+    /// file. Rows of floats have another order of their sums, the same on every pool.
     fn check(&self, pools: &[Pool]) {
         for kernels in Kernels::available() {
             let bytes = self.bytes(kernels);

@@ -1,7 +1,8 @@
 //! The file of a checkpoint: safetensors, whose last tensor is the BLAKE3 hash of every byte before it.
 //!
-//! A file is: the length of the header in 8 bytes, the header as JSON, the numbers. The header's `__metadata__` has notes as texts. Every byte
-//! is under the hash, so that whatever is flipped or cut off is seen before anything is believed.
+//! A file is: the length of the header in 8 bytes, the header as JSON, the numbers. The header's
+//! `__metadata__` has notes as texts. Every byte is under the hash, so that whatever is flipped or
+//! cut off is seen before anything is believed.
 
 use std::collections::BTreeMap;
 use std::fs;

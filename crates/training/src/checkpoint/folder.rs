@@ -58,7 +58,8 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Locks the folder of everything else that a training writes: the log, the model, the corpus. `None` where it is this one.
+    /// Locks the folder of everything else that a training writes: the log, the model, the corpus.
+    /// `None` where it is this one.
     pub(crate) fn lock_beside(&self, output: &Path) -> Result<Option<Lock>> {
         let is_same = || Some(fs::canonicalize(output).ok()? == fs::canonicalize(&self.path).ok()?);
         if is_same() == Some(true) { Ok(None) } else { Lock::take(output, "log and model").map(Some) }
@@ -85,7 +86,8 @@ impl Folder {
         }
     }
 
-    /// Moves the checkpoints of an earlier training aside, so that none is lost or taken for one of this. Where to, if there are any.
+    /// Moves the checkpoints of an earlier training aside, so that none is lost or taken for one of
+    /// this. Where to, if there are any.
     ///
     /// # Errors
     /// Where they cannot be moved.

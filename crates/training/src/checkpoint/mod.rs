@@ -1,9 +1,10 @@
 //! Checkpoints: everything from which a training goes on bit for bit as if it had never stopped.
 //!
-//! One safetensors file has the weights by their names of GGUF (`blk.0.attn_q.weight`), what the optimiser remembers of each
-//! (`optimizer.m.blk.0.attn_q.weight`), and as notes the [`State`] with the settings, and the vocabulary. Chance needs no state of its own: order and
-//! dropout follow from the seed and the numbers of steps and batches. A file gets its name when it is whole and on the disk, and an older one
-//! is removed after that.
+//! One safetensors file has the weights by their names of GGUF (`blk.0.attn_q.weight`), what the
+//! optimiser remembers of each (`optimizer.m.blk.0.attn_q.weight`), and as notes the [`State`] with
+//! the settings, and the vocabulary. Chance needs no state of its own: order and dropout follow
+//! from the seed and the numbers of steps and batches. A file gets its name when it is whole and on
+//! the disk, and an older one is removed after that.
 
 mod container;
 mod folder;

@@ -1,13 +1,14 @@
 //! Configs: LoopOS's JSON as it is, the same with more keys, and TOML.
 //!
-//! [`KEYS`] lists every key with what it expects and means. Keys that are not known are returned with a guess at what was
-//! meant, and keys of LoopOS that mean nothing here with the reason; neither stops a training. A value that cannot be is refused, with
-//! file, line and key.
+//! [`KEYS`] lists every key with what it expects and means. Keys that are not known are returned
+//! with a guess at what was meant, and keys of LoopOS that mean nothing here with the reason;
+//! neither stops a training. A value that cannot be is refused, with file, line and key.
 //!
-//! Paths: what is read (`data.input_file`, vocabularies) is looked for from the folder of the config, then from the current folder, where LoopOS
-//! is started; a note says so in that case. What is written (`data.output_dir`, `checkpointing.save_path`) goes to the folder
-//! from which `data.input_file` was found: the config's, or the current one. Paths that are typed on the command line begin where
-//! they are typed, and then everything is written there too.
+//! Paths: what is read (`data.input_file`, vocabularies) is looked for from the folder of the
+//! config, then from the current folder, where LoopOS is started; a note says so in that case. What
+//! is written (`data.output_dir`, `checkpointing.save_path`) goes to the folder from which
+//! `data.input_file` was found: the config's, or the current one. Paths that are typed on the
+//! command line begin where they are typed, and then everything is written there too.
 
 mod check;
 mod document;
@@ -171,8 +172,8 @@ fn sort_out(
 const ADAPTIVE: &str = "training.adaptive_lr.";
 const ADAPTIVE_SWITCH: &str = "training.adaptive_lr.enabled";
 
-/// What is taken where something is said twice under two names: a schedule's rate is more than the one beside it, and what is typed is
-/// more than both.
+/// What is taken where something is said twice under two names: a schedule's rate is more than the
+/// one beside it, and what is typed is more than both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
     OtherName,

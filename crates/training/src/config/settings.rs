@@ -46,7 +46,8 @@ pub struct ModelSettings {
     pub kv_heads: Option<usize>,
     /// Layers.
     pub num_layers: usize,
-    /// The width inside the feed-forward network; without it four times `d_model`, for llama 8/3 of it, up to a multiple of 32.
+    /// The width inside the feed-forward network; without it four times `d_model`, for llama 8/3 of
+    /// it, up to a multiple of 32.
     pub d_ff: Option<usize>,
     /// Positions that the model knows; `training.max_length` without it.
     pub context: Option<usize>,
@@ -127,7 +128,8 @@ pub struct TrainingSettings {
     pub prefetch_batches: usize,
     /// Threads that make batches ready.
     pub num_workers: usize,
-    /// Whether the order of sequences differs in every epoch; where it is not said, `data.shuffle` says so, and else it does.
+    /// Whether the order of sequences differs in every epoch; where it is not said, `data.shuffle`
+    /// says so, and else it does.
     pub shuffle: Option<bool>,
     /// What weights, order and dropout follow from.
     pub random_seed: u64,

@@ -1,4 +1,5 @@
-//! A corpus as tokens: made once, found again as long as nothing changed, and divided into what is learned and what is kept back.
+//! A corpus as tokens: made once, found again as long as nothing changed, and divided into what is
+//! learned and what is kept back.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +36,8 @@ pub struct CorpusRequest<'a> {
     pub sources: &'a Sources,
     /// Texts to validate on, instead of some of those.
     pub validation: Option<&'a Sources>,
-    /// `training.max_length`: tokens of a line at most, of which all but the last are inputs; of other sequences the inputs.
+    /// `training.max_length`: tokens of a line at most, of which all but the last are inputs; of
+    /// other sequences the inputs.
     pub max_length: usize,
     /// `training.random_seed`, which decides which lines are kept back.
     pub seed: u64,
@@ -91,8 +93,9 @@ impl Corpus {
         Ok(Self { training, validation, facts, validation_facts, files, contents, reused })
     }
 
-    /// Removes token files of other texts or settings from the folder: those that were not needed for this corpus. A training
-    /// that locks its folder is the only one that reads them. What cannot be removed stays.
+    /// Removes token files of other texts or settings from the folder: those that were not needed
+    /// for this corpus. A training that locks its folder is the only one that reads them. What
+    /// cannot be removed stays.
     pub fn prune(&self, folder: &Path) {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         let is_tokens = |name: &str| name.starts_with("tokens-") && name.ends_with(".bin");
@@ -141,8 +144,8 @@ impl Corpus {
         &self.files
     }
 
-    /// The hash of the tokens in each of them: a checkpoint that keeps these can tell whether the corpus is still the same, wherever it
-    /// is now.
+    /// The hash of the tokens in each of them: a checkpoint that keeps these can tell whether the
+    /// corpus is still the same, wherever it is now.
     #[must_use]
     pub fn contents(&self) -> &[String] {
         &self.contents

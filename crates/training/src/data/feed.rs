@@ -1,8 +1,9 @@
 //! Batches, made on threads of their own while the one before is computed.
 //!
-//! Each batch follows from the seed, the epoch and its number alone, so that it is the same however many threads make them and wherever a
-//! training begins. Threads take the next number that nobody has taken and a batch that nobody uses, fill it without a lock, and
-//! put it where the caller waits for that number. Batches are used again and again.
+//! Each batch follows from the seed, the epoch and its number alone, so that it is the same however
+//! many threads make them and wherever a training begins. Threads take the next number that nobody
+//! has taken and a batch that nobody uses, fill it without a lock, and put it where the caller
+//! waits for that number. Batches are used again and again.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};

@@ -1,7 +1,8 @@
 //! The corpus: texts found, encoded once into a file of tokens, and handed out in batches.
 //!
-//! [`Sources`] are the files, [`Corpus`] is what became of them, [`Feed`] makes batches of it on threads of its own. Nothing here holds
-//! a corpus in memory, and every batch follows from the seed and its [`Position`], so that a training can go on anywhere.
+//! [`Sources`] are the files, [`Corpus`] is what became of them, [`Feed`] makes batches of it on
+//! threads of its own. Nothing here holds a corpus in memory, and every batch follows from the seed
+//! and its [`Position`], so that a training can go on anywhere.
 
 mod at;
 mod corpus;

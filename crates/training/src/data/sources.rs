@@ -52,8 +52,8 @@ impl CorpusRole {
 }
 
 impl Sources {
-    /// Finds the files. Relative paths are below `base`; streams are read to their end and kept in `folder`, because a corpus is read
-    /// more than once.
+    /// Finds the files. Relative paths are below `base`; streams are read to their end and kept in
+    /// `folder`, because a corpus is read more than once.
     ///
     /// # Errors
     /// Where nothing is found, a file cannot be read, or all are empty.

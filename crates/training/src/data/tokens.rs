@@ -9,7 +9,8 @@
 //! hash of hashes and JSON, length of the JSON, number of hashes, HLTOKEND
 //! ```
 //!
-//! All numbers are little-endian. What the file says is believed when its hashes and lengths fit; else it is made again.
+//! All numbers are little-endian. What the file says is believed when its hashes and lengths fit;
+//! else it is made again.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -32,8 +33,8 @@ const FOOT: u64 = 32;
 pub(super) const BLOCK: u64 = 1 << 20;
 /// A longer description is none.
 const MOST_JSON: u64 = 1 << 24;
-/// Of larger files only so many blocks are checked before they are used, evenly spread: reading hundreds of gigabytes would take longer
-/// than many trainings.
+/// Of larger files only so many blocks are checked before they are used, evenly spread: reading
+/// hundreds of gigabytes would take longer than many trainings.
 const CHECKED_BLOCKS: u64 = 1 << 12;
 
 /// What stands at the end of the file.

@@ -34,8 +34,8 @@ pub(super) struct Build {
     notes: Vec<String>,
     /// Where the texts are.
     texts: Vec<String>,
-    /// Whether checkpoints of an earlier training are in the folder still. They go aside when the first one is written: until then
-    /// nothing has taken their place.
+    /// Whether checkpoints of an earlier training are in the folder still. They go aside when the
+    /// first one is written: until then nothing has taken their place.
     pub(super) has_earlier: bool,
     /// Keeps other trainings from writing to the folder of everything else.
     _output: Option<Lock>,

@@ -40,8 +40,8 @@ pub trait TrainingObserver {
     }
 }
 
-/// Trains a model. `resume` is a checkpoint, a folder of them, or the word `latest`: the training goes on bit for bit as if it had never
-/// stopped, with any number of threads.
+/// Trains a model. `resume` is a checkpoint, a folder of them, or the word `latest`: the training
+/// goes on bit for bit as if it had never stopped, with any number of threads.
 ///
 /// # Errors
 /// What cannot be read, written or computed, and what to do. Where a loss or a gradient is no number, the error tells step, layer and batch;

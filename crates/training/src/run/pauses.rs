@@ -21,8 +21,8 @@ const MODEL: &str = "model.gguf";
 const LONGEST_WAIT: u64 = 64;
 
 impl Run<'_> {
-    /// All that is due after a step. What decides how the training goes on comes first, and the checkpoint last: who goes on from it
-    /// has done all that.
+    /// All that is due after a step. What decides how the training goes on comes first, and the
+    /// checkpoint last: who goes on from it has done all that.
     pub(super) fn pause(&mut self, is_last: bool, epoch_loss: f64) -> Result<()> {
         let (step, training) = (self.parts.state.step, &self.settings.training);
         let is_due = match training.validate_every {
@@ -49,8 +49,8 @@ impl Run<'_> {
         self.checkpoint_where_due()
     }
 
-    /// A disk that is full is no reason to lose what was learned since the last checkpoint: it is tried again, and the training
-    /// goes on.
+    /// A disk that is full is no reason to lose what was learned since the last checkpoint: it is
+    /// tried again, and the training goes on.
     fn checkpoint_where_due(&mut self) -> Result<()> {
         let step = self.parts.state.step;
         if !self.is_checkpoint_due() && self.postponed.is_none_or(|postponed| step < postponed.at) {

@@ -25,8 +25,9 @@ fn dropout_key(seed: u64, batch: u64) -> u64 {
 }
 
 impl Run<'_> {
-    /// Some batches forward and backward, and a step of the optimiser. Gradients are summed as they are and divided by the number of
-    /// all targets at the end, so that several batches are the same as one large one, also where some have fewer targets.
+    /// Some batches forward and backward, and a step of the optimiser. Gradients are summed as they
+    /// are and divided by the number of all targets at the end, so that several batches are the
+    /// same as one large one, also where some have fewer targets.
     pub(super) fn step(&mut self) -> Result<TrainingStep> {
         hotloop::scope!(steps::BATCH);
         let begin = std::time::Instant::now();

@@ -1,4 +1,5 @@
-//! Byte-level pair encoding, learned by the `tokenizers` crate from words that are counted and split here, as GPT-2 splits them.
+//! Byte-level pair encoding, learned by the `tokenizers` crate from words that are counted and
+//! split here, as GPT-2 splits them.
 
 use std::collections::HashSet;
 

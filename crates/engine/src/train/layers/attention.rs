@@ -1,7 +1,8 @@
 //! The first half of a layer: attention over the positions of each sequence, added to the residual stream.
 //!
-//! A unit of work is one or several heads of keys of one sequence with the heads of queries that share them. Threads take units as they are
-//! free; no bit depends on who took which, nor on how many heads it has.
+//! A unit of work is one or several heads of keys of one sequence with the heads of queries that
+//! share them. Threads take units as they are free; no bit depends on who took which, nor on how
+//! many heads it has.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -32,9 +33,10 @@ pub(crate) struct SelfAttention {
 /// What one thread does per nanosecond, for deciding whether others are worth waking.
 const FLOPS_PER_NS: f64 = 40.0;
 
-/// What a unit reads and writes in the backward pass takes no more bytes than this, unless a single head does: L2, about. Heads lie side by side
-/// in each row, so that the more of them are in a unit, the longer are the runs that come from memory. With all eight heads of 32 of
-/// 128 positions attention was a fifth faster than head by head.
+/// What a unit reads and writes in the backward pass takes no more bytes than this, unless a single
+/// head does: L2, about. Heads lie side by side in each row, so that the more of them are in a
+/// unit, the longer are the runs that come from memory. With all eight heads of 32 of 128 positions
+/// attention was a fifth faster than head by head.
 const NEAR: usize = 1 << 20;
 /// Units of each thread, where there are several: fewer would leave threads waiting for the last one.
 const UNITS_PER_THREAD: usize = 4;

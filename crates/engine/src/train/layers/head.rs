@@ -1,8 +1,9 @@
 //! From the residual stream to logits, their loss and its gradient.
 //!
-//! Logits are computed for some rows at a time, so that they take little memory however large the vocabulary. Where all rows fit at
-//! once, their gradient waits in their place for the backward pass; otherwise the head's gradients are made at once, in the forward pass,
-//! while the logits are there: to compute them again would cost a third more.
+//! Logits are computed for some rows at a time, so that they take little memory however large the
+//! vocabulary. Where all rows fit at once, their gradient waits in their place for the backward
+//! pass; otherwise the head's gradients are made at once, in the forward pass, while the logits are
+//! there: to compute them again would cost a third more.
 
 use arrayvec::ArrayVec;
 

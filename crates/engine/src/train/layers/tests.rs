@@ -1,4 +1,5 @@
-//! Every layer by itself: what it gives beside its definition in f64, and its gradients beside central differences of that.
+//! Every layer by itself: what it gives beside its definition in f64, and its gradients beside
+//! central differences of that.
 //!
 //! The loss is the sum of all outputs, each times a number of its own, so that every way through a layer shows.
 

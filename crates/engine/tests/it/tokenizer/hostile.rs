@@ -115,8 +115,8 @@ fn empty_and_equal_tokens_do_no_harm() {
     }
 }
 
-/// Every token is a run of the same letter, and the scores make them grow one letter at a time, so that every join looks at all of a
-/// token. It takes a second; what is quadratic would take hours.
+/// Every token is a run of the same letter, and the scores make them grow one letter at a time, so
+/// that every join looks at all of a token. It takes a second; what is quadratic would take hours.
 #[test]
 fn the_worst_text_for_the_worst_file_ends() {
     let tokens: Vec<String> = (1..2000).map(|length| "a".repeat(length)).collect();

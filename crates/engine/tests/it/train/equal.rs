@@ -42,7 +42,8 @@ fn recomputation_takes_less_memory() {
     let [all, less] = [false, true].map(|recompute| {
         Network::new(&config, layout, NetworkOptions { recompute, ..options(6, 32) }).unwrap().memory()
     });
-    // Two norms, queries, keys and values, what attention gives and its logarithms, the stream between, gate, up and what goes down.
+    // Two norms, queries, keys and values, what attention gives and its logarithms, the stream
+    // between, gate, up and what goes down.
     let row = 2 * 48 + (48 + 2 * 24) + 48 + 4 + 48 + 3 * 72;
     assert_eq!(all - less, 5 * 4 * 6 * 32 * row);
 }
@@ -181,7 +182,8 @@ fn the_first_number_that_is_none_is_found() {
     }
 }
 
-/// A gradient that overflows is found where the backward pass met it first, though it has spread to all layers in front.
+/// A gradient that overflows is found where the backward pass met it first, though it has spread to
+/// all layers in front.
 #[test]
 fn the_first_gradient_that_is_none_is_found() {
     let compute = &Compute::new(Some(1)).unwrap();
@@ -189,7 +191,8 @@ fn the_first_gradient_that_is_none_is_found() {
     let text = Text::random(config.vocab, 10, 2);
     let mut parameters = rough(&config, true, 1);
     let mut network = Network::new(&config, &parameters.layout, options(2, 5)).unwrap();
-    // So far below zero GELU and its slope are zero: forward nothing comes of the huge weights behind it, backward infinity times zero.
+    // So far below zero GELU and its slope are zero: forward nothing comes of the huge weights
+    // behind it, backward infinity times zero.
     let range = |name: &str| parameters.layout.range(name).unwrap();
     let (bias, down) = (range("blk.1.ffn_up.bias"), range("blk.1.ffn_down.weight"));
     parameters.values[bias].fill(-30.0);

@@ -99,7 +99,8 @@ fn dropout_drops_the_share_and_nothing_while_evaluating() {
     assert!(one != two && one != plain);
 }
 
-/// Rows of the embedding of which the network reads nothing but their sum: the share of zeros can be counted in their gradients.
+/// Rows of the embedding of which the network reads nothing but their sum: the share of zeros can
+/// be counted in their gradients.
 #[test]
 fn the_share_of_zeros_is_as_asked() {
     let compute = &Compute::new(Some(2)).unwrap();

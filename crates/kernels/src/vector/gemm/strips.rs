@@ -1,6 +1,6 @@
-//! A right factor that is packed in passing: a strip of its columns at a time, into a place that stays in L2 while all rows of the
-//! block meet it. Packed as a whole, it would be written to L3 or to DRAM and read from there: 32×2048² went from 74 to
-//! 98 GFLOP/s, 128×2048² from 96 to 107.
+//! A right factor that is packed in passing: a strip of its columns at a time, into a place that
+//! stays in L2 while all rows of the block meet it. Packed as a whole, it would be written to L3 or
+//! to DRAM and read from there: 32×2048² went from 74 to 98 GFLOP/s, 128×2048² from 96 to 107.
 
 use std::ops::Range;
 
@@ -12,9 +12,10 @@ use super::{
 use crate::gemm::job::Job;
 use crate::gemm::{Matrix, PANEL};
 
-/// With so many rows that come from L3 for every strip, and so many strips, packing all columns first is cheaper, by 1 to 2 %
-/// in a sketch of 1024² and 2048²; and so it is where the left factor has to be packed as well, whose block then stays in L2: by 6 %
-/// in a sketch of the gradient of a weight of 1024 × 256.
+/// With so many rows that come from L3 for every strip, and so many strips, packing all columns
+/// first is cheaper, by 1 to 2 % in a sketch of 1024² and 2048²; and so it is where the left factor
+/// has to be packed as well, whose block then stays in L2: by 6 % in a sketch of the gradient of a
+/// weight of 1024 × 256.
 const MANY_ROWS: usize = 1024;
 const MANY_STRIPS: usize = 8;
 
@@ -88,8 +89,8 @@ struct Strips {
     depths: usize,
     across: usize,
     width: usize,
-    /// Whether all of the depth comes before the next columns, which keeps the result near; a left factor that has to be
-    /// packed is packed once if it does not.
+    /// Whether all of the depth comes before the next columns, which keeps the result near; a left
+    /// factor that has to be packed is packed once if it does not.
     depth_first: bool,
 }
 
@@ -120,8 +121,8 @@ impl Strips {
     }
 }
 
-/// The strip that will be packed after this one, where it lies. Its lines are asked for while this one is used: they are too far
-/// apart to be seen coming.
+/// The strip that will be packed after this one, where it lies. Its lines are asked for while this
+/// one is used: they are too far apart to be seen coming.
 struct Next {
     start: *const f32,
     /// How many tiles ask for it, each for a line per k.

@@ -1,4 +1,5 @@
-//! This test program as another process: what the child does is told by a variable, so that it can be killed or limited.
+//! This test program as another process: what the child does is told by a variable, so that it can
+//! be killed or limited.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -71,7 +72,8 @@ fn task() {
     }
 }
 
-/// Trains with the profiler and two threads, and tells what it counted: path, calls, allocations, nanoseconds, of which others spent some.
+/// Trains with the profiler and two threads, and tells what it counted: path, calls, allocations,
+/// nanoseconds, of which others spent some.
 fn profile(folder: &Path, epochs: &str) {
     let epochs = format!("training.num_epochs={epochs}");
     let sets = [&epochs, "training.gradient_accumulation=2", "training.dropout=0.1", "data.validation_split=0.25"];
