@@ -162,7 +162,7 @@ fn templates_cannot_exhaust_the_stack() {
     refused("{% set n=namespace() %}{% set n.a | default(n, true) %}{% endset %}{{ n }}", in_namespace);
     refused("{% set n=namespace() %}{% for x in [1, n] %}{% set n.a = loop %}{% endfor %}{{ n }}", in_namespace);
     refused("{% macro m() %}{% endmacro %}{% set n=namespace() %}{% set n.a = m %}", in_namespace);
-    let deep = "nested more than 64 deep";
+    let deep = "nested deeper than 64";
     refused("{% set n=namespace(a=1) %}{% for i in range(2000) %}{% set n.a=[n.a] %}{% endfor %}", deep);
     refused("{% set n=namespace(a=1) %}{% for i in range(2000) %}{% set n.a={'a': n.a} %}{% endfor %}", deep);
     refused(&format!("{}{{{{ x }}}}", "{% set x=[x] %}".repeat(4_000)), deep);

@@ -199,7 +199,7 @@ fn tokens_come_from_the_file_beside() {
     let whole = tokenizer(&six);
     folder.write("tok6.bin", &whole[..whole.len() - 1]);
     let error = open(&path).err().unwrap().to_string();
-    assert!(error.contains("tok6.bin: token 5 at byte 70: it was cut off"), "{error}");
+    assert!(error.contains("tok6.bin: token 5 at byte 70: truncated"), "{error}");
 }
 
 /// A trained model, written as a checkpoint here, reads the same from both.

@@ -132,9 +132,9 @@ fn weights_that_cannot_be_held_are_refused() {
     };
     refused(f32::NAN, Format::Q8_0, &["tensor b.weight: row 1, column 8", "infinite or NaN"]);
     refused(f32::INFINITY, Format::F32, &["tensor b.weight: row 1, column 8"]);
-    refused(-70_000.0, Format::F16, &["tensor b.weight: row 1", "beyond 65504", "f16"]);
-    refused(70_000.0, Format::Q4_0, &["beyond 65504"]);
-    refused(f32::MAX, Format::BF16, &["more than bf16 can hold"]);
+    refused(-70_000.0, Format::F16, &["tensor b.weight: row 1", "exceeds 65504", "f16"]);
+    refused(70_000.0, Format::Q4_0, &["exceeds 65504"]);
+    refused(f32::MAX, Format::BF16, &["the largest that bf16 can hold"]);
 }
 
 #[test]

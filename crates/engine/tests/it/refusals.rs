@@ -67,7 +67,7 @@ fn sizes_that_cannot_be() {
     refuses(&made().set("llama.attention.head_count_kv", Unsigned(3)), Malformed, "4 heads are not divisible by 3");
     refuses(&made().set("llama.rope.dimension_count", Unsigned(7)), Malformed, "7 values of a head of 16");
     refuses(&made().set("llama.rope.dimension_count", Unsigned(18)), Malformed, "18 values of a head of 16");
-    refuses(&made().set("llama.attention.key_length", Unsigned(1 << 19)), Malformed, "too wide");
+    refuses(&made().set("llama.attention.key_length", Unsigned(1 << 19)), Malformed, "exceed the size limit");
     refuses(&made().set("llama.attention.head_count", Unsigned(128)), Malformed, "key llama.attention.key_length: 0");
     let config = Config::read(&made()).unwrap();
     for broken in [Config { heads: 0, kv_heads: 1, ..config.clone() }, Config { layers: 0, ..config }] {
@@ -224,13 +224,14 @@ fn tensors_of_another_shape() {
             let says = if name == "token_embd.weight" { "tensor output.weight: the shape is" } else { "the shape is" };
             refuses(&longer(TestModel::varied(&spec)), Malformed, says);
             let flat = TestModel::varied(&spec).change(&name, |tensor| tensor.shape.push(1));
-            refuses(&flat, Malformed, &format!("tensor {name}: the shape "));
+            let shape = if name == "token_embd.weight" { "invalid shape" } else { "the shape is" };
+            refuses(&flat, Malformed, &format!("tensor {name}: {shape}"));
         }
     }
     let no_tokens = |made: TestModel| made.change("token_embd.weight", |tensor| tensor.shape[1] = 0);
-    refuses(&no_tokens(made()), Malformed, "the shape [64, 0] is none");
+    refuses(&no_tokens(made()), Malformed, "invalid shape [64, 0]");
     let factors = made().put("rope_freqs.weight", &[7], &[1.0; 7]);
-    refuses(&factors, Malformed, "tensor rope_freqs.weight: the shape is [7], not [8]");
+    refuses(&factors, Malformed, "tensor rope_freqs.weight: the shape is [7], expected [8]");
 }
 
 #[test]
@@ -278,7 +279,11 @@ fn states_that_cannot_be() {
         refuses(&model, options, "a state needs at least one sequence, token and logit");
     }
     refuses(&model, StateOptions { context: Some(0), ..plain }, "a context of 0 tokens");
-    refuses(&learned, StateOptions { context: Some(97), ..plain }, "a context of 97 tokens: this model has learned");
+    refuses(
+        &learned,
+        StateOptions { context: Some(97), ..plain },
+        "a context of 97 tokens: this model has 96 learned positions",
+    );
     // Positions that are turned have no end.
     assert_eq!(State::new(&model, &compute, &StateOptions { context: Some(97), ..plain }).unwrap().context(), 97);
     for huge in [usize::MAX, usize::MAX / 2, 1 << 48] {
@@ -375,12 +380,12 @@ fn recipes_that_cannot_be() {
     for (recipe, says) in [
         ("", "the width is missing"),
         ("d=64", "the number of layers is missing"),
-        ("d=64,layers", "`layers` is no size"),
+        ("d=64,layers", "`layers` is not a size"),
         ("d=64,layers=0", "layers=0: not a whole number from 1"),
         ("d=64,layers=-1", "layers=-1: not a whole number from 1"),
         ("d=64,layers=99999999999999999999", "not a whole number from 1"),
         ("d=65537,layers=1", "d=65537: not a whole number from 1 to 65536"),
-        ("d=64,layers=1,depth=3", "`depth` is no size of a model"),
+        ("d=64,layers=1,depth=3", "`depth` is not a size"),
         ("d=64,layers=1,heads=3", "d=64 cannot be split into 3 heads"),
         ("d=64,layers=1,heads=64", "d=64 cannot be split into 64 heads of even width"),
         ("d=64,layers=1,heads=4,kv_heads=3", "heads=4 is not divisible by kv_heads=3"),

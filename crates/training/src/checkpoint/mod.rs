@@ -22,7 +22,7 @@ use crate::config::Settings;
 use crate::data::Position;
 use crate::schedule::ScheduleState;
 use crate::{Error, Result};
-use container::{Container, Part};
+use container::{Container, ContainerPart};
 
 pub(crate) use folder::Lock;
 pub use folder::{Folder, find, list};
@@ -105,11 +105,11 @@ impl Saved<'_> {
         container::write(path, &notes, &parts).map_err(Error::while_writing)
     }
 
-    fn add<'a>(&'a self, parts: &mut Vec<Part<'a>>, prefix: &str, values: &'a [f32]) {
+    fn add<'a>(&'a self, parts: &mut Vec<ContainerPart<'a>>, prefix: &str, values: &'a [f32]) {
         for entry in self.parameters.layout.entries() {
             let name = format!("{prefix}{}", entry.info.name);
             let shape = entry.info.shape.iter().rev().copied().collect();
-            parts.push(Part { name, shape, values: &values[entry.range.clone()] });
+            parts.push(ContainerPart { name, shape, values: &values[entry.range.clone()] });
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::order::{Choice, hash};
-use super::sequences::Part;
+use super::sequences::SequencePart;
 use super::tokens::{TokenFile, VERSION};
 use super::write::{self, Plan};
 use super::{CorpusFacts, DataSettings, ProgressCallback, SequenceForm, Sequences, Sources};
@@ -220,21 +220,21 @@ fn length(request: &CorpusRequest<'_>, tokens: &TokenFile, validation: Option<&T
 }
 
 /// What is learned, and what is kept back.
-fn parts(request: &CorpusRequest<'_>, file: &TokenFile, split: f64) -> (Part, Option<Part>) {
+fn parts(request: &CorpusRequest<'_>, file: &TokenFile, split: f64) -> (SequencePart, Option<SequencePart>) {
     if let Some(all) = file.trailer.sequences {
         let kept = share(all, split);
         let choice = Choice::new(all, kept, hash(request.seed, VALIDATION));
-        let training = Part::Stored { choice, chosen: false, count: all - kept };
-        return (training, (split > 0.0).then_some(Part::Stored { choice, chosen: true, count: kept }));
+        let training = SequencePart::Stored { choice, chosen: false, count: all - kept };
+        return (training, (split > 0.0).then_some(SequencePart::Stored { choice, chosen: true, count: kept }));
     }
     let all = file.trailer.tokens;
     // As nanoGPT cuts it: the first part is rounded down.
     let first = if split > 0.0 { (all as f64 * (1.0 - split)) as u64 } else { all };
     let training = match request.settings.sequences {
-        SequenceForm::Windows => Part::Windows { range: 0..first },
-        SequenceForm::Chunks | SequenceForm::Lines => Part::Chunks { range: 0..first },
+        SequenceForm::Windows => SequencePart::Windows { range: 0..first },
+        SequenceForm::Chunks | SequenceForm::Lines => SequencePart::Chunks { range: 0..first },
     };
-    (training, (split > 0.0).then_some(Part::Chunks { range: first..all }))
+    (training, (split > 0.0).then_some(SequencePart::Chunks { range: first..all }))
 }
 
 /// So many of all; at least one, and not all, where there are two.
@@ -246,9 +246,9 @@ fn share(all: u64, split: f64) -> u64 {
 }
 
 /// Validation reads all there is, so that its losses can be compared.
-fn for_validation(part: Part) -> Part {
+fn for_validation(part: SequencePart) -> SequencePart {
     match part {
-        Part::Windows { range } => Part::Chunks { range },
+        SequencePart::Windows { range } => SequencePart::Chunks { range },
         other => other,
     }
 }

@@ -154,7 +154,7 @@ fn what_cannot_be_written_is_refused() {
     let none = Metadata::default();
     refused(&none, vec![info(&"n".repeat(64), Format::F32, &[1])], "its name has 64 bytes");
     refused(&none, vec![info("x", Format::F32, &[1]), info("x", Format::F16, &[1])], "duplicate name");
-    refused(&none, vec![info("x", Format::Q4_K, &[128])], "no whole blocks of 256");
+    refused(&none, vec![info("x", Format::Q4_K, &[128])], "not whole blocks of 256");
     refused(&none, vec![info("x", Format::F32, &[1, 1, 1, 1, 1])], "5 dimensions");
     refused(&none, vec![info("x", Format::F32, &[0])], "is empty");
     let odd = [("general.alignment".to_owned(), Value::Unsigned(3))].into_iter().collect();

@@ -205,7 +205,9 @@ fn qwen3_has_norms_of_heads() {
     assert_eq!(model.metadata().get("hotloop.rope.pairing"), None);
     let names =
         ["token_embd", "blk.0.attn_q", "blk.0.attn_q_norm", "blk.0.attn_k_norm"].map(|it| format!("{it}.weight"));
-    assert_eq!(model.names(), names);
+    for name in names {
+        assert!(model.tensor(&name).unwrap().is_some(), "{name}");
+    }
 }
 
 #[test]

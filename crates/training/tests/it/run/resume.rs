@@ -192,7 +192,11 @@ fn what_belongs_to_another_training_is_refused() {
     let changed = settings(&folder, &["training.learning_rate=0.001"]);
     let rest = run(&changed, Some("latest"), &mut Listener::default()).expect("a rate may change");
     let Some(TrainingEvent::Started(start)) = rest.events.first() else { panic!("it has a beginning") };
-    assert!(start.notes.iter().any(|note| note.contains("training.learning_rate was 0.003")), "{:?}", start.notes);
+    assert!(
+        start.notes.iter().any(|note| note.contains("training.learning_rate changed from 0.003")),
+        "{:?}",
+        start.notes
+    );
     assert_eq!(start.resumed_at, Some(2));
     // The same text elsewhere is the same.
     folder.write("moved/text.txt", super::LINES);
@@ -336,7 +340,7 @@ fn a_checkpoint_that_cannot_be_written_is_tried_again() {
     assert_eq!(watch.warnings.len(), 2, "{:?}", watch.warnings);
     assert!(
         watch.warnings[0].contains("step 2: cannot save a checkpoint: ")
-            && watch.warnings[0].contains("again behind step 3")
+            && watch.warnings[0].contains("retries after step 3")
     );
     assert!(watch.warnings[1].contains("step 3: checkpoint saved on retry"));
     let written: Vec<u64> = list(&settings.checkpoints()).into_iter().map(|(step, _)| step).collect();

@@ -50,7 +50,7 @@ fn a_list_that_loopos_would_look_for() {
     let prepared = || prepare(&request, &folder.path("out"), &mut |_| true).expect("a vocabulary");
     let vocabulary = prepared();
     assert_eq!(vocabulary.len(), 8);
-    assert!(vocabulary.notes()[0].contains("tokenizer.vocab is not there"), "{:?}", vocabulary.notes());
+    assert!(vocabulary.notes()[0].contains("tokenizer.vocab does not exist"), "{:?}", vocabulary.notes());
     folder.write("outputs/tokenizer.vocab", LOOPOS);
     assert_eq!(prepared().len(), 9);
 }
@@ -102,7 +102,7 @@ fn what_is_no_vocabulary_is_refused() {
         ("no word", Vec::new()),
         ("not text", vec![0xFF, 0xFE, 0]),
         ("must be <pad>", b"---\n".to_vec()),
-        ("tokenizer.json is no JSON", b"{".to_vec()),
+        ("tokenizer.json: not JSON", b"{".to_vec()),
         ("byte-level BPE", b"{}".to_vec()),
         ("expected 8", line("8\t", "9\t").into_bytes()),
         ("expected 8", line("8\t", "18446744073709551615\t").into_bytes()),
