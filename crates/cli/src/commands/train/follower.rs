@@ -1,7 +1,7 @@
 //! Whoever follows a training: the log, the screen, and what a step allocates.
 
 use record::{Allocations, Build, Machine, Profile, Training, TrainingEvent, TrainingStart};
-use training::Watch;
+use training::TrainingObserver;
 use training::data::Progress;
 
 use super::log::Log;
@@ -63,7 +63,7 @@ impl<'a> Follower<'a> {
     }
 }
 
-impl Watch for Follower<'_> {
+impl TrainingObserver for Follower<'_> {
     fn event(&mut self, event: &TrainingEvent) {
         let more = self.with_more(event);
         let event = more.as_ref().unwrap_or(event);
@@ -98,7 +98,7 @@ impl Watch for Follower<'_> {
 #[derive(Debug, Default)]
 pub struct Planner(pub Option<TrainingStart>);
 
-impl Watch for Planner {
+impl TrainingObserver for Planner {
     fn event(&mut self, event: &TrainingEvent) {
         if let TrainingEvent::Started(start) = event {
             self.0 = Some(start.clone());
