@@ -33,7 +33,7 @@ mod handler {
     /// Mapped files that are guarded at the same time. A read behind the end of one beyond them ends the process as ever.
     const MOST: usize = 64;
 
-    static SLOTS: [Slot; MOST] = [const { Slot::FREE }; MOST];
+    static SLOTS: [Slot; MOST] = [const { Slot::free() }; MOST];
     static PAGE: AtomicUsize = AtomicUsize::new(4096);
     /// What was done about SIGBUS before.
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
@@ -46,8 +46,9 @@ mod handler {
     }
 
     impl Slot {
-        const FREE: Slot =
-            Slot { start: AtomicUsize::new(0), end: AtomicUsize::new(0), is_truncated: AtomicBool::new(false) };
+        const fn free() -> Slot {
+            Slot { start: AtomicUsize::new(0), end: AtomicUsize::new(0), is_truncated: AtomicBool::new(false) }
+        }
     }
 
     /// Notices reads behind the end of one mapped file.
