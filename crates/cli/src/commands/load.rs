@@ -1,4 +1,4 @@
-//! A run that a word means: one that is kept, or a file of any format that is known.
+//! The run that a word names: a saved one, or a file of any known format.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,14 +9,15 @@ use import::{CriterionFile, Imported, Source};
 use record::Run;
 use store::{ErrorKind, Id, Store};
 
-use super::{Refusal, tool};
+use super::{CommandError, tool};
+use crate::suggest::did_you_mean;
 
 /// The longest text that is read, as that of a run.
 const MOST_BYTES: u64 = 1 << 30;
 /// Files of a folder of Criterion that are read, and how deep they may lie.
 const MOST_FILES: usize = 100_000;
 const DEEPEST: usize = 24;
-/// What zstd's files begin with: runs are kept that way.
+/// The first bytes of zstd's files: runs are saved that way.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A run, and where it was found.
@@ -25,62 +26,44 @@ pub struct Found {
     pub run: Run,
     /// Its JSON.
     pub text: String,
-    /// What it is called where it is kept; nothing where it was just made from a file of another program.
+    /// Its id in the store; nothing if it was just read from a file of another program.
     pub id: Option<Id>,
     /// Its file.
     pub path: PathBuf,
 }
 
-/// Why there is no run.
-#[derive(Debug)]
-pub enum Failure {
-    /// The store says so.
-    Store(store::Error),
-    /// The file cannot be read as a run.
-    Refused(Refusal),
+/// Words that name a run by its place.
+const PLACES: [&str; 2] = ["@latest", "@previous"];
+
+/// Adds the nearest tag to the error about a name that was not found.
+pub fn with_suggestion(error: CommandError, store: &Store, words: &[&str]) -> CommandError {
+    let Some(word) = words.iter().find(|word| error.message.contains(&format!("`{word}`"))) else { return error };
+    let listing = store.list(&store::Filter::default());
+    let tags: Vec<String> = listing.into_iter().flat_map(|listing| listing.runs).flat_map(|run| run.tags).collect();
+    let meant = did_you_mean(word, tags.iter().map(String::as_str).chain(PLACES));
+    error.with_addition(&meant)
 }
 
-impl From<store::Error> for Failure {
-    fn from(error: store::Error) -> Self {
-        Failure::Store(error)
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Failure::Refused(refusal)
-    }
-}
-
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Store(error) => error.into(),
-            Failure::Refused(refusal) => refusal,
-        }
-    }
-}
-
-/// The run that a word means: an id, `@latest`, `@previous`, a tag, or a file of any format that is known. Of a file with
-/// several runs `FILE#PART` means one.
-pub fn run(store: &Store, word: &str) -> Result<Found, Failure> {
+/// The run that a word names: an id, `@latest`, `@previous`, a tag, or a file of any known format. `FILE#PART` names one run
+/// of a file with several.
+pub fn run(store: &Store, word: &str) -> Result<Found, CommandError> {
     let (path, part) = file_and_part(word);
     let looks_like_path = path.components().count() > 1 || path.extension().is_some();
     if !(looks_like_path && path.exists()) {
         match store.load(word) {
             Err(error) if error.kind() == ErrorKind::NotFound && path.exists() => {}
-            loaded => return Ok(kept(loaded?)),
+            loaded => return loaded.map(stored).map_err(|error| with_suggestion(error.into(), store, &[word])),
         }
     }
     if part.is_none() && is_run(path) {
-        return Ok(kept(store.load(&path.to_string_lossy())?));
+        return Ok(stored(store.load(&path.to_string_lossy())?));
     }
     let imported = file(path, None)?;
-    let run = chosen(imported.runs, path, part)?;
+    let run = select(imported.runs, path, part)?;
     Ok(Found { text: run.to_json(), run, id: None, path: path.to_owned() })
 }
 
-fn kept(loaded: store::Loaded) -> Found {
+fn stored(loaded: store::Loaded) -> Found {
     Found { run: loaded.run, text: loaded.text, id: Some(loaded.id), path: loaded.path }
 }
 
@@ -93,7 +76,7 @@ fn file_and_part(word: &str) -> (&Path, Option<&str>) {
 }
 
 /// The run of this name, or the only one.
-fn chosen(mut runs: Vec<Run>, path: &Path, part: Option<&str>) -> Result<Run, Refusal> {
+fn select(mut runs: Vec<Run>, path: &Path, part: Option<&str>) -> Result<Run, CommandError> {
     let named = |run: &Run| run.imported.as_ref().and_then(|imported| imported.part.clone());
     let place = match part {
         None if runs.len() == 1 => Some(0),
@@ -106,7 +89,7 @@ fn chosen(mut runs: Vec<Run>, path: &Path, part: Option<&str>) -> Result<Run, Re
             let names: Vec<String> =
                 runs.iter().filter_map(named).map(|part| format!("{}#{part}", path.display())).collect();
             let hint = "name one of them, in quotes where it has spaces";
-            Err(Refusal { error: format!("{} has {} runs: {}", path.display(), runs.len(), names.join(", ")), hint })
+            Err(CommandError::new(format!("{} has {} runs: {}", path.display(), runs.len(), names.join(", ")), hint))
         }
     }
 }
@@ -119,8 +102,8 @@ fn is_run(path: &Path) -> bool {
 }
 
 /// Reads a file of another program, or a folder of Criterion.
-pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, Refusal> {
-    let wrong = |error: String, hint: &'static str| Refusal { error: format!("{}: {error}", path.display()), hint };
+pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, CommandError> {
+    let wrong = |error: String, hint: &'static str| CommandError::new(format!("{}: {error}", path.display()), hint);
     let about = fs::metadata(path)
         .map_err(|error| wrong(format!("it cannot be read: {error}"), "check the path and the rights to it"))?;
     let modified = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
