@@ -32,7 +32,7 @@ Engine settings, separated by commas or spaces:
   threads=N           isa=scalar|avx2|avx512|neon
   cache=f32|f16|q8_0  format of the KV cache
   in_place=on|off     use the weights as they are in the file
-  exact=on|off        convert quantized weights to f32
+  exact=on|off        convert quantised weights to f32
   type=TYPE           weight format: f32, f16, q8_0, q4_0, ...
   batch=N             sequences computed together
   sequences=N, tokens=N, prompt=N, seed=N, model=FILE, synthetic=SIZES

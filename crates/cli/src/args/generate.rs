@@ -117,7 +117,7 @@ pub struct GenerateMachine {
     /// Use the weights as they are in the file: starts at once, computes slower
     #[arg(long)]
     pub in_place: bool,
-    /// Convert quantized weights to f32: exact, larger and slower
+    /// Convert quantised weights to f32: exact, larger and slower
     #[arg(long, conflicts_with = "in_place")]
     pub exact: bool,
     /// No KV cache: every token computes all tokens before it again

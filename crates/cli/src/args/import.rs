@@ -14,7 +14,7 @@ pub struct Import {
     /// Files to read, or folders of Criterion
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Format of the files [default: recognized by their content]
+    /// Format of the files [default: recognised by their content]
     #[arg(long, value_name = "NAME", value_parser = one_of(names(), import::Format::named), hide_possible_values = true)]
     pub format: Option<import::Format>,
     /// Tag for the run, if there is only one

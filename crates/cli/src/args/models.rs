@@ -109,7 +109,7 @@ pub struct ModelsMachine {
     /// Use the weights as they are in the files: starts at once, computes slower
     #[arg(long)]
     pub in_place: bool,
-    /// Convert quantized weights to f32
+    /// Convert quantised weights to f32
     #[arg(long, conflicts_with = "in_place")]
     pub exact: bool,
     /// Do not measure the machine's limits; speeds are not shown as shares of

@@ -29,7 +29,7 @@ Environment:
   HOTLOOP_ISA=NAME    compute with these instructions: scalar, avx2, avx512, neon
   HOTLOOP_CLOCK=os    time scopes by the operating system's clock, not the CPU's
   HOTLOOP_STORE=DIR   folder of the runs
-  NO_COLOR=1          no colors
+  NO_COLOR=1          no colours
 
 Examples:
   hotloop profile                                  the bundled model
@@ -108,7 +108,7 @@ pub struct ProfileMachine {
     /// Use the weights as they are in the file: starts at once, computes slower
     #[arg(long)]
     pub in_place: bool,
-    /// Convert quantized weights to f32
+    /// Convert quantised weights to f32
     #[arg(long, conflicts_with = "in_place")]
     pub exact: bool,
     /// No KV cache: every token computes all tokens before it again

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Args)]
 #[command(next_help_heading = "Display")]
 pub struct TerminalOptions {
-    /// When to use color; `auto` honors NO_COLOR and TERM=dumb
+    /// When to use colour; `auto` honours NO_COLOR and TERM=dumb
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
     pub color: ColorChoice,
     /// Print long text at once instead of through $PAGER
@@ -17,7 +17,7 @@ pub struct TerminalOptions {
     pub quiet: bool,
 }
 
-/// When text is colored.
+/// When text is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum ColorChoice {
     #[default]

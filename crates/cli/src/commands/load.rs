@@ -12,7 +12,7 @@ use store::{ErrorKind, Id, Store};
 use super::{CommandError, tool};
 use crate::suggest::did_you_mean;
 
-/// The longest text that is read, as that of a run.
+/// The longest text that is read, the same as for runs.
 const MOST_BYTES: u64 = 1 << 30;
 /// Files of a folder of Criterion that are read, and how deep they may lie.
 const MOST_FILES: usize = 100_000;
@@ -88,7 +88,7 @@ fn select(mut runs: Vec<Run>, path: &Path, part: Option<&str>) -> Result<Run, Co
         None => {
             let names: Vec<String> =
                 runs.iter().filter_map(named).map(|part| format!("{}#{part}", path.display())).collect();
-            let hint = "name one of them, in quotes where it has spaces";
+            let hint = "name one of them, in quotes if it has spaces";
             Err(CommandError::new(format!("{} has {} runs: {}", path.display(), runs.len(), names.join(", ")), hint))
         }
     }
@@ -103,9 +103,9 @@ fn is_run(path: &Path) -> bool {
 
 /// Reads a file of another program, or a folder of Criterion.
 pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, CommandError> {
-    let wrong = |error: String, hint: &'static str| CommandError::new(format!("{}: {error}", path.display()), hint);
-    let about = fs::metadata(path)
-        .map_err(|error| wrong(format!("it cannot be read: {error}"), "check the path and the rights to it"))?;
+    let wrong =
+        |error: String, hint: &'static str| CommandError::new(format!("cannot read {}: {error}", path.display()), hint);
+    let about = fs::metadata(path).map_err(|error| wrong(error.to_string(), "check the path and its permissions"))?;
     let modified = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let source = Source {
         name: path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
@@ -116,16 +116,15 @@ pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, Com
         let files = criterion_files(path).map_err(|error| wrong(error, "name a folder such as target/criterion"))?;
         import::criterion_folder(&files, &source).map(|imported| (imported, None))
     } else {
-        let text = text(path, about.len()).map_err(|error| {
-            wrong(error, "name a file that is text, packed by gzip or not; `gunzip` unpacks what is beyond the limit")
-        })?;
+        let text = text(path, about.len())
+            .map_err(|error| wrong(error, "a file is UTF-8 text, gzipped or not; unpack larger files with `gunzip`"))?;
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
         import::import(&text, &source, format).map(|imported| (imported, Some(hash)))
     };
     let (mut imported, hash) = read.map_err(|error| {
         let usual = match error.is_unknown_format() {
-            true => "`hotloop import --help` lists the formats; `hotloop import --format NAME` says which it is",
-            false => "get the file again, or say with `hotloop import --format NAME` what it is",
+            true => "`hotloop import --help` lists the formats; `hotloop import --format NAME FILE` forces one",
+            false => "get the file again, or force its format with `hotloop import --format NAME FILE`",
         };
         wrong(error.to_string(), error.hint().unwrap_or(usual))
     })?;
@@ -139,23 +138,23 @@ pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, Com
 
 /// The text of a file, unpacked.
 fn text(path: &Path, length: u64) -> Result<String, String> {
-    let too_long = || format!("it is longer than {} MiB", MOST_BYTES >> 20);
+    let too_long = || format!("longer than {} MiB", MOST_BYTES >> 20);
     if !path.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("not a regular file".to_owned());
     }
     if length > MOST_BYTES {
         return Err(too_long());
     }
     let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(|error| format!("it cannot be read: {error}"))?;
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| format!("it cannot be read: {error}"))?;
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(too_long());
     }
     if let Some(unpacked) = import::unpacked(&bytes, MOST_BYTES as usize) {
         bytes = unpacked?;
     }
-    String::from_utf8(bytes).map_err(|error| format!("it is no text: {}", error.utf8_error()))
+    String::from_utf8(bytes).map_err(|error| format!("not UTF-8 text: {}", error.utf8_error()))
 }
 
 /// The files of a folder that Criterion wrote, by their paths from there.
@@ -163,8 +162,7 @@ fn criterion_files(folder: &Path) -> Result<Vec<CriterionFile>, String> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_owned(), 0)];
     while let Some((current, depth)) = folders.pop() {
-        let entries =
-            fs::read_dir(&current).map_err(|error| format!("{} cannot be read: {error}", current.display()))?;
+        let entries = fs::read_dir(&current).map_err(|error| format!("{}: {error}", current.display()))?;
         let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         entries.sort();
         for path in entries {
@@ -176,7 +174,7 @@ fn criterion_files(folder: &Path) -> Result<Vec<CriterionFile>, String> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let Some(place) = path.strip_prefix(folder).ok().filter(|_| CriterionFile::is_one(&name)) else { continue };
             if files.len() == MOST_FILES {
-                return Err(format!("there are more than {MOST_FILES} files in it"));
+                return Err(format!("more than {MOST_FILES} files"));
             }
             let length = fs::metadata(&path).map_or(0, |about| about.len());
             let text = text(&path, length).map_err(|error| format!("{}: {error}", path.display()))?;

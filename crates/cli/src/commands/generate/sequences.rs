@@ -12,7 +12,7 @@ pub struct Sequences<'a> {
     all: Vec<Sequence<'a>>,
     tokenizer: &'a Tokenizer,
     prompt: &'a [u32],
-    /// What is shown before each text.
+    /// Shown before each text.
     opening: &'static str,
     ignore_end: bool,
 }
