@@ -94,7 +94,7 @@ fn a_model_may_stand_without_its_option() {
         ("profile deep memory", &["two workloads"]),
         ("profile a.gguf b.gguf", &["'b.gguf' and '--model a.gguf' name two models"]),
         ("profile a.gguf --synthetic small", &["name two models"]),
-        ("m.gguf", &["unrecognised subcommand 'm.gguf'", "use 'hotloop profile m.gguf'"]),
+        ("m.gguf", &["unrecognized subcommand 'm.gguf'", "use 'hotloop profile m.gguf'"]),
     ]);
 }
 
@@ -146,11 +146,11 @@ fn help_is_found_wherever_it_is_asked_for() {
 #[test]
 fn near_words_are_suggested() {
     assert_refused(&[
-        ("docter", &["unrecognised subcommand 'docter'", "'doctor'"]),
+        ("docter", &["unrecognized subcommand 'docter'", "'doctor'"]),
         ("profile --modle x", &["unexpected argument '--modle'", "'--model'"]),
         ("profile --no-kv", &["'--no-kv-cache'"]),
         ("export --to svgg", &["invalid value 'svgg' for '--to <FORMAT>'", "'svg'"]),
-        ("history lsit", &["unrecognised subcommand 'lsit'"]),
+        ("history lsit", &["unrecognized subcommand 'lsit'"]),
         ("history tga a b", &["'tag'"]),
         ("quantize a b --type q8", &["[possible values: f32, f16", "'q8_0'"]),
         ("report --layout smalmind", &["'smallmind'"]),
