@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::TypedValueParser;
-use compare::rules::{MOST_GATES, Mode};
+use compare::rules::{MOST_GATES, DuelMode};
 
 use super::values::{count, number, one_of, seconds};
 use super::{DuelEngine, OnUndecided, TextFormat};
@@ -95,7 +95,7 @@ pub struct DuelEffort {
     pub thorough: bool,
     /// The same by name
     #[arg(long, value_name = "NAME", value_parser = mode())]
-    pub mode: Option<Mode>,
+    pub mode: Option<DuelMode>,
     /// Maximum number of launches
     #[arg(long, value_name = "N", value_parser = count(1..=10_000))]
     pub launches: Option<usize>,
@@ -202,12 +202,12 @@ impl Duel {
     }
 
     /// How much is measured.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> DuelMode {
         let DuelEffort { quick, thorough, mode, .. } = &self.effort;
         match (quick, thorough) {
-            (true, _) => Mode::QUICK,
-            (_, true) => Mode::THOROUGH,
-            _ => mode.unwrap_or(Mode::STANDARD),
+            (true, _) => DuelMode::QUICK,
+            (_, true) => DuelMode::THOROUGH,
+            _ => mode.unwrap_or(DuelMode::STANDARD),
         }
     }
 
@@ -217,8 +217,8 @@ impl Duel {
     }
 }
 
-fn mode() -> impl TypedValueParser<Value = Mode> {
-    one_of([Mode::QUICK, Mode::STANDARD, Mode::THOROUGH].map(|mode| mode.name), Mode::named)
+fn mode() -> impl TypedValueParser<Value = DuelMode> {
+    one_of([DuelMode::QUICK, DuelMode::STANDARD, DuelMode::THOROUGH].map(|mode| mode.name), DuelMode::named)
 }
 
 /// `wall_s`, `wall_s=5%`.

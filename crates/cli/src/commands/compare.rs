@@ -1,6 +1,6 @@
 //! `hotloop compare`: compares two saved runs.
 
-use compare::{RunsSettings, Stored};
+use compare::{NamedRun, RunsSettings};
 use record::{Comparison, Verdict};
 
 use super::{CommandError, CommandOutput, load, terminal, tool};
@@ -23,8 +23,8 @@ pub fn run(options: &Compare) -> Result<CommandOutput, CommandError> {
     let stored = |found: &load::Found| found.id.as_ref().map(|id| id.short().to_owned());
     let ids = [stored(&base), stored(&candidate)];
     let comparison = compare::runs(
-        Stored { run: &base.run, name: &options.base, id: ids[0].as_deref() },
-        Stored { run: &candidate.run, name: &options.candidate, id: ids[1].as_deref() },
+        NamedRun { run: &base.run, name: &options.base, id: ids[0].as_deref() },
+        NamedRun { run: &candidate.run, name: &options.candidate, id: ids[1].as_deref() },
         &RunsSettings { tool: tool(), threshold: options.threshold },
     );
     let output = if options.json {

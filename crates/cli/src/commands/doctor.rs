@@ -1,16 +1,16 @@
 //! `hotloop doctor`: examines the machine.
 
-use lab::machine::Chosen;
+use lab::machine::KernelChoice;
 
 use super::{CommandError, CommandOutput, progress};
 use crate::args;
 
 /// Examines the machine.
 pub fn run(options: &args::Doctor) -> Result<CommandOutput, CommandError> {
-    let chosen = Chosen::from_environment().map_err(CommandError::instruction_set)?;
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     let threads = options.threads.and_then(|threads| u32::try_from(threads).ok());
     let progress = progress("{pos:>2} of {len}", "");
-    let doctor = lab::examine(lab::Options { quick: options.quick, threads }, chosen, |step| {
+    let doctor = lab::examine(lab::ExamineOptions { quick: options.quick, threads }, chosen, |step| {
         progress.set_length(u64::from(step.of));
         progress.set_position(u64::from(step.done));
         progress.set_message(step.what.to_owned());

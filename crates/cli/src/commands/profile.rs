@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use engine::{Compute, Sampling};
 use indicatif::ProgressBar;
-use lab::machine::Chosen;
-use lab::{Arithmetic, Effort, Settings, Task, Watch, Workload};
+use lab::machine::KernelChoice;
+use lab::{Arithmetic, RepeatSettings, RunSettings, Task, RunObserver, Workload};
 use record::Run;
 
 use super::{
@@ -74,11 +74,11 @@ fn check(profile: &Profile) -> Result<(), CommandError> {
 fn measure(profile: &Profile) -> Result<Run, CommandError> {
     let options = &profile.options;
     let prompt = generate::prompt::read(options.prompt.as_deref(), options.prompt_file.as_deref())?;
-    let chosen = Chosen::from_environment().map_err(CommandError::instruction_set)?;
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     let machine = &options.machine;
     let compute = if machine.naive { Compute::naive(machine.threads) } else { Compute::new(machine.threads)? };
     let models = EngineModels { compute: &compute, model: options.model.clone(), options: engine_options(options) };
-    let settings = Settings {
+    let settings = RunSettings {
         task: task(profile, prompt, models.model.is_some()),
         effort: effort(profile),
         limits: !machine.no_limits,
@@ -117,13 +117,13 @@ fn task(profile: &Profile, prompt: Option<String>, has_model: bool) -> Task {
     }
 }
 
-fn effort(profile: &Profile) -> Effort {
+fn effort(profile: &Profile) -> RepeatSettings {
     let asked = &profile.options.repeats;
     let default = match profile.workload() {
         Workload::Standard | Workload::Deep => 5,
         Workload::Enhanced | Workload::Memory => 10,
     };
-    Effort {
+    RepeatSettings {
         repeat: asked.repeat.map(|repeat| repeat as u64),
         warmup: asked.warmup as u64,
         time: asked.time_budget.unwrap_or(Duration::from_secs(default)),
@@ -160,7 +160,7 @@ fn parameters(options: &ProfileOptions, compute: &Compute) -> BTreeMap<String, S
 /// The progress of a workload.
 pub struct WorkloadProgress(pub ProgressBar);
 
-impl Watch for WorkloadProgress {
+impl RunObserver for WorkloadProgress {
     fn tell(&mut self, share: f64, what: &str) {
         // Updating a hidden bar takes time that would be measured.
         if self.0.is_hidden() {

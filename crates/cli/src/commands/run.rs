@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst, fence};
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use lab::Step;
-use lab::command::{Asked, CannotRun, Command, Repeats, Settings, Watch, Why, measure, terminate};
-use lab::machine::Chosen;
+use lab::ExamineStep;
+use lab::command::{ProfilerOptions, StartError, Command, RepeatCounts, CommandSettings, CommandObserver, StartErrorKind, measure, terminate};
+use lab::machine::KernelChoice;
 
 use super::error::FAILED;
 use super::{CommandError, CommandOutput, TIMELINE, interrupt, progress, save, terminal, tool};
@@ -20,11 +20,11 @@ const NOT_FOUND: u8 = 127;
 /// Shells add this to the number of the signal that ended a program.
 const SIGNALLED: i32 = 128;
 
-impl From<CannotRun> for CommandError {
-    fn from(error: CannotRun) -> Self {
+impl From<StartError> for CommandError {
+    fn from(error: StartError) -> Self {
         let (hint, code) = match error.why {
-            Why::NotFound => ("check the name; a program in this folder is called `./NAME`", NOT_FOUND),
-            Why::NotExecutable(_) => ("make it executable with `chmod +x`, or run `sh SCRIPT`", NOT_EXECUTABLE),
+            StartErrorKind::NotFound => ("check the name; a program in this folder is called `./NAME`", NOT_FOUND),
+            StartErrorKind::NotExecutable(_) => ("make it executable with `chmod +x`, or run `sh SCRIPT`", NOT_EXECUTABLE),
         };
         CommandError::new(error.to_string(), hint).with_code(code)
     }
@@ -32,11 +32,11 @@ impl From<CannotRun> for CommandError {
 
 /// Runs the program. The report goes to standard error, because standard output is the program's.
 pub fn run(options: &args::Run) -> Result<CommandOutput, CommandError> {
-    let chosen = Chosen::from_environment().map_err(CommandError::instruction_set)?;
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     let no_command = || CommandError::new("no command", "name it after `--`: `hotloop run -- COMMAND`");
-    let settings = Settings {
+    let settings = CommandSettings {
         command: Command::new(options.command.iter().cloned()).ok_or_else(no_command)?,
-        asked: Asked { timeline: options.timeline.then_some(TIMELINE), budget_percent: options.budget },
+        asked: ProfilerOptions { timeline: options.timeline.then_some(TIMELINE), budget_percent: options.budget },
         repeats: repeats(options),
         limits: options.limits,
         chosen,
@@ -63,9 +63,9 @@ pub fn run(options: &args::Run) -> Result<CommandOutput, CommandError> {
 }
 
 /// Repeated output is hidden: it says nothing new.
-fn repeats(options: &args::Run) -> Repeats {
+fn repeats(options: &args::Run) -> RepeatCounts {
     let (timed, warmup) = (options.repeat as u64, options.warmup as u64);
-    Repeats { timed, warmup, hide_output: timed + warmup > 1 && !options.show_output }
+    RepeatCounts { timed, warmup, hide_output: timed + warmup > 1 && !options.show_output }
 }
 
 /// The exit code of the program.
@@ -103,7 +103,7 @@ impl RunProgress {
     }
 }
 
-impl Watch for RunProgress {
+impl CommandObserver for RunProgress {
     fn started(&mut self, process: u32) {
         RUNNING.store(process, Relaxed);
         fence(SeqCst);
@@ -120,7 +120,7 @@ impl Watch for RunProgress {
         interrupt::is_requested()
     }
 
-    fn tell(&mut self, step: Step<'_>) {
+    fn tell(&mut self, step: ExamineStep<'_>) {
         if !self.bar.is_hidden() {
             self.bar.set_length(u64::from(step.of));
             self.bar.set_position(u64::from(step.done));

@@ -3,10 +3,10 @@
 use std::process::Command;
 use std::time::Duration;
 
-use compare::rules::{self, Mode};
+use compare::rules::{self, DuelMode};
 use indicatif::ProgressBar;
-use lab::machine::Chosen;
-use lab::selftest::{Progress, Settings, Watch};
+use lab::machine::KernelChoice;
+use lab::selftest::{SelfTestProgress, SelfTestSettings, SelfTestObserver};
 use record::{GateMetric, Metric};
 
 use super::error::FAILED;
@@ -26,7 +26,7 @@ pub fn run(options: &args::SelfTest) -> Result<CommandOutput, CommandError> {
 }
 
 fn selftest(options: &args::SelfTest) -> Result<CommandOutput, CommandError> {
-    let chosen = Chosen::from_environment().map_err(CommandError::instruction_set)?;
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     let program = std::env::current_exe().map_err(|error| {
         CommandError::new(format!("cannot find the file of this program: {error}"), "start hotloop by its path")
     })?;
@@ -34,10 +34,10 @@ fn selftest(options: &args::SelfTest) -> Result<CommandOutput, CommandError> {
         metric: metric.to_owned(),
         threshold: rules::threshold(metric, &Metric::default()),
     };
-    let settings = Settings {
+    let settings = SelfTestSettings {
         mode: match options.mode {
-            args::SelfTestMode::Standard => Mode::STANDARD,
-            args::SelfTestMode::Thorough => Mode::THOROUGH,
+            args::SelfTestMode::Standard => DuelMode::STANDARD,
+            args::SelfTestMode::Thorough => DuelMode::THOROUGH,
         },
         round: Duration::from_millis(options.round as u64),
         same: options.duels as u64,
@@ -74,8 +74,8 @@ pub fn work(options: &args::SelfTestWorker) -> Result<CommandOutput, CommandErro
 /// The number of duels that are done.
 struct DuelCount(ProgressBar);
 
-impl Watch for DuelCount {
-    fn tell(&mut self, told: &Progress) {
+impl SelfTestObserver for DuelCount {
+    fn tell(&mut self, told: &SelfTestProgress) {
         if !self.0.is_hidden() {
             self.0.set_length(told.of);
             self.0.set_position(told.done);

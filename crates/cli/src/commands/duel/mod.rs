@@ -1,22 +1,22 @@
 //! `hotloop duel`: measures sides in turns and says which is better, if that can be said.
 
 mod command_sides;
-pub mod duel_progress;
+pub mod duel_bar;
 pub mod engine_sides;
 mod revision_sides;
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use lab::duel::{Contestant, Settings, confirm, duel, needs_confirmation};
-use lab::machine::Chosen;
+use lab::duel::{Contestant, DuelSettings, confirm, duel, needs_confirmation};
+use lab::machine::KernelChoice;
 use record::{Duel, GateMetric, Metric, Verdict};
 
 use super::error::FAILED;
 use super::{CommandError, CommandOutput, export, interrupt, terminal, tool};
 use crate::args;
 use crate::args::{OnUndecided, TextFormat};
-use duel_progress::DuelProgress;
+use duel_bar::DuelBar;
 
 /// Sides with this prefix are revisions.
 const REVISION: &str = "rev:";
@@ -29,7 +29,7 @@ const REQUEST: Duration = Duration::from_millis(100);
 
 /// Measures, judges, and measures changes a second time.
 pub fn run(options: &args::Duel) -> Result<CommandOutput, CommandError> {
-    let chosen = Chosen::from_environment().map_err(CommandError::instruction_set)?;
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     if let Some(out) = &options.output.out {
         // A file that cannot be written is reported before minutes of measuring.
         export::try_place(out).map_err(|error| {
@@ -38,8 +38,8 @@ pub fn run(options: &args::Duel) -> Result<CommandOutput, CommandError> {
         })?;
     }
     let settings = settings(options, chosen);
-    let mut progress = DuelProgress::new();
-    interrupt::listen_with_answer(duel_progress::acknowledge, || std::process::exit(i32::from(interrupt::EXIT_CODE)));
+    let mut progress = DuelBar::new();
+    interrupt::listen_with_answer(duel_bar::acknowledge, || std::process::exit(i32::from(interrupt::EXIT_CODE)));
     let contestants = contestants(options, &progress);
     let measured = contestants.map_err(not_ready).and_then(|mut contestants| {
         measure(&settings, &mut contestants, !options.effort.no_confirm, &mut progress).map_err(not_measured)
@@ -52,7 +52,7 @@ pub fn run(options: &args::Duel) -> Result<CommandOutput, CommandError> {
 
 /// The sides, the base first: settings of the engine, or models; else each word is a revision of the project in this folder, or a
 /// command.
-fn contestants(options: &args::Duel, progress: &DuelProgress) -> Result<Vec<Box<dyn Contestant>>, CommandError> {
+fn contestants(options: &args::Duel, progress: &DuelBar) -> Result<Vec<Box<dyn Contestant>>, CommandError> {
     if let Some(sides) = engine_sides::asked(options)? {
         return Ok(engine_sides::contestants(sides, &engine_sides::terms(options))?
             .into_iter()
@@ -63,7 +63,7 @@ fn contestants(options: &args::Duel, progress: &DuelProgress) -> Result<Vec<Box<
 }
 
 /// What a word means.
-fn contestant(side: &str, options: &args::Duel, progress: &DuelProgress) -> Result<Box<dyn Contestant>, CommandError> {
+fn contestant(side: &str, options: &args::Duel, progress: &DuelBar) -> Result<Box<dyn Contestant>, CommandError> {
     match side.strip_prefix(REVISION) {
         Some(reference) => revision_sides::contestant(side, reference, options, progress),
         None => command_sides::contestant(side, options),
@@ -71,26 +71,26 @@ fn contestant(side: &str, options: &args::Duel, progress: &DuelProgress) -> Resu
 }
 
 fn measure(
-    settings: &Settings,
+    settings: &DuelSettings,
     contestants: &mut [Box<dyn Contestant>],
     confirms: bool,
-    progress: &mut DuelProgress,
+    progress: &mut DuelBar,
 ) -> Result<Duel, String> {
     let budget = settings.time_budget;
     let begun = Instant::now();
     let share = if confirms { FIRST_SHARE } else { 1.0 };
-    let first = Settings { time_budget: budget.map(|budget| budget.mul_f64(share)), ..settings.clone() };
+    let first = DuelSettings { time_budget: budget.map(|budget| budget.mul_f64(share)), ..settings.clone() };
     let first = duel(&first, contestants, progress)?;
     if !confirms || !needs_confirmation(&first) {
         return Ok(first);
     }
     let left = budget.map(|budget| budget.saturating_sub(begun.elapsed()));
-    confirm(first, &Settings { time_budget: left, ..settings.clone() }, contestants, progress)
+    confirm(first, &DuelSettings { time_budget: left, ..settings.clone() }, contestants, progress)
 }
 
-fn settings(options: &args::Duel, chosen: Chosen) -> Settings {
+fn settings(options: &args::Duel, chosen: KernelChoice) -> DuelSettings {
     let effort = &options.effort;
-    let mut settings = Settings::new(options.mode(), gates(options), chosen, tool());
+    let mut settings = DuelSettings::new(options.mode(), gates(options), chosen, tool());
     settings.launches = effort.launches.map_or(settings.launches, |launches| launches as u64);
     settings.rounds = effort.rounds.map_or(settings.rounds, |rounds| rounds as u64);
     settings.round = options.round().unwrap_or(settings.round);
@@ -118,7 +118,7 @@ fn gates(options: &args::Duel) -> Vec<GateMetric> {
     };
     match options.judged.metrics.as_slice() {
         [] if options.judged.exact => vec![gate(INSTRUCTIONS, None)],
-        // Chosen by what the sides do.
+        // KernelChoice by what the sides do.
         [] => Vec::new(),
         named => named.iter().map(|named| gate(&named.metric, named.threshold)).collect(),
     }

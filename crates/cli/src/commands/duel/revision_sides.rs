@@ -1,11 +1,11 @@
 //! Sides that are revisions of the Cargo project in this folder.
 
-use lab::duel::{Contestant, NotBuilt, Project};
+use lab::duel::{Contestant, BuildError, Project};
 
 use super::super::error::{BAD_INPUT, FAILED};
 use super::super::{CommandError, build_cache};
 use super::command_sides::{placed, program};
-use super::duel_progress::DuelProgress;
+use super::duel_bar::DuelBar;
 use crate::args;
 
 /// A revision that was built now or before, in the shared command.
@@ -13,7 +13,7 @@ pub fn contestant(
     label: &str,
     reference: &str,
     options: &args::Duel,
-    progress: &DuelProgress,
+    progress: &DuelBar,
 ) -> Result<Box<dyn Contestant>, CommandError> {
     let built = &options.built;
     let project = Project {
@@ -25,7 +25,7 @@ pub fn contestant(
         cache: build_cache::folder()?,
     };
     let revision = project.build(reference, &mut |what| progress.say(what)).map_err(|error| {
-        let code = if matches!(error, NotBuilt::Failed(_)) { FAILED } else { BAD_INPUT };
+        let code = if matches!(error, BuildError::Failed(_)) { FAILED } else { BAD_INPUT };
         let hint = "revisions are built with `cargo build --release`; see --package, --bin, --features and --profile";
         CommandError::new(error.to_string(), hint).with_code(code)
     })?;

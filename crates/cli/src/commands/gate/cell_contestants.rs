@@ -3,40 +3,40 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use lab::duel::{Contestant, NotBuilt, Program, ProgramSettings, Project, Revision};
-use lab::gate::{BIN, Build, Cell, Sides};
+use lab::duel::{Contestant, BuildError, Program, ProgramSettings, Project, Revision};
+use lab::gate::{BIN, BuildConfig, CellConfig, CellSides};
 
 use super::super::build_cache;
-use super::super::duel::duel_progress::DuelProgress;
+use super::super::duel::duel_bar::DuelBar;
 use super::super::duel::engine_sides::{self, DuelTerms, OutputRule};
 use super::revisions::Revisions;
 use crate::args::ModelOptions;
 
 /// Makes the sides of cells. Revisions are built once for all of them.
 pub struct CellContestants {
-    build: Build,
+    build: BuildConfig,
     revisions: Option<Revisions>,
     /// The base and the head, or why they could not be built: another cell would not build them either.
     built: Option<Result<[Revision; 2], String>>,
 }
 
 impl CellContestants {
-    pub fn new(build: &Build, revisions: Option<Revisions>) -> Self {
+    pub fn new(build: &BuildConfig, revisions: Option<Revisions>) -> Self {
         Self { build: build.clone(), revisions, built: None }
     }
 
     /// The base first.
-    pub fn contestants(&mut self, cell: &Cell, progress: &DuelProgress) -> Result<Vec<Box<dyn Contestant>>, String> {
+    pub fn contestants(&mut self, cell: &CellConfig, progress: &DuelBar) -> Result<Vec<Box<dyn Contestant>>, String> {
         match &cell.sides {
-            Sides::Commands { a, b } => {
+            CellSides::Commands { a, b } => {
                 let program = |words: &Vec<String>| self::program(cell, words.join(" "), words, None);
                 Ok(vec![program(a)?, program(b)?])
             }
-            Sides::Revisions { command } => {
+            CellSides::Revisions { command } => {
                 let sides = self.built(progress)?;
                 sides.iter().map(|revision| of_revision(cell, command, revision)).collect()
             }
-            Sides::Settings { model, synthetic, a, b } => {
+            CellSides::Settings { model, synthetic, a, b } => {
                 let model_options =
                     ModelOptions { model: model.as_ref().map(PathBuf::from), synthetic: synthetic.clone() };
                 let output = match cell.same_output {
@@ -52,13 +52,13 @@ impl CellContestants {
         }
     }
 
-    fn built(&mut self, progress: &DuelProgress) -> Result<&[Revision; 2], String> {
+    fn built(&mut self, progress: &DuelBar) -> Result<&[Revision; 2], String> {
         let Self { build, revisions, built } = self;
         built.get_or_insert_with(|| make(build, revisions.as_ref(), progress)).as_ref().map_err(Clone::clone)
     }
 }
 
-fn make(build: &Build, revisions: Option<&Revisions>, progress: &DuelProgress) -> Result<[Revision; 2], String> {
+fn make(build: &BuildConfig, revisions: Option<&Revisions>, progress: &DuelBar) -> Result<[Revision; 2], String> {
     let Revisions { base, head, .. } = revisions.ok_or("no revisions were named")?;
     let project = Project {
         folder: ".".into(),
@@ -69,12 +69,12 @@ fn make(build: &Build, revisions: Option<&Revisions>, progress: &DuelProgress) -
         cache: build_cache::folder().map_err(|error| error.line())?,
     };
     let made = |commit: &str| {
-        project.build(commit, &mut |what| progress.say(what)).map_err(|error: NotBuilt| error.to_string())
+        project.build(commit, &mut |what| progress.say(what)).map_err(|error: BuildError| error.to_string())
     };
     Ok([made(&base.commit)?, made(&head.commit)?])
 }
 
-fn of_revision(cell: &Cell, command: &[String], revision: &Revision) -> Result<Box<dyn Contestant>, String> {
+fn of_revision(cell: &CellConfig, command: &[String], revision: &Revision) -> Result<Box<dyn Contestant>, String> {
     let file = revision.program.to_string_lossy();
     let words: Vec<String> = command.iter().map(|word| word.replace(BIN, &file)).collect();
     let commit: String = revision.git.commit.chars().take(10).collect();
@@ -83,7 +83,7 @@ fn of_revision(cell: &Cell, command: &[String], revision: &Revision) -> Result<B
 }
 
 fn program(
-    cell: &Cell,
+    cell: &CellConfig,
     label: String,
     words: &[String],
     revision: Option<&Revision>,

@@ -9,12 +9,12 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lab::duel::{Contestant, Settings, confirm, duel, needs_confirmation};
-use lab::gate::{Cell, Config, EXAMPLE, Sides};
-use lab::machine::Chosen;
+use lab::duel::{Contestant, DuelSettings, confirm, duel, needs_confirmation};
+use lab::gate::{CellConfig, GateConfig, EXAMPLE, CellSides};
+use lab::machine::KernelChoice;
 use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdict};
 
-use super::duel::duel_progress::DuelProgress;
+use super::duel::duel_bar::DuelBar;
 use super::error::FAILED;
 use super::{CommandError, CommandOutput, interrupt, tool};
 use crate::args;
@@ -34,7 +34,7 @@ pub fn run(options: &args::Gate) -> Result<CommandOutput, CommandError> {
     }
     let config = read(options)?;
     let cells = chosen(&config, &options.cells)?;
-    let needs_revisions = cells.iter().any(|cell| matches!(cell.sides, Sides::Revisions { .. }));
+    let needs_revisions = cells.iter().any(|cell| matches!(cell.sides, CellSides::Revisions { .. }));
     let revisions = revisions(options, needs_revisions, !config.accepted.is_empty())?;
     if options.dry_run {
         return Ok(CommandOutput::text(plan::text(&config, &cells, revisions.as_ref())));
@@ -82,7 +82,7 @@ fn init(path: &Path) -> Result<CommandOutput, CommandError> {
     Ok(CommandOutput::notes(wrote))
 }
 
-fn read(options: &args::Gate) -> Result<Config, CommandError> {
+fn read(options: &args::Gate) -> Result<GateConfig, CommandError> {
     let path = &options.config;
     let failed = |error: String| {
         CommandError::new(
@@ -95,7 +95,7 @@ fn read(options: &args::Gate) -> Result<Config, CommandError> {
         return Err(failed(format!("too large: {} bytes, the maximum is {MOST_BYTES}", about.len())));
     }
     let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    let mut config = Config::read(&text).map_err(|fault| {
+    let mut config = GateConfig::read(&text).map_err(|fault| {
         CommandError::new(
             format!("{}, {fault}", path.display()),
             "`hotloop gate --init --config FILE` writes an example with all keys",
@@ -114,7 +114,7 @@ fn read(options: &args::Gate) -> Result<Config, CommandError> {
 }
 
 /// The cells that were asked for, in the order of the file.
-fn chosen<'a>(config: &'a Config, names: &[String]) -> Result<Vec<&'a Cell>, CommandError> {
+fn chosen<'a>(config: &'a GateConfig, names: &[String]) -> Result<Vec<&'a CellConfig>, CommandError> {
     if let Some(unknown) = names.iter().find(|name| config.cells.iter().all(|cell| cell.name != **name)) {
         let known: Vec<&str> = config.cells.iter().map(|cell| cell.name.as_str()).collect();
         let meant = did_you_mean(unknown, &known);
@@ -126,12 +126,12 @@ fn chosen<'a>(config: &'a Config, names: &[String]) -> Result<Vec<&'a Cell>, Com
 
 /// Measures each cell, without a decision. Also returns why the samples of one could not be saved.
 fn measure(
-    config: &Config,
-    cells: &[&Cell],
+    config: &GateConfig,
+    cells: &[&CellConfig],
     (options, revisions): (&args::Gate, Option<Revisions>),
     folder: Option<&OutputFolder>,
 ) -> Result<(Gate, Option<String>), CommandError> {
-    let kernels = Chosen::from_environment().map_err(CommandError::instruction_set)?;
+    let kernels = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     let is_chosen = |name: &str| cells.iter().any(|cell| cell.name == name);
     let mut gate = Gate {
         schema: GATE_SCHEMA.to_owned(),
@@ -147,7 +147,7 @@ fn measure(
         not_measured: left_out(config, &is_chosen, revisions.as_ref()),
         ..Gate::default()
     };
-    let mut progress = DuelProgress::new();
+    let mut progress = DuelBar::new();
     let mut contestants = CellContestants::new(&config.build, revisions);
     let mut lost = None;
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
@@ -172,7 +172,7 @@ fn measure(
 }
 
 /// Metrics of a cell that are not available on this system, and did not count.
-fn unmeasured(cell: &Cell, duel: Option<&Duel>) -> Vec<String> {
+fn unmeasured(cell: &CellConfig, duel: Option<&Duel>) -> Vec<String> {
     let Some(duel) = duel else { return Vec::new() };
     let is_judged = |metric: &str| duel.design.gates.iter().any(|gate| gate.metric == metric);
     let missing = cell.gates.iter().filter(|gate| !is_judged(&gate.metric));
@@ -180,7 +180,7 @@ fn unmeasured(cell: &Cell, duel: Option<&Duel>) -> Vec<String> {
 }
 
 /// What is in the file but is not measured now.
-fn left_out(config: &Config, is_chosen: &dyn Fn(&str) -> bool, revisions: Option<&Revisions>) -> Vec<String> {
+fn left_out(config: &GateConfig, is_chosen: &dyn Fn(&str) -> bool, revisions: Option<&Revisions>) -> Vec<String> {
     let others = config.cells.iter().filter(|cell| !is_chosen(&cell.name));
     let others = others.map(|cell| format!("the cell `{}`, which --cell left out", cell.name));
     let dirty = revisions.filter(|both| both.is_dirty && both.head.name == "HEAD");
@@ -189,14 +189,14 @@ fn left_out(config: &Config, is_chosen: &dyn Fn(&str) -> bool, revisions: Option
 
 /// One cell, and how it is measured.
 struct CellDuel<'a> {
-    cell: &'a Cell,
+    cell: &'a CellConfig,
     seed: u64,
-    kernels: Chosen,
+    kernels: KernelChoice,
 }
 
 impl CellDuel<'_> {
     /// Measures it. The result says why it could not be measured.
-    fn run(&self, contestants: &mut CellContestants, progress: &mut DuelProgress) -> (GateCell, Option<Duel>) {
+    fn run(&self, contestants: &mut CellContestants, progress: &mut DuelBar) -> (GateCell, Option<Duel>) {
         let began = Instant::now();
         let measured = contestants
             .contestants(self.cell, progress)
@@ -235,9 +235,9 @@ impl CellDuel<'_> {
     /// A regression is measured a second time before it fails the gate.
     fn duel(
         &self,
-        settings: &Settings,
+        settings: &DuelSettings,
         sides: &mut [Box<dyn Contestant>],
-        progress: &mut DuelProgress,
+        progress: &mut DuelBar,
     ) -> Result<Duel, String> {
         let first = duel(settings, sides, progress)?;
         let is_advisory = |metric: &str| self.cell.gates.iter().any(|gate| gate.advisory && gate.metric == metric);
@@ -247,15 +247,15 @@ impl CellDuel<'_> {
         if would_fail && needs_confirmation(&first) { confirm(first, settings, sides, progress) } else { Ok(first) }
     }
 
-    fn settings(&self) -> Settings {
+    fn settings(&self) -> DuelSettings {
         let effort = self.cell.effort;
-        let gate = |gate: &lab::gate::Gate| GateMetric {
+        let gate = |gate: &lab::gate::MetricGate| GateMetric {
             metric: gate.metric.clone(),
             threshold: gate.threshold.unwrap_or_default(),
         };
         let usual = self.cell.gates.iter().filter(|gate| gate.threshold.is_none());
         let gates = self.cell.gates.iter().map(gate).collect();
-        let mut settings = Settings::new(effort.mode, gates, self.kernels, tool());
+        let mut settings = DuelSettings::new(effort.mode, gates, self.kernels, tool());
         settings.launches = effort.launches.unwrap_or(settings.launches);
         settings.rounds = effort.rounds.unwrap_or(settings.rounds);
         settings.round = effort.round_s.map_or(settings.round, Duration::from_secs_f64);

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use compare::Observed;
+use compare::ModelRun;
 use engine::{Compute, LoadOptions, Sampling};
-use lab::machine::Chosen;
-use lab::{Contender, Effort, SideBySide, Text, Watch as _, Work};
+use lab::machine::KernelChoice;
+use lab::{Contender, RepeatSettings, SideBySide, QualityText, RunObserver as _, RoundWork};
 use record::{Models, Run};
 
 use super::profile::{DEBUG_NOTE, WorkloadProgress, debug_build};
@@ -35,7 +35,7 @@ pub fn run(options: &args::Models) -> Result<CommandOutput, CommandError> {
     let is_measured = options.runs.is_empty();
     let ModelRuns { runs, ids, unsaved } = if is_measured { measured(options)? } else { saved(options)? };
     let observed =
-        runs.iter().enumerate().map(|(at, run)| Observed { run, id: ids.get(at).and_then(Option::as_deref) });
+        runs.iter().enumerate().map(|(at, run)| ModelRun { run, id: ids.get(at).and_then(Option::as_deref) });
     let models = Models { tool: tool(), ..compare::models(&observed.collect::<Vec<_>>()) };
     let errors = unsaved.map(CommandError::of_saving).into_iter().collect();
     let interrupted = models.interrupted && is_measured;
@@ -197,17 +197,17 @@ fn load<'a>(
     Ok(computes.iter().map(on).collect())
 }
 
-fn work(options: &args::Models) -> Work {
+fn work(options: &args::Models) -> RoundWork {
     let work = &options.work;
     let mut contexts = work.contexts.clone();
     contexts.sort_unstable();
     contexts.dedup();
     let (prompt_tokens, tokens, seed) = (work.prompt_tokens, work.tokens, options.repeats.seed);
-    Work { prompt_tokens, tokens, contexts, seed }
+    RoundWork { prompt_tokens, tokens, contexts, seed }
 }
 
 fn settings(options: &args::Models, threads: usize) -> Result<SideBySide, CommandError> {
-    let chosen = Chosen::from_environment().map_err(CommandError::instruction_set)?;
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     let (machine, asked) = (&options.machine, &options.repeats);
     let yes_or_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let isa = kernels::Kernels::chosen().map_err(CommandError::instruction_set)?.isa().name().to_owned();
@@ -221,7 +221,7 @@ fn settings(options: &args::Models, threads: usize) -> Result<SideBySide, Comman
     ];
     let parameters: BTreeMap<String, String> =
         parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let effort = Effort {
+    let effort = RepeatSettings {
         repeat: asked.repeat.map(|repeat| repeat as u64),
         warmup: asked.warmup as u64,
         time: asked.time_budget.unwrap_or(DEFAULT_TIME),
@@ -240,17 +240,17 @@ fn settings(options: &args::Models, threads: usize) -> Result<SideBySide, Comman
 }
 
 /// The text to measure quality with.
-fn quality_text(work: &args::ModelsWork) -> Result<Option<Text>, CommandError> {
+fn quality_text(work: &args::ModelsWork) -> Result<Option<QualityText>, CommandError> {
     if work.no_text {
         return Ok(None);
     }
     let Some(file) = &work.text else {
-        return Ok(Some(Text { name: "bundled".to_owned(), words: BUNDLED.to_owned() }));
+        return Ok(Some(QualityText { name: "bundled".to_owned(), words: BUNDLED.to_owned() }));
     };
     let words = generate::prompt::read(None, Some(file))?.unwrap_or_default();
     if words.trim().is_empty() {
         let message = format!("{}: the file has no text", file.display());
         return Err(CommandError::new(message, "--text takes a UTF-8 text file"));
     }
-    Ok(Some(Text { name: file.display().to_string(), words }))
+    Ok(Some(QualityText { name: file.display().to_string(), words }))
 }

@@ -9,8 +9,8 @@ mod training_run;
 use std::path::PathBuf;
 
 use engine::Compute;
-use lab::Sitting;
-use lab::machine::Chosen;
+use lab::EnvironmentRecorder;
+use lab::machine::KernelChoice;
 use record::{Run, Training, TrainingEvent};
 use report::TrainingFiles;
 use training::config::{Read, Settings};
@@ -49,7 +49,7 @@ struct TrainingJob<'a> {
     settings: &'a Settings,
     folder: PathBuf,
     compute: Compute,
-    chosen: Chosen,
+    chosen: KernelChoice,
     profiled: bool,
     /// What has to be known of the config.
     notes: Vec<String>,
@@ -57,7 +57,7 @@ struct TrainingJob<'a> {
 
 impl<'a> TrainingJob<'a> {
     fn new(options: &'a Train, read: &'a Read) -> Result<Self, CommandError> {
-        let chosen = Chosen::from_environment().map_err(CommandError::instruction_set)?;
+        let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
         let settings = &read.settings;
         let asked = Some(settings.training.threads).filter(|threads| *threads > 0);
         let threads = options.threads.or(asked);
@@ -101,10 +101,10 @@ impl<'a> TrainingJob<'a> {
     }
 
     /// Limits are measured where rates are set beside them.
-    fn sitting(&self) -> Result<Sitting, CommandError> {
+    fn sitting(&self) -> Result<EnvironmentRecorder, CommandError> {
         let limits = self.profiled && !self.options.profiling.no_limits;
         let mut bar = WorkloadProgress(progress(PERCENT, ""));
-        let sitting = Sitting::begin(self.chosen, limits.then(|| self.compute.pool.threads()), &mut bar);
+        let sitting = EnvironmentRecorder::begin(self.chosen, limits.then(|| self.compute.pool.threads()), &mut bar);
         bar.0.finish_and_clear();
         let hint = "use --no-limits to train without measuring the machine's limits";
         sitting.map_err(|error| CommandError::new(error, hint))
@@ -145,7 +145,7 @@ impl TrainingJob<'_> {
         &self,
         training: Training,
         follower: &TrainingFollower<'_>,
-        sitting: Sitting,
+        sitting: EnvironmentRecorder,
     ) -> Result<CommandOutput, CommandError> {
         let interrupted = was_interrupted(&training);
         let files = TrainingFiles {
@@ -182,7 +182,7 @@ impl TrainingJob<'_> {
         ReportOptions { top: shown.top.or(self.settings.profiling.report_top_n), ..shown.clone() }
     }
 
-    fn run(&self, training: &Training, follower: &TrainingFollower<'_>, sitting: Sitting) -> Result<Run, CommandError> {
+    fn run(&self, training: &Training, follower: &TrainingFollower<'_>, sitting: EnvironmentRecorder) -> Result<Run, CommandError> {
         let hint = "the model is saved; train without --profile to avoid this error";
         let profile = lab::take_profile().map_err(|error| CommandError::new(error, hint))?;
         let allocated = follower.profiled.as_ref().and_then(|(_, allocated)| allocated.of_a_step(&profile));
