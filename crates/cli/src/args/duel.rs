@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::TypedValueParser;
-use compare::rules::{MOST_GATES, DuelMode};
+use compare::rules::{DuelMode, MOST_GATES};
 
 use super::values::{count, number, one_of, seconds};
 use super::{DuelEngine, OnUndecided, TextFormat};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::{Compute, Sampling};
 use indicatif::ProgressBar;
 use lab::machine::KernelChoice;
-use lab::{Arithmetic, RepeatSettings, RunSettings, Task, RunObserver, Workload};
+use lab::{Arithmetic, RepeatSettings, RunObserver, RunSettings, Task, Workload};
 use record::Run;
 
 use super::{

@@ -7,7 +7,10 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use lab::ExamineStep;
-use lab::command::{ProfilerOptions, StartError, Command, RepeatCounts, CommandSettings, CommandObserver, StartErrorKind, measure, terminate};
+use lab::command::{
+    Command, CommandObserver, CommandSettings, ProfilerOptions, RepeatCounts, StartError, StartErrorKind, measure,
+    terminate,
+};
 use lab::machine::KernelChoice;
 
 use super::error::FAILED;
@@ -24,7 +27,9 @@ impl From<StartError> for CommandError {
     fn from(error: StartError) -> Self {
         let (hint, code) = match error.why {
             StartErrorKind::NotFound => ("check the name; a program in this folder is called `./NAME`", NOT_FOUND),
-            StartErrorKind::NotExecutable(_) => ("make it executable with `chmod +x`, or run `sh SCRIPT`", NOT_EXECUTABLE),
+            StartErrorKind::NotExecutable(_) => {
+                ("make it executable with `chmod +x`, or run `sh SCRIPT`", NOT_EXECUTABLE)
+            }
         };
         CommandError::new(error.to_string(), hint).with_code(code)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use compare::rules::{self, DuelMode};
 use indicatif::ProgressBar;
 use lab::machine::KernelChoice;
-use lab::selftest::{SelfTestProgress, SelfTestSettings, SelfTestObserver};
+use lab::selftest::{SelfTestObserver, SelfTestProgress, SelfTestSettings};
 use record::{GateMetric, Metric};
 
 use super::error::FAILED;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use engine::{CacheType, Compute, Encode, LoadOptions, Sampler, Sampling, State, StateOptions};
-use lab::{Generator, Models, ModelOutline, ReservedMemory, TextScore, ModelUse, ModelChoice};
+use lab::{Generator, ModelChoice, ModelOutline, ModelUse, Models, ReservedMemory, TextScore};
 use record::{Memory, MemoryPart};
 
 use super::Subject;

@@ -1,6 +1,6 @@
 //! Sides that are revisions of the Cargo project in this folder.
 
-use lab::duel::{Contestant, BuildError, Project};
+use lab::duel::{BuildError, Contestant, Project};
 
 use super::super::error::{BAD_INPUT, FAILED};
 use super::super::{CommandError, build_cache};

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use lab::duel::{Contestant, BuildError, Program, ProgramSettings, Project, Revision};
+use lab::duel::{BuildError, Contestant, Program, ProgramSettings, Project, Revision};
 use lab::gate::{BIN, BuildConfig, CellConfig, CellSides};
 
 use super::super::build_cache;

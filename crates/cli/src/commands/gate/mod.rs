@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lab::duel::{Contestant, DuelSettings, confirm, duel, needs_confirmation};
-use lab::gate::{CellConfig, GateConfig, EXAMPLE, CellSides};
+use lab::gate::{CellConfig, CellSides, EXAMPLE, GateConfig};
 use lab::machine::KernelChoice;
 use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdict};
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use compare::ModelRun;
 use engine::{Compute, LoadOptions, Sampling};
 use lab::machine::KernelChoice;
-use lab::{Contender, RepeatSettings, SideBySide, QualityText, RunObserver as _, RoundWork};
+use lab::{Contender, QualityText, RepeatSettings, RoundWork, RunObserver as _, SideBySide};
 use record::{Models, Run};
 
 use super::profile::{DEBUG_NOTE, WorkloadProgress, debug_build};

@@ -182,7 +182,12 @@ impl TrainingJob<'_> {
         ReportOptions { top: shown.top.or(self.settings.profiling.report_top_n), ..shown.clone() }
     }
 
-    fn run(&self, training: &Training, follower: &TrainingFollower<'_>, sitting: EnvironmentRecorder) -> Result<Run, CommandError> {
+    fn run(
+        &self,
+        training: &Training,
+        follower: &TrainingFollower<'_>,
+        sitting: EnvironmentRecorder,
+    ) -> Result<Run, CommandError> {
         let hint = "the model is saved; train without --profile to avoid this error";
         let profile = lab::take_profile().map_err(|error| CommandError::new(error, hint))?;
         let allocated = follower.profiled.as_ref().and_then(|(_, allocated)| allocated.of_a_step(&profile));
