@@ -92,7 +92,7 @@ fn check_refused<A: AsRef<OsStr>>(arguments: &[A], reason: &str) {
 
 #[test]
 fn bad_arguments_are_named() {
-    check_refused(&["--tpo", "3"], "unexpected argument '--tpo' found\n\n  tip: a similar argument exists: '--top'");
+    check_refused(&["--tokns", "3"], "unexpected argument '--tokns' found\n\n  tip: a similar argument exists: '--tokens'");
     check_refused(&["model.gguf"], "to profile a model file, use 'hotloop profile model.gguf'");
     check_refused(&["--top"], "a value is required for '--top <N>'");
     check_refused(&["--tokens", "many"], "invalid value 'many' for '--tokens <N>'");

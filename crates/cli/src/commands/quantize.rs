@@ -16,6 +16,7 @@ pub fn run(options: &Quantize) -> Result<CommandOutput, CommandError> {
     interrupt::listen(|| {});
     terminal::warn_about_threads(options.threads);
     let start = Instant::now();
+    kernels::Kernels::chosen().map_err(CommandError::instruction_set)?;
     let source = engine::open(&options.source)?;
     let pool = options.threads.map_or_else(Pool::best, Pool::new);
     let settings = QuantiseOptions { format: options.format, pool: &pool, overwrite: options.force };
