@@ -5,6 +5,8 @@
 mod compare;
 mod completions;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod duel;
 mod duel_engine;
 mod export;

@@ -7,7 +7,7 @@ use engine::{Converted, ErrorKind, QuantiseOptions, Summary};
 use kernels::Pool;
 use record::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 
-use super::{CommandError, CommandOutput, PERCENT, interrupt, progress, terminal, tool};
+use super::{CommandError, CommandOutput, PERCENT, documents, interrupt, progress, terminal, tool};
 use crate::args::Quantize;
 
 /// Converts the model.
@@ -32,7 +32,7 @@ pub fn run(options: &Quantize) -> Result<CommandOutput, CommandError> {
     Ok(CommandOutput::text(if options.json {
         quantisation.to_json()
     } else {
-        report::quantisation_text(&quantisation)
+        documents::on_stdout(&report::quantisation(&quantisation))
     }))
 }
 
