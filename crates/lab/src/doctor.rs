@@ -1,6 +1,6 @@
 //! The whole examination: what the machine is, what it can do, how quiet it is.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use record::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 
@@ -70,29 +70,14 @@ pub fn examine(
     })
 }
 
-/// Now, in UTC; the beginning of 1970 where the clock stands before it.
+/// The time by RFC 3339, in UTC and whole seconds.
 #[must_use]
 pub fn now() -> String {
-    rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+    rfc3339(jiff::Timestamp::now().as_second())
 }
 
-/// Seconds since 1970 as a date and time in UTC.
-fn rfc3339(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date(days);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
-}
-
-/// Days since 1970 as year, month, day. Years begin in March here, so that the day that comes and goes is their last.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, year) = (if month < 10 { month + 3 } else { month - 9 }, year_of_era + era * 400);
-    (year + u64::from(month <= 2), month, day)
+fn rfc3339(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
 #[cfg(test)]

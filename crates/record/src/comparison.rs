@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::document::{self, DocumentError};
 use crate::{Difference, Judgement, Metric, Tool, Verdict, Waterfall};
 
 /// What kind of document it is.
@@ -297,22 +298,18 @@ fn is_zero(number: &f64) -> bool {
 }
 
 impl Comparison {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
     /// Reads it from JSON.
     ///
     /// # Errors
-    /// What is wrong and where, if it is no comparison or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, COMPARISON_SCHEMA, COMPARISON_VERSION)?;
-        let comparison: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    /// What is wrong and where, for another document or one of a later version.
+    pub fn from_json(text: &str) -> Result<Self, DocumentError> {
+        let comparison: Self = document::read(text, COMPARISON_SCHEMA, COMPARISON_VERSION)?;
         let mut scopes = comparison.scopes.iter().enumerate();
         match scopes.find(|(at, scope)| scope.parent.is_some_and(|parent| parent >= *at)) {
-            Some((at, scope)) => Err(format!("scopes[{at}]: `{}` does not stand behind its parent", scope.name)),
+            Some((at, scope)) => {
+                let message = format!("scopes[{at}]: `{}` comes before its parent", scope.name);
+                Err(DocumentError::Invalid(message))
+            }
             None => Ok(comparison),
         }
     }

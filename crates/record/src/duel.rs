@@ -270,20 +270,3 @@ pub struct WaterfallPart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate_calls: Option<f64>,
 }
-
-impl Duel {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
-    /// Reads it from JSON.
-    ///
-    /// # Errors
-    /// What is wrong and where, if it is no duel or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, DUEL_SCHEMA, DUEL_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
-}

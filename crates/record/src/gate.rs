@@ -255,20 +255,3 @@ pub struct Drift {
     /// By how much, as a share of the value before.
     pub estimate: f64,
 }
-
-impl Gate {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
-    /// Reads it from JSON.
-    ///
-    /// # Errors
-    /// What is wrong and where, if it is no gate or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, GATE_SCHEMA, GATE_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
-}

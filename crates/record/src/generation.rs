@@ -128,29 +128,3 @@ pub struct GenerationMemory {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss: Option<u64>,
 }
-
-impl Generation {
-    /// As JSON, indented, with a line end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-    /// From JSON.
-    ///
-    /// # Errors
-    /// What is wrong, where it is no such document.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        let generation: Generation = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        if generation.schema != GENERATION_SCHEMA {
-            return Err(format!("a document of the kind `{}`, not `{GENERATION_SCHEMA}`", generation.schema));
-        }
-        if generation.version > GENERATION_VERSION {
-            return Err(format!(
-                "version {} is newer than {GENERATION_VERSION}, the newest known here",
-                generation.version
-            ));
-        }
-        Ok(generation)
-    }
-}

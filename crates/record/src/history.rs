@@ -81,21 +81,3 @@ pub struct StoreFault {
     /// What is wrong with it.
     pub message: String,
 }
-
-impl History {
-    /// As JSON, indented, with a line end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-
-    /// From JSON.
-    ///
-    /// # Errors
-    /// What is wrong, where it is no such document.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, HISTORY_SCHEMA, HISTORY_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
-}

@@ -49,11 +49,3 @@ pub struct ImportedRun {
     /// The run.
     pub run: Run,
 }
-
-impl Importing {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a document is plain data") + "\n"
-    }
-}

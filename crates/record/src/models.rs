@@ -370,22 +370,3 @@ pub struct ThreadPoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ideal_speedup: Option<f64>,
 }
-
-impl Models {
-    /// As JSON, indented, with a line end.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-
-    /// From JSON.
-    ///
-    /// # Errors
-    /// What is wrong, where it is no such document.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, MODELS_SCHEMA, MODELS_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
-}

@@ -52,17 +52,3 @@ pub struct QuantisedTensor {
     /// Its rows are no whole blocks of the format that was meant for it, so that it has another one.
     pub fallback: bool,
 }
-
-impl Quantisation {
-    /// As JSON, indented, with a line end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-
-    /// From JSON.
-    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
-    }
-}

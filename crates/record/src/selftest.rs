@@ -68,20 +68,3 @@ pub struct WordCount {
     /// How often.
     pub count: u64,
 }
-
-impl SelfTest {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
-    /// Reads it from JSON.
-    ///
-    /// # Errors
-    /// What is wrong and where, if it is no such document or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, SELF_TEST_SCHEMA, SELF_TEST_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
-}

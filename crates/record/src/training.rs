@@ -281,20 +281,3 @@ impl TrainingPhases {
         ]
     }
 }
-
-impl Training {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
-    /// Reads it from JSON.
-    ///
-    /// # Errors
-    /// What is wrong and where, if it is none or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, TRAINING_SCHEMA, TRAINING_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
-}

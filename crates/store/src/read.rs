@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use record::DocumentError;
+
 use crate::{Error, ErrorKind, Id, Result};
 
 /// The longest text that is read. A call tree of 100,000 scopes has 60 MB.
@@ -78,11 +80,13 @@ fn open(path: &Path) -> Result<Box<dyn Read>> {
     Ok(Box::new(unpacked))
 }
 
-/// Reads a text as a run, or whatever is read of one.
-pub fn parse<T>(path: &Path, text: &str, read: fn(&str) -> std::result::Result<T, String>) -> Result<T> {
+/// Reads a text as a run, or as the head of one.
+pub fn parse<T>(path: &Path, text: &str, read: fn(&str) -> std::result::Result<T, DocumentError>) -> Result<T> {
     read(text).map_err(|error| {
-        let is_newer = record::RunHead::version_in(text).is_some_and(|version| version > record::RUN_VERSION);
-        let kind = if is_newer { ErrorKind::Newer } else { ErrorKind::Corrupt };
+        let kind = match error {
+            DocumentError::Newer { .. } => ErrorKind::Newer,
+            _ => ErrorKind::Corrupt,
+        };
         Error::new(kind, format!("{}: {error}", path.display()))
     })
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use record::{Run, StoreFault, StoredRun};
+use record::{DocumentError, Run, RunHead, StoreFault, StoredRun};
 
 use crate::files::{self, Files};
 use crate::index::{Index, IndexError, IndexSource};
@@ -69,6 +69,10 @@ enum Selected {
     File(PathBuf),
 }
 
+fn unreadable(error: &DocumentError) -> Error {
+    Error::new(ErrorKind::Unsound, format!("the run cannot be saved, because it could not be read again: {error}"))
+}
+
 impl Store {
     /// The store in a folder, which need not be there yet.
     pub fn open(path: impl Into<PathBuf>) -> Self {
@@ -93,52 +97,54 @@ impl Store {
         write::try_out(&self.files)
     }
 
-    /// Keeps a run. The same run is kept once, however often it is saved.
+    /// Stores a run. The same run is stored once, however often it is saved.
     ///
     /// # Errors
     /// If it could not be written; earlier runs are not touched then.
     pub fn save(&self, run: &Run) -> Result<Id> {
-        self.save_text(&run.to_json())
+        let text = run.to_readable_json().map_err(|error| unreadable(&error))?;
+        self.write(&text, RunHead::from(run))
     }
 
-    /// Keeps the text of a run, byte for byte.
+    /// Stores the text of a run, byte for byte.
     ///
     /// # Errors
-    /// If it is no run that could be read again, or could not be written.
+    /// If it is not a run that can be read again, or could not be written.
     pub fn save_text(&self, text: &str) -> Result<Id> {
-        let id = Id::of(text.as_bytes());
-        let path = self.files.run(&id);
-        // All of it, because a number such as NaN has a text that cannot be read.
-        if let Err(why) = Run::from_json(text) {
-            return Err(Error::new(ErrorKind::Unsound, format!("the run cannot be kept, nobody could read it: {why}")));
-        }
+        let run = Run::from_json(text).map_err(|error| unreadable(&error))?;
+        self.write(text, RunHead::from(&run))
+    }
+
+    /// Writes a file and adds the run to the index. Nothing is read that was just written.
+    fn write(&self, text: &str, head: RunHead) -> Result<Id> {
         if text.len() as u64 > read::MOST_BYTES {
             let most = read::MOST_BYTES >> 20;
-            let message = format!(
-                "the run is larger than the {most} MiB that can be read again: repeat less, or keep no timeline"
-            );
+            let message =
+                format!("the run is larger than {most} MiB, the limit for reading: use fewer repeats or no timeline");
             return Err(Error::new(ErrorKind::Unsound, message));
         }
-        // A file of that name may be a broken one.
+        let id = Id::of(text.as_bytes());
+        let path = self.files.run(&id);
+        // An existing file of that name may be damaged.
         if read::text(&path, Some(&id)).is_err() {
             let packed = zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL)
-                .map_err(|error| Error::io("cannot pack", &path, &error))?;
+                .map_err(|error| Error::io("cannot compress", &path, &error))?;
             write::put(&self.files, &path, &packed)?;
             write::sweep(&self.files);
         }
-        self.note(id.folder());
+        self.update_index(|index| sync::add(index, &self.files, &id, head));
         Ok(id)
     }
 
-    /// Tells the index of a change. Where that fails, the next list finds it.
-    fn note(&self, folder: &str) {
+    /// Updates the index. Where that fails, the next list does it.
+    fn update_index(&self, update: impl FnOnce(&mut Index) -> std::result::Result<(), IndexError>) {
         let mut slot = self.slot();
         let index = match slot.take() {
             Some(index) => Ok(index),
             None => Index::open(&self.files, IndexSource::Disk),
         };
         if let Ok(mut index) = index
-            && sync::folder(&mut index, &self.files, folder).is_ok()
+            && update(&mut index).is_ok()
         {
             *slot = Some(index);
         }
@@ -182,7 +188,7 @@ impl Store {
     /// # Errors
     /// If the tags cannot be read.
     pub fn describe(&self, loaded: &Loaded) -> Result<StoredRun> {
-        let head = read::parse(&loaded.path, &loaded.text, record::RunHead::from_json)?;
+        let head = read::parse(&loaded.path, &loaded.text, RunHead::from_json)?;
         let tags = self.tags_of(&loaded.id)?;
         Ok(StoredRun { tags, path: loaded.path.display().to_string(), ..sync::stored_run(&loaded.id, head) })
     }
@@ -310,7 +316,7 @@ impl Store {
             return Err(Error::new(ErrorKind::Tagged, message));
         }
         write::remove(&self.files.run(id))?;
-        self.note(id.folder());
+        self.update_index(|index| sync::folder(index, &self.files, id.folder()));
         Ok(())
     }
 

@@ -64,6 +64,16 @@ pub fn folder(index: &mut Index, files: &Files, name: &str) -> IndexResult<()> {
     if news.are_none(&known) { Ok(()) } else { news.write(index, name) }
 }
 
+/// Adds a run that was just written, by its head. The stamp of its folder stays as it was, so that the
+/// next list looks at the folder once more, and finds what other processes wrote.
+pub fn add(index: &mut Index, files: &Files, id: &Id, head: RunHead) -> IndexResult<()> {
+    let file = format!("runs/{}/{id}{}", id.folder(), files::ENDING);
+    let change = index.change()?;
+    change.add_run(&stored_run(id, head), stored_ns(&files.run(id)))?;
+    change.execute("DELETE FROM fault WHERE name = ?1", &[&file])?;
+    change.keep()
+}
+
 /// What the index knows of a folder.
 struct IndexedFolder {
     /// Ids and files.
@@ -185,9 +195,14 @@ fn misplaced(path: &Path) -> Error {
 fn read_head(path: &Path, id: &Id) -> crate::Result<(StoredRun, i64)> {
     let (_, text) = read::text(path, Some(id))?;
     let head = read::parse(path, &text, RunHead::from_json)?;
+    Ok((stored_run(id, head), stored_ns(path)))
+}
+
+/// When a run was stored, in nanoseconds since 1970.
+fn stored_ns(path: &Path) -> i64 {
     let modified = fs::metadata(path).and_then(|about| about.modified());
     let stored = modified.ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
-    Ok((stored_run(id, head), i64::try_from(stored.as_nanos()).unwrap_or(i64::MAX)))
+    i64::try_from(stored.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// What lists show of a run.

@@ -2,9 +2,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
+
+use tempfile::NamedTempFile;
 
 use crate::files::Files;
 use crate::{Error, Result};
@@ -12,21 +13,32 @@ use crate::{Error, Result};
 /// Older than this, a temporary is of a process that died: writing a run takes seconds.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Writes a file: first beside, to the disk, then by one rename to its place, and that to the disk too.
+/// Writes a file: first a temporary one that is synced to the disk, then by one rename to its place.
 pub fn put(files: &Files, target: &Path, bytes: &[u8]) -> Result<()> {
-    make_folder(&files.temporaries())?;
+    let mut temporary = temporary_file(files)?;
     let folder = target.parent().expect("it is in a folder of the store");
     make_folder(folder)?;
-    let temporary = Temporary::create(files)?;
-    temporary.fill(bytes).map_err(|error| Error::io("cannot write", &temporary.path, &error))?;
-    fs::rename(&temporary.path, target).map_err(|error| Error::io("cannot write", target, &error))?;
+    let file = temporary.as_file_mut();
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    written.map_err(|error| Error::io("cannot write", temporary.path(), &error))?;
+    temporary.persist(target).map_err(|error| Error::io("cannot write", target, &error.error))?;
     settle(folder)
 }
 
 /// Writes a file and removes it again.
 pub fn try_out(files: &Files) -> Result<()> {
-    make_folder(&files.temporaries())?;
-    Temporary::create(files).map(drop)
+    temporary_file(files).map(drop)
+}
+
+/// A file that is removed unless it gets its name. Others cannot read it: a run has a command line and
+/// a prompt in it.
+fn temporary_file(files: &Files) -> Result<NamedTempFile> {
+    let folder = files.temporaries();
+    make_folder(&folder)?;
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600));
+    builder.tempfile_in(&folder).map_err(|error| Error::io("cannot write", &folder, &error))
 }
 
 /// Removes a file for good.
@@ -45,38 +57,6 @@ pub fn sweep(files: &Files) {
             // Another process may have been faster.
             fs::remove_file(file.path()).ok();
         }
-    }
-}
-
-/// A file that is removed unless it got its name.
-struct Temporary {
-    path: PathBuf,
-}
-
-impl Temporary {
-    /// A file that others cannot read: a run has a command line and a prompt in it.
-    fn create(files: &Files) -> Result<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = files.temporaries().join(format!("{}-{since}-{count}", std::process::id()));
-        private(OpenOptions::new().write(true).create_new(true))
-            .open(&path)
-            .map_err(|error| Error::io("cannot write", &path, &error))?;
-        Ok(Self { path })
-    }
-
-    fn fill(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).open(&self.path)?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After the rename it is not there any more.
-        fs::remove_file(&self.path).ok();
     }
 }
 

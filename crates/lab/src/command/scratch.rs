@@ -1,8 +1,7 @@
 //! Files for what a program prints. Pipes would need somebody who reads meanwhile, on a CPU that the program could use.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::OutputFiles;
 
@@ -79,20 +78,7 @@ fn rewound(file: &File, to: SeekFrom) -> Result<File, String> {
     rewind().map_err(|error: io::Error| format!("what it printed cannot be read: {error}"))
 }
 
-/// Appended to, so that a program finds its end wherever somebody read before.
+/// A file without a name. It is appended to, so that a program writes at its end wherever somebody reads.
 fn nameless() -> io::Result<File> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let name = format!("hotloop-{}-{}.printed", std::process::id(), NEXT.fetch_add(1, Relaxed));
-        let path = std::env::temp_dir().join(name);
-        match OpenOptions::new().read(true).append(true).create_new(true).open(&path) {
-            Ok(file) => {
-                // Where an open file cannot be removed, it stays in a place that the system empties.
-                let _ = std::fs::remove_file(&path);
-                return Ok(file);
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
+    Ok(tempfile::Builder::new().prefix("hotloop-").append(true).tempfile()?.into_file())
 }

@@ -27,6 +27,7 @@ pub use unknown::UnknownFields;
 pub use workload::{Correctness, Environment, Workload, WorkloadKind};
 
 use crate::Tool;
+use crate::document::{self, DocumentError};
 
 /// What kind of document it is.
 pub const RUN_SCHEMA: &str = "hotloop-run";
@@ -104,15 +105,33 @@ impl Run {
         self.unknown.write(self)
     }
 
+    /// The same, checked: the text can be read again.
+    ///
+    /// # Errors
+    /// Why it cannot: a number that JSON does not have, a reference that leads nowhere, another schema.
+    pub fn to_readable_json(&self) -> Result<String, DocumentError> {
+        let text = self.to_json();
+        // Serde reads again whatever it writes, except NaN and infinities, which it writes as null.
+        let is_sure = self.schema == RUN_SCHEMA
+            && self.version == RUN_VERSION
+            && self.unknown == UnknownFields::default()
+            && self.profile.as_ref().is_none_or(|profile| profile.fault().is_none())
+            && !text.contains("null");
+        if !is_sure {
+            Self::from_json(&text)?;
+        }
+        Ok(text)
+    }
+
     /// Reads it from JSON. Fields that are not known are kept.
     ///
     /// # Errors
-    /// What is wrong and where, if it is no run or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, RUN_SCHEMA, RUN_VERSION)?;
+    /// What is wrong and where, for another document or a run of a later version.
+    pub fn from_json(text: &str) -> Result<Self, DocumentError> {
+        document::check_version(text, RUN_SCHEMA, RUN_VERSION)?;
         let (mut run, unknown): (Run, UnknownFields) = UnknownFields::read(text)?;
         if let Some(wrong) = run.profile.as_ref().and_then(Profile::fault) {
-            return Err(wrong);
+            return Err(DocumentError::Invalid(wrong));
         }
         run.unknown = unknown;
         Ok(run)

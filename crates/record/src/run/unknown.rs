@@ -10,17 +10,16 @@ pub struct UnknownFields(Option<Value>);
 
 impl UnknownFields {
     /// A document, and what of it is not known.
-    pub(super) fn read<T: Serialize + DeserializeOwned>(text: &str) -> Result<(T, Self), String> {
+    pub(super) fn read<T: Serialize + DeserializeOwned>(text: &str) -> serde_json::Result<(T, Self)> {
         let mut is_known = true;
         let mut reader = serde_json::Deserializer::from_str(text);
-        let document: T =
-            serde_ignored::deserialize(&mut reader, |_| is_known = false).map_err(|error| error.to_string())?;
-        reader.end().map_err(|error| error.to_string())?;
+        let document: T = serde_ignored::deserialize(&mut reader, |_| is_known = false)?;
+        reader.end()?;
         if is_known {
             return Ok((document, Self(None)));
         }
-        let all: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let known = serde_json::to_value(&document).map_err(|error| error.to_string())?;
+        let all: Value = serde_json::from_str(text)?;
+        let known = serde_json::to_value(&document)?;
         Ok((document, Self(beyond(all, Some(&known)))))
     }
 
