@@ -126,7 +126,7 @@ fn a_trace_that_was_cut_is_not_all_read() {
     let output = folder.hotloop(&["import", &fixture("chrome-cut.json")]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(!told(&output).contains("all of it was read"), "{}", told(&output));
-    assert!(told(&output).contains("the file ends within this event"), "{}", told(&output));
+    assert!(told(&output).contains("the file is truncated within this event"), "{}", told(&output));
     let strict = folder.hotloop(&["import", "--strict", "--no-save", &fixture("chrome-cut.json")]);
     assert_eq!(strict.status.code(), Some(2), "{}", told(&strict));
 }
@@ -144,7 +144,7 @@ fn what_was_not_read_is_named() {
     assert!(said(&strict).contains("1 part of it could not be read"), "{}", said(&strict));
     assert!(told(&strict).contains("loopos, 1 run"), "the other file is read: {}", told(&strict));
     let json = folder.hotloop(&["import", "--json", "--no-save", &odd]);
-    for part in ["\"schema\": \"hotloop-import\"", "\"why\": \"the time is no number\"", "\"hotloop-run\""] {
+    for part in ["\"schema\": \"hotloop-import\"", "\"why\": \"the time is not a number\"", "\"hotloop-run\""] {
         assert!(told(&json).contains(part), "{}", told(&json));
     }
 }
@@ -155,14 +155,14 @@ fn what_cannot_be_read_is_refused() {
     let wrong = folder.file("wrong.md", "# A letter\n\nDear reader,\n");
     let broken = folder.file("broken.json", "{\"results\": [{\"command\": \"x\", \"mean\": 1,\n}");
     for (words, part) in [
-        (vec!["import", &wrong], "wrong.md: it is of no format that is known here"),
-        (vec!["import", "--no-save", &broken], "broken.json: line 2: no JSON"),
+        (vec!["import", &wrong], "wrong.md: unknown format"),
+        (vec!["import", "--no-save", &broken], "broken.json: line 2: invalid JSON"),
         (vec!["import", "gone.md"], "gone.md: it cannot be read"),
-        (vec!["import", "--format", "loopos", &wrong], "nothing in it that could be a run"),
+        (vec!["import", "--format", "loopos", &wrong], "no run in it"),
         (vec!["import", "--format", "sql", &wrong], "--format takes one of smallmind-enhanced"),
         (vec!["import", &fixture("criterion/gemm/512/change/estimates.json")], "hint: import new/estimates.json"),
         (vec!["import"], "FILE is missing"),
-        (vec!["report", &wrong], "it is of no format that is known here"),
+        (vec!["report", &wrong], "unknown format"),
     ] {
         let output = folder.hotloop(&words);
         assert_eq!(output.status.code(), Some(2), "{words:?}");

@@ -1,4 +1,4 @@
-//! Times that were estimated from some of the calls: errors of sums, intervals, and calls by duration.
+//! Times estimated from sampled calls: standard errors of sums, intervals and durations.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The whole examination: what the machine is, what it can do, how quiet it is.
+//! Examines the machine: hardware, limits and noise.
 
 use std::time::{Duration, Instant};
 
@@ -10,24 +10,24 @@ use crate::machine::{self, KernelChoice, NoiseWatch, System};
 /// What to examine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExamineOptions {
-    /// In under three seconds instead of under twenty.
+    /// Takes under three seconds instead of under twenty.
     pub quick: bool,
-    /// Threads that stand for all; `None`: as many as make sense.
+    /// The number of threads to measure with; `None`: all that are usable.
     pub threads: Option<u32>,
 }
 
-/// What is about to be measured.
+/// The next step of an examination.
 #[derive(Debug, Clone, Copy)]
 pub struct ExamineStep<'a> {
-    /// How many measurements are done.
+    /// Finished steps.
     pub done: u32,
-    /// How many there are.
+    /// All steps.
     pub of: u32,
-    /// What comes next.
+    /// What is measured next.
     pub what: &'a str,
 }
 
-/// Examines this machine; `tell` hears of every step.
+/// Examines this machine; `tell` is called before every step.
 ///
 /// # Errors
 /// More threads than CPUs: they would take turns, and each would find in the caches what should have come from memory.
@@ -42,7 +42,7 @@ pub fn examine(
     let counters = machine::counters(&System);
     let (threads, most) = (options.threads.unwrap_or(machine.threads), machine::allowed_cpus(&machine));
     if threads > most {
-        return Err(format!("{threads} threads cannot run at a time here, {most} at most"));
+        return Err(format!("cannot run {threads} threads at once: this process may use {most} CPUs"));
     }
     // The rest of the 3 and 20 seconds is for memory that has to be touched first: 0.1 s when the machine is quiet, on two
     // CPUs with ten other programs up to 2 s.

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::document::{self, DocumentError};
 use crate::{Difference, Judgement, Metric, Tool, Verdict, Waterfall};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const COMPARISON_SCHEMA: &str = "hotloop-comparison";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const COMPARISON_VERSION: u32 = 1;
 
 /// Two runs of different sittings. What was measured in turns is a [`Duel`](crate::Duel), and says more.
@@ -27,7 +27,7 @@ pub struct Comparison {
     pub candidate: ComparedRun,
     /// How sure intervals are, as a share.
     pub confidence: f64,
-    /// All of it in one word.
+    /// The overall verdict.
     pub verdict: Verdict,
     /// The same as a sentence.
     pub sentence: String,
@@ -66,7 +66,7 @@ pub struct Comparison {
     /// The words of a command that would settle it; empty where none is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settle: Vec<String>,
-    /// What has to be known to understand the figures.
+    /// Remarks that help to understand the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -74,9 +74,9 @@ pub struct Comparison {
 /// One of the two.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ComparedRun {
-    /// As it was asked for.
+    /// Its name, as the user gave it.
     pub name: String,
-    /// What it is called where it is kept.
+    /// Its id in the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it began.

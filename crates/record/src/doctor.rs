@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Counters, Limits, Machine, Noise};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const DOCTOR_SCHEMA: &str = "hotloop-doctor";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const DOCTOR_VERSION: u32 = 1;
 
 /// What a machine is and can do, and how quiet it was at that time.

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tool;
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const GENERATION_SCHEMA: &str = "hotloop-generation";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const GENERATION_VERSION: u32 = 1;
 
 /// Text that a model generated, and what that took.
@@ -45,7 +45,7 @@ pub struct GeneratingModel {
     pub layers: u64,
     /// The width of its residual stream.
     pub width: u64,
-    /// The number of its tokens.
+    /// The vocabulary size.
     pub vocab: u64,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Run, Tool, Unread};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const IMPORTING_SCHEMA: &str = "hotloop-import";
 /// Raised when the meaning of a field changes or one goes away.
 pub const IMPORTING_VERSION: u32 = 1;

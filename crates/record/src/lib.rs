@@ -1,7 +1,8 @@
-//! What is kept: plain data with a JSON form and a version. There is no logic here, so that everything that is shown can
-//! be computed again from what was kept.
+//! The documents: plain data with a JSON form and a version. There is no logic here, so that everything that is shown
+//! can
+//! be computed again from what was stored.
 //!
-//! What is not known is absent: never a zero, never a guess.
+//! Unknown values are absent: never zero, never a guess.
 
 mod comparison;
 mod counters;

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Environment, Model, Subject, Tool};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const MODELS_SCHEMA: &str = "hotloop-models";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const MODELS_VERSION: u32 = 1;
 
 /// Models beside each other: speed, memory, quality, and how they scale. It is computed from runs, which have the samples.
@@ -45,7 +45,7 @@ pub struct Models {
     /// Whether a run was broken off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// What has to be known to understand the figures.
+    /// Remarks that help to understand the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -58,7 +58,7 @@ pub struct Figure {
     /// Not below; absent where there are too few samples to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Not above.
+    /// The upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// How many samples.
@@ -211,7 +211,7 @@ pub struct ModelQuality {
     pub text: String,
     /// BLAKE3 of it.
     pub text_blake3: String,
-    /// The most positions that a token was scored behind.
+    /// The largest context that a token was scored with.
     pub window: u64,
 }
 

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tool;
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const QUANTISATION_SCHEMA: &str = "hotloop-quantisation";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const QUANTISATION_VERSION: u32 = 1;
 
 /// A model that was written in another format.

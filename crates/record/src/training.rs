@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tool;
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const TRAINING_SCHEMA: &str = "hotloop-training";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const TRAINING_VERSION: u32 = 1;
 
 /// One line of the log of a training.

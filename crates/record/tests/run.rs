@@ -149,3 +149,46 @@ fn references_that_lead_nowhere_are_refused() {
         assert!(error.to_string().contains(part), "{error}");
     }
 }
+
+#[test]
+fn the_head_of_a_run_is_that_of_its_text() {
+    let run = Run::from_json(RUN_1).expect("it can be read");
+    let sample = |row: &str, phase, arm: Option<&str>, wall_s| record::Sample {
+        row: row.to_owned(),
+        phase,
+        arm: arm.map(str::to_owned),
+        values: [("wall_s".to_owned(), wall_s), ("cpu_s".to_owned(), 9.0)].into(),
+        ..record::Sample::default()
+    };
+    let decode = [
+        sample("decode", record::Phase::Warmup, None, 1.0),
+        sample("decode", record::Phase::Timed, None, 2.0),
+        sample("prefill", record::Phase::Timed, None, 3.0),
+        sample("decode", record::Phase::Timed, None, 4.0),
+    ];
+    let arms = [Some("A"), Some("B")].map(|arm| sample("decode", record::Phase::Timed, arm, 5.0));
+    for (samples, wall_s, is_of_several_arms) in [
+        (run.samples.clone(), None, None),
+        (decode.to_vec(), Some(vec![2.0, 4.0]), Some(false)),
+        (arms.to_vec(), Some(vec![5.0, 5.0]), Some(true)),
+    ] {
+        let run = Run { samples, ..run.clone() };
+        let head = RunHead::from(&run);
+        assert_eq!(RunHead::from_json(&run.to_json()).as_ref(), Ok(&head));
+        assert!(wall_s.is_none_or(|wall_s| head.decoded.wall_s == wall_s));
+        assert!(is_of_several_arms.is_none_or(|several| head.decoded.is_of_several_arms == several));
+    }
+}
+
+#[test]
+fn a_text_that_nobody_could_read_is_not_written() {
+    let run = Run::from_json(RUN_1).expect("it can be read");
+    assert_eq!(run.to_readable_json().as_deref(), Ok(run.to_json().as_str()));
+    let mut infinite = run.clone();
+    infinite.samples[0].values.insert("wall_s".to_owned(), f64::INFINITY);
+    let mut stray = run.clone();
+    stray.profile.as_mut().expect("it has one").scopes[0].parent = Some(0);
+    for broken in [infinite, stray, Run { version: 2, ..run.clone() }, Run { schema: "other".to_owned(), ..run }] {
+        assert!(broken.to_readable_json().is_err());
+    }
+}

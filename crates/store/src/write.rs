@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Writes files atomically and durably.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use crate::files::Files;
 use crate::{Error, Result};
 
-/// Older than this, a temporary is of a process that died: writing a run takes seconds.
+/// An older temporary file belongs to a process that died: writing a run takes seconds.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Writes a file: first a temporary one that is synced to the disk, then by one rename to its place.
@@ -41,33 +41,33 @@ fn temporary_file(files: &Files) -> Result<NamedTempFile> {
     builder.tempfile_in(&folder).map_err(|error| Error::io("cannot write", &folder, &error))
 }
 
-/// Removes a file for good.
+/// Deletes a file durably.
 pub fn remove(target: &Path) -> Result<()> {
     fs::remove_file(target).map_err(|error| Error::io("cannot remove", target, &error))?;
     target.parent().map_or(Ok(()), settle)
 }
 
-/// Removes what processes left that died while they wrote. Nothing depends on it.
+/// Removes temporary files of processes that died while writing. Nothing depends on it.
 pub fn sweep(files: &Files) {
     let Ok(names) = fs::read_dir(files.temporaries()) else { return };
     for file in names.flatten() {
         let modified = file.metadata().and_then(|about| about.modified());
         let age = modified.ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
         if age.is_some_and(|age| age > ABANDONED) {
-            // Another process may have been faster.
+            // Another process may have removed it.
             fs::remove_file(file.path()).ok();
         }
     }
 }
 
-/// Lets nobody else read the file that is made.
+/// Makes the new file readable by its owner only.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// A folder that nobody else can look into. What was there before keeps its rights.
+/// Creates a folder for its owner only. An existing folder keeps its permissions.
 fn create_private(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -75,7 +75,7 @@ fn create_private(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Makes a folder and those above it, so that they outlive a loss of power.
+/// Creates a folder and its parents durably.
 fn make_folder(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -84,21 +84,21 @@ fn make_folder(path: &Path) -> Result<()> {
     make_folder(above)?;
     match create_private(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !path.is_dir() => {
-            Err(Error::io("cannot make the folder", path, &error))
+            Err(Error::io("cannot create the folder", path, &error))
         }
         _ => settle(above),
     }
 }
 
-/// Brings the names in a folder to the disk.
+/// Syncs the entries of a folder to disk.
 fn settle(folder: &Path) -> Result<()> {
-    // Elsewhere folders cannot be opened, and renames are kept in order by the file system.
+    // Other systems cannot open folders; their file systems keep renames in order.
     if !cfg!(unix) {
         return Ok(());
     }
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // Some network file systems know no such thing.
+        // Some network file systems do not support this.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
-        done => done.map_err(|error| Error::io("cannot bring to the disk", folder, &error)),
+        done => done.map_err(|error| Error::io("cannot sync", folder, &error)),
     }
 }

@@ -1,4 +1,4 @@
-//! The beginning of a run: what lists of runs show.
+//! The head of a run: the fields that lists of runs show.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,12 +22,12 @@ pub struct RunHead {
     pub created: String,
     /// What was measured.
     pub subject: Subject,
-    /// The models it worked with.
+    /// The models that it used.
     #[serde(default)]
     pub models: Vec<Model>,
-    /// What it was asked to do.
+    /// The workload.
     pub workload: Workload,
-    /// Where that happened.
+    /// The environment of the measurement.
     pub environment: EnvironmentHead,
     /// What was repeated.
     #[serde(default)]
@@ -35,10 +35,10 @@ pub struct RunHead {
     /// Of its samples, what tells how fast it generated.
     #[serde(default, rename = "samples")]
     pub decoded: DecodeTimes,
-    /// Whether it was broken off.
+    /// Whether it was interrupted.
     #[serde(default)]
     pub interrupted: bool,
-    /// What went wrong.
+    /// Failures.
     #[serde(default)]
     pub failures: Vec<String>,
 }

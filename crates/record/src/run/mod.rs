@@ -1,4 +1,4 @@
-//! The run record: everything that is kept of one sitting. Reports are made from it, never the other way round.
+//! The run: everything that is stored of one measurement. Reports are made from it.
 
 mod head;
 mod imported;
@@ -29,14 +29,14 @@ pub use workload::{Correctness, Environment, Workload, WorkloadKind};
 use crate::Tool;
 use crate::document::{self, DocumentError};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const RUN_SCHEMA: &str = "hotloop-run";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const RUN_VERSION: u32 = 1;
 
-/// One sitting: what was measured, on what, how, and what came out.
+/// One measurement: what was measured, where, how, and the results.
 ///
-/// Raw samples are kept, so that statistics can be redone. What was not measured is absent, never zero.
+/// Raw samples are stored, so that statistics can be redone. What was not measured is absent, never zero.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
@@ -50,14 +50,14 @@ pub struct Run {
     pub created: String,
     /// What was measured.
     pub subject: Subject,
-    /// The models it worked with.
+    /// The models that it used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<Model>,
-    /// What it was asked to do.
+    /// The workload.
     pub workload: Workload,
-    /// Where that happened.
+    /// The environment of the measurement.
     pub environment: Environment,
-    /// What the names of values in samples mean.
+    /// Definitions of the metrics in samples.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
     /// What was repeated, in the order in which it is shown.
@@ -81,13 +81,13 @@ pub struct Run {
     /// How well each model knows a text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quality: Vec<Quality>,
-    /// Whether it was broken off, so that less was measured than asked for.
+    /// Whether it was interrupted, so that less was measured than requested.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// What went wrong.
+    /// Failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
-    /// What has to be known to understand the figures.
+    /// Remarks that help to understand the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Where it comes from, unless it was measured by this program.

@@ -1,10 +1,10 @@
-//! Fields of a later program: kept when a document is read, and written again.
+//! Unknown fields of later versions: preserved when a document is read and written again.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What a document had beyond what is known, in the shape of the document; usually nothing.
+/// The unknown fields of a document, in the document's structure; usually empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct UnknownFields(Option<Value>);
 

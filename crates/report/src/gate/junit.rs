@@ -166,7 +166,7 @@ fn acceptances(gate: &Gate) -> Vec<Case> {
 }
 
 fn interruption(gate: &Gate) -> Option<Case> {
-    let sentence = "it was broken off before all was measured".to_owned();
+    let sentence = "stopped before everything was measured".to_owned();
     gate.interrupted.then(|| Case {
         name: "measurement".to_owned(),
         outcome: Outcome::Errored(sentence),
