@@ -1,11 +1,12 @@
 //! Times as texts and as numbers.
 
-use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
 /// Digits of a second's fraction that count: nanoseconds.
 const FRACTION_DIGITS: usize = 9;
+const SECONDS_OF_A_DAY: i32 = 86_400;
 
 /// Nanoseconds since 1970 of a time by RFC 3339, or of the start of a day (`2026-03-01`) in UTC.
 pub fn moment(text: &str) -> Option<i64> {
@@ -13,7 +14,11 @@ pub fn moment(text: &str) -> Option<i64> {
         let day: Date = text.parse().ok()?;
         Offset::UTC.to_timestamp(day.at(0, 0, 0, 0)).ok()?
     } else {
-        to_nanoseconds(text).parse::<Timestamp>().ok()?
+        let text = to_nanoseconds(text);
+        let pieces = Pieces::parse(&text).ok()?;
+        // The parser takes offsets of more than a day, which RFC 3339 does not have.
+        let offset = pieces.to_numeric_offset().filter(|offset| offset.seconds().abs() < SECONDS_OF_A_DAY)?;
+        offset.to_timestamp(pieces.date().to_datetime(pieces.time()?)).ok()?
     };
     timestamp.as_nanosecond().try_into().ok()
 }

@@ -57,7 +57,7 @@ fn what_overlaps_stands_beside() {
     );
     let run = &found.runs[0];
     assert_eq!((scope(run, "a", None).self_ns, scope(run, "b", None).self_ns), (10_000, 10_000));
-    has_note(run, "1 calls overlap");
+    has_note(run, "1 calls partly overlap");
     // Half a microsecond is what floating-point time stamps are wrong by.
     let found = trace(
         r#"{"ph":"X","name":"a","ts":0,"dur":10,"pid":1,"tid":1},{"ph":"X","name":"b","ts":5,"dur":5.5,"pid":1,"tid":1}"#,

@@ -16,9 +16,12 @@ fn the_report_of_loopos_amid_a_log() {
     // Called from everywhere: it cannot be placed, and that is said.
     assert_eq!(scope(run, "matmul", None).timed_calls, 0, "a negative time is none");
     has_note(run, "the shortest call is negative");
-    has_note(run, "`matmul`, `scaled_dot_product_attention_optimized`, `forward`, `softmax` lie within the others");
-    has_note(run, "89376.96 ms in all");
-    has_note(run, "2 lines stand around the report");
+    has_note(
+        run,
+        "`matmul`, `scaled_dot_product_attention_optimized`, `forward`, `softmax` are nested in other scopes",
+    );
+    has_note(run, "total 89376.96 ms counts nested scopes more than once");
+    has_note(run, "2 lines before or after the report");
     assert_eq!(run.profile.as_ref().map(|profile| profile.wall_ns), Some(23_629_330_000));
 }
 

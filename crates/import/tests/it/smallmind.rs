@@ -74,7 +74,7 @@ fn enhanced() {
     // Four multiplies in the scope: the original has a quarter of this.
     assert!((gflops(run, "MatMul_512x512") - 1.1853).abs() < 1e-4);
     has_note(run, "0.30 GFLOP/s for `MatMul_512x512`, as if it had one multiplication; with all 4 it is 1.19 GFLOP/s");
-    has_note(run, "3125.27 ms in all");
+    has_note(run, "total of 3125.27 ms counts nested scopes more than once");
     // Bytes by the table that has more digits.
     assert_eq!(values(run, "Model_Small_Inference", "alloc_bytes"), [19_927_347.0]);
     assert!(run.subject.build.is_none() && run.subject.git.is_none() && run.environment.machine.machine_key.is_empty());
@@ -130,7 +130,7 @@ fn standard_and_deep() {
     assert_eq!(run.environment.machine.os, "Ubuntu 24.04.3 LTS");
     assert_eq!(run.subject.build.as_ref().and_then(|build| build.compiler.as_deref()), Some(".NET 10.0.2"));
     assert_eq!(run.subject.build.as_ref().and_then(|build| build.profile.as_ref()), None);
-    has_note(run, "Of `MatMul_256x256` the shortest call is longer than the longest");
+    has_note(run, "`MatMul_256x256`: the shortest call is longer than the longest");
     assert!((gflops(run, "MatMul_512x512") - 16.1061).abs() < 1e-3);
 }
 
@@ -151,7 +151,7 @@ fn a_comparison_is_two_runs() {
     let [previous, current] = &found.runs[..] else { panic!("two runs") };
     assert_eq!(values(previous, "MatMul_512x512", "wall_s"), [0.17211]);
     assert_eq!(values(current, "MatMul_512x512", "wall_s"), [0.9059]);
-    has_note(previous, "it had 4 methods and compares 3");
+    has_note(previous, "counts 4 methods and compares 3");
     has_note(previous, "Its date is doubtful");
     has_note(current, "Its date is that of the comparison");
     assert_eq!(scope(previous, "MatMul_Iteration", Some("MatMul_512x512")).calls, 12);
@@ -221,7 +221,7 @@ fn real_enhanced_reports() {
         assert_eq!(run.models.len(), 2);
         if name == "20260204-020213.md" {
             assert!((roots_ms(run) - 3_657.0).abs() < 0.5, "{}", roots_ms(run));
-            has_note(run, "9237.19 ms in all");
+            has_note(run, "total of 9237.19 ms counts nested scopes more than once");
             has_note(run, "338.62 MiB counts nested scopes more than once; counted once it is 133.28 MiB");
             assert!((gflops(run, "MatMul_512x512") - 1.1853).abs() < 1e-4);
             let waste = scope(run, "MatMul_512x512", None);
