@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Ok(Command::Import(options)) => import(&options),
         Ok(Command::Quantize(options)) => match commands::quantize::run(&options) {
             Ok(quantisation) if options.json => write(quantisation.to_json()),
-            Ok(quantisation) => write(report::quantisation_text(&quantisation)),
+            Ok(quantisation) => write(commands::shown::printed(&report::quantisation(&quantisation))),
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
         Ok(Command::Run(options)) => run(&options),
@@ -139,8 +139,9 @@ fn generate(options: &args::Generate) -> ExitCode {
     match commands::generate::run(options, &mut stdout) {
         Ok(generation) if options.json => write(generation.to_json()),
         Ok(generation) => {
+            let page = commands::shown::page(&std::io::stderr());
             // Figures that nobody can be shown are no failure of the text.
-            let _ = write!(std::io::stderr().lock(), "\n{}", report::generation_text(&generation));
+            let _ = write!(std::io::stderr().lock(), "\n{}", report::generation(&generation).terminal(page));
             let interrupted = generation.sequences.iter().any(|sequence| sequence.ended == "interrupted");
             if interrupted { ExitCode::from(commands::interrupt::EXIT_CODE) } else { ExitCode::SUCCESS }
         }

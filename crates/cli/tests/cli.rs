@@ -35,7 +35,7 @@ fn a_run_prints_every_section() {
     let report = stdout_of(&format!("{SHORT} --full"));
     for section in [
         "HOTLOOP RUN",
-        "IN SHORT",
+        "SUMMARY",
         "SYSTEM AND BUILD",
         "FIGURES",
         "ROWS",
@@ -210,7 +210,7 @@ fn doctor_refuses_more_threads_than_can_run() {
 #[test]
 fn doctor_tells_people_in_lines_that_fit() {
     let report = stdout_of("doctor --quick");
-    for section in ["HOTLOOP DOCTOR", "MACHINE", "LIMITS", "NOISE", "TO MEASURE BETTER"] {
+    for section in ["HOTLOOP DOCTOR", "MACHINE", "LIMITS", "NOISE", "RECOMMENDATIONS"] {
         assert!(report.lines().any(|line| line.starts_with(section)), "{section} is missing:\n{report}");
     }
     let longest = report.lines().map(|line| line.chars().count()).max();

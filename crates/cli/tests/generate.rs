@@ -56,7 +56,7 @@ fn the_bundled_model_writes_text_and_figures() {
     assert!(text(&output.stdout).ends_with('\n') && text(&output.stdout).trim_end().chars().count() > 3);
     let figures = text(&output.stderr);
     for part in
-        ["model", "bundled stories: llama", "prompt", "tokens/s", "first token", "12 tokens", "KV cache", "scratch"]
+        ["model", "bundled stories: llama", "prompt", "tok/s", "first token", "12 tokens", "KV cache", "scratch"]
     {
         assert!(figures.contains(part), "{part} is missing:\n{figures}");
     }

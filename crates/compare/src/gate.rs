@@ -85,7 +85,7 @@ fn conclude(mut gate: Gate, mut words: Vec<Verdict>) -> Gate {
         });
     }
     if gate.interrupted {
-        let sentence = "stopped before everything was measured".to_owned();
+        let sentence = "interrupted before everything was measured".to_owned();
         gate.reasons.push(Reason { code: INTERRUPTED, sentence, ..Reason::default() });
     }
     gate.reasons.sort_by_key(|reason| GRAVEST.iter().position(|code| *code == reason.code));

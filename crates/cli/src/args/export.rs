@@ -7,28 +7,30 @@ use report::ExportFormat;
 
 use super::StoreOptions;
 
+/// The formats come from the report's own list, so that the help has all of them.
+fn help() -> String {
+    let line = |format: &ExportFormat| format!("  {:<11}  {}\n", format.name, format.about);
+    let formats: String = ExportFormat::ALL.iter().map(line).collect();
+    format!(
+        "RUN is an id, four or more of its first digits, @latest, @previous, a tag, or a file: a\n\
+         run, or what `hotloop import` reads.\n\n\
+         Formats:\n{formats}\n\
+         Trace viewers show the timeline of a run that has one (`profile --trace`), else its\n\
+         merged call tree.\n\n\
+         Examples:\n  \
+           hotloop export @latest --to perfetto --out decode.pftrace\n  \
+           hotloop export baseline --to svg --out flame.svg\n  \
+           hotloop export 3f2a --to folded | inferno-flamegraph > flame.svg\n  \
+           hotloop export @latest --to csv --what samples --out samples.csv\n\n\
+         Environment:\n  HOTLOOP_STORE=DIR   the folder of the runs"
+    )
+}
+
 /// What to write of which run, and where.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     about = "Write a run for other programs: trace viewers, flame graphs, spreadsheets",
-    after_help = "RUN is an id, four or more of its first digits, @latest, @previous, a tag, or a file: a\n\
-        run, or what `hotloop import` reads.\n\n\
-        Formats:\n  \
-          chrome       Trace Event JSON, for ui.perfetto.dev and chrome://tracing\n  \
-          perfetto     Perfetto's own traces, smaller; binary\n  \
-          speedscope   for speedscope.app\n  \
-          folded       collapsed stacks, `a;b;c nanoseconds`, for flame graph tools\n  \
-          firefox      for profiler.firefox.com\n  \
-          svg          a flame graph, drawn\n  \
-          csv          a line for each scope path; with --what samples one for each measured value\n  \
-          json         the record as it is stored\n\n\
-        With a timeline the trace viewers show the calls at their times, else the merged call tree.\n\n\
-        Examples:\n  \
-          hotloop export @latest --to perfetto --out decode.pftrace\n  \
-          hotloop export baseline --to svg --out flame.svg\n  \
-          hotloop export 3f2a --to folded | inferno-flamegraph > flame.svg\n  \
-          hotloop export @latest --to csv --what samples --out samples.csv\n\n\
-        Environment:\n  HOTLOOP_STORE=DIR   the folder of the runs"
+    after_help = help()
 )]
 pub struct Export {
     #[command(flatten)]
@@ -66,21 +68,9 @@ pub enum What {
     Samples,
 }
 
-const FORMATS: [(&str, ExportFormat); 8] = [
-    ("chrome", ExportFormat::Chrome),
-    ("perfetto", ExportFormat::Perfetto),
-    ("speedscope", ExportFormat::Speedscope),
-    ("folded", ExportFormat::Folded),
-    ("firefox", ExportFormat::Firefox),
-    ("svg", ExportFormat::Svg),
-    ("csv", ExportFormat::Csv),
-    ("json", ExportFormat::Json),
-];
-
 fn format(value: &str) -> Result<ExportFormat, String> {
-    let found = FORMATS.iter().find(|(name, _)| *name == value);
-    found.map(|(_, format)| *format).ok_or_else(|| {
-        let names = FORMATS.map(|(name, _)| name);
+    ExportFormat::named(value).ok_or_else(|| {
+        let names: Vec<&str> = ExportFormat::ALL.iter().map(|format| format.name).collect();
         format!("--to takes one of {}, not `{value}`", names.join(", "))
     })
 }

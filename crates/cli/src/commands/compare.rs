@@ -4,7 +4,7 @@ use compare::{NamedRun, RunsSettings};
 use record::{Comparison, Verdict};
 
 use super::{Refusal, load, shown, tool};
-use crate::args::{Compare, Format, Layout};
+use crate::args::{Compare, Layout};
 
 /// What is printed, and what the program ends with.
 #[derive(Debug)]
@@ -48,8 +48,7 @@ fn text(comparison: &Comparison, options: &Compare) -> String {
     let how = shown::options(&options.shown, None);
     match (options.shown.layout, options.shown.format) {
         (Layout::Smallmind | Layout::Loopos, _) => report::comparison_smallmind(comparison),
-        (Layout::Hotloop, Format::Terminal) => report::comparison_text(comparison, &how),
-        (Layout::Hotloop, Format::Markdown) => report::comparison_markdown(comparison, &how),
+        (Layout::Hotloop, format) => shown::written(&report::comparison(comparison, &how), format, how.page()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lab::machine::KernelChoice;
 
-use super::{Refusal, progress};
+use super::{Refusal, progress, shown};
 use crate::args;
 
 /// The examination as text or JSON.
@@ -19,5 +19,5 @@ pub fn run(options: &args::Doctor) -> Result<String, Refusal> {
     progress.finish_and_clear();
     let hint = "leave --threads out to use as many as make sense here";
     let doctor = doctor.map_err(|error| Refusal { error, hint })?;
-    Ok(if options.json { doctor.to_json() } else { report::doctor_text(&doctor) })
+    Ok(if options.json { doctor.to_json() } else { shown::printed(&report::doctor(&doctor)) })
 }

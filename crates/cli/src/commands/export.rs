@@ -43,7 +43,7 @@ impl From<load::Failure> for Failure {
 pub fn run(options: &args::Export, to_terminal: bool) -> Result<Exported, Failure> {
     let format = format(options)?;
     let target = options.out.as_deref().filter(|out| *out != Path::new("-"));
-    if target.is_none() && options.out.is_none() && to_terminal && format.is_binary() {
+    if target.is_none() && options.out.is_none() && to_terminal && format.is_binary {
         let error = "this format is no text, and standard output is a terminal".to_owned();
         return Err(refused(error, "name a file with --out FILE, or give --out - to write it all the same"));
     }
@@ -55,14 +55,15 @@ pub fn run(options: &args::Export, to_terminal: bool) -> Result<Exported, Failur
     })?;
     let Some(target) = target else { return Ok(Exported::Output(bytes)) };
     write(target, &bytes)?;
-    Ok(Exported::File(format!("wrote {} ({} bytes): {}\n", target.display(), bytes.len(), format.opened_by())))
+    Ok(Exported::File(format!("wrote {} ({} bytes): {}\n", target.display(), bytes.len(), format.opened_by)))
 }
 
 fn format(options: &args::Export) -> Result<ExportFormat, Failure> {
-    match (options.to, options.what) {
-        (ExportFormat::Csv, Some(ExportWhat::Samples)) => Ok(ExportFormat::CsvSamples),
-        (format, None) | (format @ ExportFormat::Csv, _) => Ok(format),
-        _ => Err(refused("--what goes with --to csv alone".to_owned(), "leave --what out, or give --to csv")),
+    let named = |name: &str| ExportFormat::named(name).filter(|_| options.to.name == "csv");
+    match options.what {
+        None => Ok(options.to),
+        Some(what) => named(if what == ExportWhat::Samples { "csv-samples" } else { "csv" })
+            .ok_or_else(|| refused("--what goes with --to csv alone".to_owned(), "leave --what out, or give --to csv")),
     }
 }
 

@@ -3,7 +3,7 @@
 use record::{HISTORY_SCHEMA, HISTORY_VERSION, History};
 use store::{ErrorKind, Filter, Id, Result, Store};
 
-use super::tool;
+use super::{shown, tool};
 use crate::args;
 use crate::args::HistoryAction as Action;
 
@@ -45,7 +45,7 @@ fn list(store: &Store, options: &args::HistoryList) -> Result<Output> {
     if options.json {
         return Ok(Output { text: history.to_json(), ..Output::default() });
     }
-    Ok(Output { text: report::history_text(&history), warnings: report::history_faults_text(&history) })
+    Ok(Output { text: shown::printed(&report::history(&history)), warnings: report::history_faults_text(&history) })
 }
 
 fn document(store: &Store, listing: store::Listing) -> History {
@@ -66,7 +66,7 @@ fn show(store: &Store, word: &str, json: bool) -> Result<String> {
         return Ok(loaded.text);
     }
     let stored = store.describe(&loaded)?;
-    Ok(report::stored_run_text(&stored))
+    Ok(shown::printed(&report::stored_run(&stored)))
 }
 
 fn tag(store: &Store, word: &str, name: &str) -> Result<String> {

@@ -46,7 +46,7 @@ pub fn run(options: &args::Import) -> Result<Outcome, Refusal> {
     let failures = complaints.iter().map(|refusal| refusal.error.clone()).collect();
     let importing =
         Importing { schema: IMPORTING_SCHEMA.to_owned(), version: IMPORTING_VERSION, tool: tool(), files, failures };
-    let text = if options.json { importing.to_json() } else { report::importing_text(&importing) };
+    let text = if options.json { importing.to_json() } else { shown::printed(&report::importing(&importing)) };
     Ok(Outcome { text, complaints, not_kept })
 }
 

@@ -83,7 +83,8 @@ pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
     let json = options.json.then(|| run.to_json());
     if json.is_none() {
         // Figures that nobody can be shown are no failure of the program.
-        let text = report::run_text(&run, &shown::on(&std::io::stderr(), options.top, id));
+        let how = shown::on(&std::io::stderr(), options.top, id);
+        let text = report::run(&run, &how).terminal(how.page());
         let _ = write!(std::io::stderr().lock(), "\n{text}");
     }
     let not_kept = kept.and_then(Result::err);

@@ -10,7 +10,7 @@ use lab::machine::KernelChoice;
 use lab::selftest::{SelfTestObserver, SelfTestProgress, SelfTestSettings};
 use record::{GateMetric, Metric};
 
-use super::{Refusal, interrupt, progress, tool};
+use super::{Refusal, interrupt, progress, shown, tool};
 use crate::args;
 
 /// How much more work slowed sides have.
@@ -65,7 +65,7 @@ pub fn run(options: &args::SelfTest) -> Result<Tried, Refusal> {
     watch.0.finish_and_clear();
     let hint = "give it more time with --time-budget, or try fewer duels with --duels";
     let tried = tried.map_err(|error| Refusal { error, hint })?;
-    let text = if options.json { tried.to_json() } else { report::selftest_text(&tried) };
+    let text = if options.json { tried.to_json() } else { shown::printed(&report::selftest(&tried)) };
     Ok(Tried { text, interrupted: interrupt::asked() })
 }
 

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use record::Run;
-use report::RunOptions;
+use report::{Document, Page, RunOptions};
 use store::Id;
 use terminal_size::{Width, terminal_size};
 
@@ -29,8 +29,7 @@ pub fn save(run: &Run, options: &StoreOptions, tag: Option<&str>) -> store::Resu
 pub fn text(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
     let options = options(shown, id);
     match (shown.layout, shown.format) {
-        (Layout::Hotloop, Format::Terminal) => report::run_text(run, &options),
-        (Layout::Hotloop, Format::Markdown) => report::run_markdown(run, &options),
+        (Layout::Hotloop, format) => written(&report::run(run, &options), format, options.page()),
         (Layout::Smallmind, _) => report::run_smallmind(run),
         (Layout::Loopos, _) => report::run_loopos(run, shown.top.unwrap_or(LOOPOS_ROWS)),
     }
@@ -52,6 +51,24 @@ pub fn options(shown: &Shown, id: Option<&Id>) -> RunOptions {
         Color::Always => RunOptions { color: true, ..auto },
         Color::Never => RunOptions { color: false, ..auto },
     }
+}
+
+/// A document in the format that was asked for.
+pub fn written(document: &Document, format: Format, page: Page) -> String {
+    match format {
+        Format::Terminal => document.terminal(page),
+        Format::Markdown => document.markdown(),
+    }
+}
+
+/// A document as it is printed on standard output.
+pub fn printed(document: &Document) -> String {
+    document.terminal(page(&std::io::stdout()))
+}
+
+/// The width and colour of a stream.
+pub fn page(stream: &impl IsTerminal) -> Page {
+    on(stream, 1, None).page()
 }
 
 /// How text is written where it goes.

@@ -122,7 +122,7 @@ fn standard_and_deep() {
     assert!(run.profile.iter().flat_map(|profile| &profile.scopes).all(|scope| scope.allocs_total.is_none()));
     assert!(values(run, "GenerateToken", "allocs").is_empty());
     has_note(run, "the number of allocations is unknown");
-    let text = report::run_text(run, &report::RunOptions::default());
+    let text = report::run(run, &report::RunOptions::default()).terminal(report::Page::default());
     let line = text.lines().find(|line| line.contains("allocations per token")).expect("it is there");
     assert!(line.contains("not measured"), "{line}");
     // Only in the table of calls; what calls it is not there.

@@ -2,10 +2,29 @@
 
 use record::{Phase, Profile, Run};
 
+use super::format::{Format, Writer};
 use super::{figures, names};
 
+pub(super) const SCOPES: Format = Format {
+    name: "csv",
+    extension: "csv",
+    is_binary: false,
+    about: "one line per scope path",
+    opened_by: "open it in a spreadsheet; empty cells were not measured",
+    write: Writer::Profile(|_, profile| scopes(profile).into_bytes()),
+};
+
+pub(super) const SAMPLES: Format = Format {
+    name: "csv-samples",
+    extension: "csv",
+    is_binary: false,
+    about: "one line per measured value",
+    opened_by: "open it in a spreadsheet",
+    write: Writer::Run(|run, _| samples(run).into_bytes()),
+};
+
 /// A line for each scope path, with every figure.
-pub(super) fn scopes(profile: &Profile) -> String {
+fn scopes(profile: &Profile) -> String {
     let mut paths: Vec<String> = Vec::with_capacity(profile.scopes.len());
     let mut depths: Vec<usize> = Vec::with_capacity(profile.scopes.len());
     let none = record::Scope::default();
@@ -35,7 +54,7 @@ pub(super) fn scopes(profile: &Profile) -> String {
 }
 
 /// A line for each value of each sample; of values that come several to a sample, one for each of them.
-pub(super) fn samples(run: &Run) -> String {
+fn samples(run: &Run) -> String {
     let head = ["row", "phase", "arm", "launch", "round", "start_ns", "metric", "unit", "position", "value"];
     let mut text = line(head.map(str::to_owned).into_iter());
     for sample in &run.samples {

@@ -14,7 +14,7 @@ use record::{Duel, GateMetric, Metric, Verdict};
 
 use super::{Outcome, Refusal, export, interrupt, shown, tool};
 use crate::args;
-use crate::args::{Format, OnUnresolved};
+use crate::args::OnUnresolved;
 use follower::Follower;
 
 /// What a side that is a revision begins with.
@@ -165,9 +165,8 @@ fn told(options: &args::Duel, duel: &Duel) -> Outcome {
     let written = output.out.as_deref().map_or(Ok(()), |out| write(out, duel));
     let shown = shown::on(&std::io::stdout(), output.top, None);
     let (text, mut said) = match (output.json, output.format) {
-        (true, _) => (duel.to_json(), report::duel_line(duel) + "\n"),
-        (false, Format::Terminal) => (report::duel_text(duel, &shown), String::new()),
-        (false, Format::Markdown) => (report::duel_markdown(duel, &shown), String::new()),
+        (true, _) => (duel.to_json(), report::duel_verdict_line(duel) + "\n"),
+        (false, format) => (shown::written(&report::duel(duel, &shown), format, shown.page()), String::new()),
     };
     let code = code(duel, options.judged.on_unresolved);
     let is_unknown = matches!(duel.verdict, Verdict::Unresolved | Verdict::LeaningWorse);

@@ -15,7 +15,7 @@ use lab::machine::KernelChoice;
 use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdict};
 
 use super::duel::follower::Follower;
-use super::{Outcome, Refusal, interrupt, tool};
+use super::{Outcome, Refusal, interrupt, shown, tool};
 use crate::args;
 use crate::args::OnUnresolved;
 use contestants::Workshop;
@@ -43,9 +43,9 @@ pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
     let gate = compare::gate(gate, &today);
     let written = folder.map_or(Ok(()), |folder| folder.finish(&gate)).and_then(|()| outputs::tell_workflow(&gate));
     let (text, said) = if options.json {
-        (gate.to_json(), report::gate_line(&gate))
+        (gate.to_json(), report::gate_verdict_line(&gate) + "\n")
     } else {
-        (report::gate_text(&gate), String::new())
+        (shown::printed(&report::gate(&gate)), String::new())
     };
     Ok(Outcome { text, said, code: gate.exit_code, not_written: lost.or(written.err()) })
 }

@@ -17,7 +17,7 @@ use record::{Models, Run};
 use super::profile::{Bar, Printed};
 use super::{PERCENT, Refusal, generate, interrupt, load, progress, shown, tool};
 use crate::args;
-use crate::args::{Format, ModelsLayout, Named};
+use crate::args::{ModelsLayout, Named};
 use crate::subject::{EngineModels, LoadedModels, Subject, Ways, this_program};
 
 /// The text of whoever names none.
@@ -68,12 +68,11 @@ fn is_model(word: &str) -> bool {
 
 fn text(options: &args::Models, models: &Models) -> String {
     let output = &options.output;
-    let color = shown::on(&std::io::stdout(), 1, None).color;
+    let page = shown::page(&std::io::stdout());
     match (output.json, output.layout, output.format) {
         (true, _, _) => models.to_json(),
         (_, ModelsLayout::Smallmind, _) => report::models_smallmind(models),
-        (_, _, Format::Terminal) => report::models_text(models, color),
-        (_, _, Format::Markdown) => report::models_markdown(models),
+        (_, _, format) => shown::written(&report::models(models), format, page),
     }
 }
 

@@ -153,7 +153,7 @@ impl Work<'_> {
         let machine = lab::machine::machine(&lab::machine::System, self.chosen);
         let text = match self.options.output.json {
             true => TrainingEvent::Started(plan).to_line() + "\n",
-            false => report::training_head_text(&plan, Some(&machine), this_program().build.as_ref()),
+            false => shown::printed(&report::training_head(&plan, Some(&machine), this_program().build.as_ref())),
         };
         Ok(Trained { text, ..Trained::default() })
     }
@@ -182,13 +182,14 @@ impl Work<'_> {
         let kept = run.as_ref().filter(|_| !profiling.no_save);
         let kept = kept.map(|run| shown::save(run, &profiling.store, profiling.tag.as_deref()));
         let id = kept.as_ref().and_then(|kept| kept.as_ref().ok());
+        let summary = || shown::printed(&report::training_summary(&training, &files));
         let text = match (&run, self.options.output.json) {
             (Some(run), true) => run.to_json(),
             (None, true) => training.to_json(),
             (Some(run), false) => {
-                format!("{}\n{}", report::training_summary_text(&training, &files), shown::text(run, &self.rows(), id))
+                format!("{}\n{}", summary(), shown::text(run, &self.rows(), id))
             }
-            (None, false) => report::training_summary_text(&training, &files),
+            (None, false) => summary(),
         };
         let not_written = follower.log.fault().map(str::to_owned);
         Ok(Trained { text, interrupted, not_written, not_kept: kept.and_then(Result::err) })
