@@ -54,7 +54,7 @@ fn what_was_read_is_kept_and_told() {
         assert!(text.contains(part), "{text}");
     }
     let report = folder.hotloop(&["report", "before"]);
-    for part in ["each value measured once", "1.19 GFLOP/s", "build    unknown", "3125.27 ms in all"] {
+    for part in ["each value measured once", "1.19 GFLOP/s", "build    unknown", "total of 3125.27 ms"] {
         assert!(told(&report).contains(part), "{part}: {}", told(&report));
     }
     assert!(told(&folder.hotloop(&["history"])).contains("smallmind-enhanced"));

@@ -245,7 +245,7 @@ mod tests {
             });
             assert_eq!((called, notes.len()), (calls, noted), "{apart}");
             assert_eq!(found, limits(100.0, best, 0.0).f32, "{apart}");
-            assert!(notes.iter().all(|note| note.contains("sums: 2 threads did not run together")), "{notes:?}");
+            assert!(notes.iter().all(|note| note.contains("sums: 2 threads did not run in parallel")), "{notes:?}");
         }
     }
 

@@ -150,7 +150,7 @@ fn acceptances_need_a_reason_and_a_day() {
     refused(&accept("reason = \"r\"\nuntil = 2026-12-31\ncommit = \"HEAD\""), 11, "digits of a commit");
     refused(&accept("reasons = \"r\"").replace("\"a\"\nmetric", "\"b\"\nmetric"), 9, "unknown key `reasons`");
     refused(&accept("reason = \"r\"").replace("cell = \"a\"", "cell = \"b\""), 7, "no cell `b`");
-    refused(&accept("reason = \"r\"").replace("\"wall_s\"", "\"cpu_s\""), 8, "is not judged by `cpu_s`");
+    refused(&accept("reason = \"r\"").replace("\"wall_s\"", "\"cpu_s\""), 8, "has no metric `cpu_s`");
 }
 
 #[test]

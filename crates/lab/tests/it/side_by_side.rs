@@ -183,7 +183,7 @@ fn all_work_in_every_round() {
             assert_eq!(places, launches.into_iter().zip(0..8).collect::<Vec<_>>(), "{}", row.name);
         }
         assert!(
-            run.notes.iter().any(|note| note.contains("not measured with a context of 14 tokens")),
+            run.notes.iter().any(|note| note.contains("not measured with a prompt of 14 tokens")),
             "{:?}",
             run.notes
         );
@@ -242,6 +242,6 @@ fn what_does_not_fit_is_refused() {
     let log = Log::default();
     let fake = Fake { name: "a", threads: 1, context: 6, log: &log, fickle: false };
     let error = measure(&settings(Some(1), &[]), &[&[&fake]], u64::MAX).unwrap_err();
-    assert!(error.contains("do not fit into the context of a, 6 tokens"), "{error}");
+    assert!(error.contains("exceed the context length of a, 6 tokens"), "{error}");
     assert!(measure(&settings(Some(1), &[]), &[], u64::MAX).is_err());
 }

@@ -72,5 +72,5 @@ fn who_says_nothing_is_given_up() {
 #[test]
 fn what_is_not_there_is_named() {
     let error = Worker::spawn(&mut Command::new("/no/such/worker")).expect_err("none");
-    assert!(error.contains("`/no/such/worker` cannot be started"), "{error}");
+    assert!(error.contains("cannot start `/no/such/worker`"), "{error}");
 }
