@@ -269,7 +269,7 @@ mod tests {
         let learned = training_rows(&events(2_500), &TrainingContext::default());
         let steps = learned.samples.iter().filter(|sample| sample.row == "step").count();
         assert!((800..=1_001).contains(&steps), "{steps}");
-        assert!(learned.notes[0].starts_with("of 2500 steps 834 are"), "{:?}", learned.notes);
+        assert!(learned.notes[0].starts_with("834 of 2500 steps are"), "{:?}", learned.notes);
     }
 
     #[test]
