@@ -38,7 +38,7 @@ pub fn text(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
 /// The first screen of a run; the whole report in formats and layouts that have none.
 pub fn summary(run: &Run, shown: &Shown, id: Option<&Id>) -> String {
     match (shown.layout, shown.format) {
-        (Layout::Hotloop, Format::Terminal) => report::run_summary(run, &options(shown, id)),
+        (Layout::Hotloop, Format::Terminal) => report::run_first_screen(run, &options(shown, id)),
         _ => text(run, shown, id),
     }
 }

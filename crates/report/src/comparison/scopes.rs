@@ -6,7 +6,7 @@ use compare::Estimate;
 use record::{Comparison, Presence, ScopeChange, ScopeFigures, Waterfall, WaterfallPart};
 
 use super::is_comparable;
-use super::words::{both, changed, signed_seconds};
+use super::values::{both, changed, signed_seconds};
 use crate::document::{Block, Section, Table};
 use crate::run::estimates::{marks, tilde};
 use crate::run::tree::short_names;

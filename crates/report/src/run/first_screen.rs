@@ -7,7 +7,7 @@ use super::figures::{self, Group, Speed, groups};
 use super::limits::InWords as _;
 use super::tree::Sum;
 use super::view::View;
-use super::{RunOptions, head, insights, short};
+use super::{RunOptions, insights, overview, summary};
 use crate::document::terminal::{self, Ink};
 use crate::document::width::{shortened, wrapped};
 use crate::document::{WARNING, printable, quoted};
@@ -62,7 +62,7 @@ fn lines(write: impl FnOnce(&mut String)) -> Vec<String> {
 
 fn title(view: &View<'_>, ink: &Ink) -> Vec<String> {
     let run = view.run;
-    let mut parts = vec![format!("HOTLOOP  {}", head::title(run))];
+    let mut parts = vec![format!("HOTLOOP  {}", overview::title(run))];
     if let [model] = &run.models[..] {
         parts.push(format!(
             "{}: {}, {} parameters, {}",
@@ -88,13 +88,13 @@ fn facts(view: &View<'_>, ink: &Ink) -> Vec<String> {
     match &groups[..] {
         [only] => facts.extend(of_model(view, only)),
         several => {
-            let speeds = several.iter().take(MODELS).filter_map(|group| short::speed(view, group));
+            let speeds = several.iter().take(MODELS).filter_map(|group| summary::speed(view, group));
             facts.extend(speeds.map(|speed| ("speed".to_owned(), speed)));
         }
     }
     let others = [
         ("speed", super::training::in_short(view)),
-        ("time", short::command(view)),
+        ("time", summary::command(view)),
         ("largest difference", super::variants::furthest_apart(view)),
     ];
     facts.extend(others.into_iter().filter_map(|(label, sentence)| Some((label.to_owned(), sentence?))));
@@ -170,7 +170,7 @@ fn insight_blocks(view: &View<'_>, ink: &Ink) -> Vec<Vec<String>> {
 }
 
 fn warnings(view: &View<'_>, ink: &Ink) -> Vec<String> {
-    let all = head::warnings(view.run).into_iter().chain(short::warnings(view));
+    let all = overview::warnings(view.run).into_iter().chain(summary::warnings(view));
     let facts: Vec<(String, String)> = all.take(WARNINGS).map(|warning| (WARNING.to_owned(), warning)).collect();
     lines(|text| terminal::facts(text, &facts, ink))
 }

@@ -153,7 +153,7 @@ impl Work<'_> {
         let machine = lab::machine::machine(&lab::machine::System, self.chosen);
         let text = match self.options.output.json {
             true => TrainingEvent::Started(plan).to_line() + "\n",
-            false => shown::printed(&report::training_head(&plan, Some(&machine), this_program().build.as_ref())),
+            false => shown::printed(&report::training_plan(&plan, Some(&machine), this_program().build.as_ref())),
         };
         Ok(Trained { text, ..Trained::default() })
     }
