@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::estimates::whole_percents;
-use super::figures::{self, Group, Speed, groups};
+use super::figures::{self, ModelRows, TokenSpeed, groups};
 use super::limits::InWords as _;
 use super::tree::Sum;
 use super::view::View;
@@ -81,10 +81,10 @@ fn title(view: &View<'_>, ink: &Ink) -> Vec<String> {
         .collect()
 }
 
-/// Speed, limits, memory: each where it was measured.
+/// TokenSpeed, limits, memory: each where it was measured.
 fn facts(view: &View<'_>, ink: &Ink) -> Vec<String> {
     let mut facts: Vec<(String, String)> = Vec::new();
-    let groups: Vec<Group<'_>> = groups(view);
+    let groups: Vec<ModelRows<'_>> = groups(view);
     match &groups[..] {
         [only] => facts.extend(of_model(view, only)),
         several => {
@@ -101,7 +101,7 @@ fn facts(view: &View<'_>, ink: &Ink) -> Vec<String> {
     lines(|text| terminal::facts(text, &facts, ink))
 }
 
-fn of_model(view: &View<'_>, group: &Group<'_>) -> Vec<(String, String)> {
+fn of_model(view: &View<'_>, group: &ModelRows<'_>) -> Vec<(String, String)> {
     let generation =
         |metric: &str| group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, metric)));
     let first = compare::quantile(&generation("ttft_s"), 0.5).map(seconds);
@@ -118,7 +118,7 @@ fn of_model(view: &View<'_>, group: &Group<'_>) -> Vec<(String, String)> {
     facts.into_iter().filter_map(|(label, sentence)| Some((label.to_owned(), sentence?))).collect()
 }
 
-fn of_limit(speed: &Speed) -> String {
+fn of_limit(speed: &TokenSpeed) -> String {
     let limit = speed.share().zip(speed.roof.as_ref());
     let limit = limit.map(|(share, roof)| format!(", {} of {}", whole_percent(share), roof.in_words()));
     tokens_per_s(speed.median) + &limit.unwrap_or_default()
