@@ -1,6 +1,8 @@
 //! The arguments of the command line.
 
 mod compare;
+#[cfg(test)]
+mod documented;
 mod duel;
 mod duel_engine;
 mod export;

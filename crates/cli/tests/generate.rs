@@ -40,13 +40,7 @@ fn refused(arguments: &[&str], why: &[&str]) {
 
 /// A trained model of the data beside the workspace.
 fn trained() -> Option<String> {
-    let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/models/stories260K-f32.gguf");
-    let found = model.is_file().then(|| model.display().to_string());
-    #[allow(clippy::print_stderr, reason = "a test that says that it was skipped")]
-    if found.is_none() {
-        eprintln!("skipped: no ../shared");
-    }
-    found
+    testing::shared("models/stories260K-f32.gguf").map(|model| model.display().to_string())
 }
 
 #[test]

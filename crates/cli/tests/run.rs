@@ -193,6 +193,15 @@ fn the_peak_is_that_of_the_program() {
     assert!(large.iter().all(|peak| (40e6..200e6).contains(peak)), "{large:?}");
 }
 
+/// A pipe in the place of a profile would be waited for without end.
+#[test]
+fn a_pipe_where_a_profile_should_be_is_reported() {
+    let (run, code) = record(&[], &["sh", "-c", "mkfifo $HOTLOOP_SNAPSHOT_DIR/$$.json"]);
+    assert_eq!(code, Some(0));
+    assert!(run.profile.is_none());
+    assert!(run.notes.iter().any(|note| note.ends_with("cannot be read: it is not a regular file")), "{:?}", run.notes);
+}
+
 #[test]
 fn runs_are_kept_under_their_name() {
     let store = tmp().join("run-store");

@@ -353,12 +353,8 @@ fn as_many_rows_as_are_asked_for() {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "says what was not tested")]
 fn loopos_as_its_users_type_it() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/loopos");
-    if !shared.is_dir() {
-        return eprintln!("skipped: no ../shared");
-    }
+    let Some(shared) = testing::shared("loopos") else { return };
     let folder = folder("as-typed");
     let input = format!("data.input_file={}", shared.join("corpus32x128.txt").display());
     let config = shared.join("autoregressive_tiny.json");

@@ -94,7 +94,22 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     cells.map(|cell| quoted(&cell)).collect::<Vec<_>>().join(",") + "\r\n"
 }
 
+/// A cell that a spreadsheet would evaluate gets an apostrophe before it, which shows it as text. Numbers stay numbers.
 fn quoted(cell: &str) -> String {
+    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
+    let inert = format!("'{cell}");
+    let cell = if is_formula { &inert } else { cell };
     let is_plain = !cell.contains([',', '"', '\r', '\n']) && cell.trim() == cell;
     if is_plain { cell.to_owned() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_a_spreadsheet_would_evaluate_are_text() {
+        let cells = ["=1+2", "+x", "-x", "@sum", "\tx", "-1.5", "+2", "a=b", "=\"q\""].map(str::to_owned);
+        assert_eq!(line(cells.into_iter()), "'=1+2,'+x,'-x,'@sum,'\tx,-1.5,+2,a=b,\"'=\"\"q\"\"\"\r\n");
+    }
 }
