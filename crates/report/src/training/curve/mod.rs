@@ -113,7 +113,7 @@ impl Drawn<'_> {
         let best = self.validations.iter().min_by(|a, b| a.loss.total_cmp(&b.loss));
         let mut entries = vec![
             ("raw", "each step".to_owned()),
-            ("mean", format!("average, {} at the end", losses.end().map_or_else(|| "NaN".to_owned(), loss))),
+            ("mean", format!("average, {} at the end", losses.end().map_or_else(|| "not a number".to_owned(), loss))),
         ];
         if let Some(best) = best.filter(|_| has_validation) {
             let told = format!("validation, best {} (perplexity {})", loss(best.loss), perplexity(best.perplexity));
