@@ -4,7 +4,6 @@
 
 mod comparison;
 mod doctor;
-mod document;
 mod duel;
 mod export;
 mod gate;
@@ -16,7 +15,8 @@ mod quantisation;
 mod run;
 mod selftest;
 mod training;
-mod units;
+
+use profile::{document, units};
 
 pub use comparison::{
     document as comparison, smallmind as comparison_smallmind, verdict_line as comparison_verdict_line,
