@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+mod bench;
 mod compare;
 mod duel;
 mod duel_engine;
@@ -16,6 +17,7 @@ mod report;
 mod run;
 mod selftest;
 mod store;
+mod tokenize;
 mod told;
 mod train;
 mod worker;
@@ -25,6 +27,7 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
+pub use bench::{Bench, BenchFormat, Tests as BenchTests};
 pub use compare::Compare;
 pub use duel::Duel;
 pub use duel_engine::DuelEngine;
@@ -41,6 +44,7 @@ pub use report::Report;
 pub use run::Run;
 pub use selftest::{SelfTest, SelfTestWorker, TriedMode};
 pub use store::StoreOptions;
+pub use tokenize::Tokenize;
 pub use told::{Completions, Man};
 pub use train::Train;
 pub use worker::Worker;
@@ -52,6 +56,8 @@ pub enum Command {
     Text(String),
     /// Measure a model or kernels.
     Profile(Box<Profile>),
+    /// Measure speeds as a table.
+    Bench(Box<Bench>),
     /// Show a run.
     Report(Report),
     /// Lay one run beside another.
@@ -80,6 +86,8 @@ pub enum Command {
     SelfTest(SelfTest),
     /// Do the work of that.
     SelfTestWorker(SelfTestWorker),
+    /// Print the tokens of a text.
+    Tokenize(Tokenize),
     /// Train a model.
     Train(Box<Train>),
     /// Be one side of a duel.
@@ -146,8 +154,10 @@ enum Sub {
     Report(Report),
     Compare(Compare),
     Generate(Box<Generate>),
+    Bench(Box<Bench>),
     Train(Box<Train>),
     Models(Box<Models>),
+    Tokenize(Tokenize),
     Quantize(Quantize),
     Run(Box<Run>),
     Duel(Box<Duel>),
@@ -173,6 +183,8 @@ pub const MAX_THREADS: usize = 4_096;
 pub fn parse(arguments: &[String]) -> Result<Command, String> {
     let words = std::iter::once("hotloop").chain(arguments.iter().map(String::as_str));
     match definition().try_get_matches_from(words).and_then(|matches| Line::from_arg_matches(&matches)) {
+        Ok(Line { command: Some(Sub::Bench(bench)), .. }) => Ok(Command::Bench(bench)),
+        Ok(Line { command: Some(Sub::Tokenize(tokenize)), .. }) => Ok(Command::Tokenize(tokenize)),
         Ok(Line { command: Some(Sub::Compare(compare)), .. }) => Ok(Command::Compare(compare)),
         Ok(Line { command: Some(Sub::Doctor(doctor)), .. }) => Ok(Command::Doctor(doctor)),
         Ok(Line { command: Some(Sub::Duel(duel)), .. }) => duel.check().map(|()| Command::Duel(duel)),

@@ -59,6 +59,11 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(refusal) => refuse(&refusal.error, refusal.hint),
         },
+        Ok(Command::Bench(options)) => bench(&options),
+        Ok(Command::Tokenize(options)) => match commands::tokenize::run(&options) {
+            Ok(text) => write(&text),
+            Err(refusal) => refuse(&refusal.error, refusal.hint),
+        },
         Ok(Command::Train(options)) => train(&options),
         Ok(Command::Worker(options)) => match commands::worker::run(&options) {
             Ok(()) => ExitCode::SUCCESS,
@@ -96,6 +101,25 @@ fn measured(printed: Result<commands::profile::Printed, commands::Refusal>) -> E
     match printed.not_kept {
         Some(error) => failed(&error),
         None if printed.interrupted => ExitCode::from(commands::interrupt::EXIT_CODE),
+        None => written,
+    }
+}
+
+/// The table is printed even where a model failed, or where somebody ended the measurement.
+fn bench(options: &args::Bench) -> ExitCode {
+    let printed = match commands::bench::run(options) {
+        Ok(printed) => printed,
+        Err(refusal) => return refuse(&refusal.error, refusal.hint),
+    };
+    let written = write(&printed.text);
+    if let Some(error) = &printed.not_written {
+        complain(error);
+    }
+    let failed = printed.failed.map(|refusal| refuse(&refusal.error, refusal.hint));
+    match failed {
+        _ if printed.interrupted => ExitCode::from(commands::interrupt::EXIT_CODE),
+        _ if printed.not_written.is_some() => ExitCode::from(NOT_WRITTEN),
+        Some(code) => code,
         None => written,
     }
 }

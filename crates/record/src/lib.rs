@@ -3,6 +3,7 @@
 //!
 //! What is not known is absent: never a zero, never a guess.
 
+mod bench;
 mod comparison;
 mod counters;
 mod doctor;
@@ -18,9 +19,13 @@ mod noise;
 mod quantisation;
 mod run;
 mod selftest;
+mod tokens;
 mod training;
 mod verdict;
 
+pub use bench::{
+    BENCH_ROW_SCHEMA, BENCH_SCHEMA, BENCH_VERSION, Bench, BenchRow, BenchSettings, SkippedTest,
+};
 pub use comparison::{
     COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, KernelChange, ModelChange, Presence, RowChange,
     ScopeChange, ScopeFigures, StoredModel, Total, Totals, WorkRate,
@@ -60,6 +65,7 @@ pub use run::{
     Timeline, Unknown, Unread, Workload, WorkloadKind,
 };
 pub use selftest::{SELF_TEST_SCHEMA, SELF_TEST_VERSION, SelfTest, Trial, WordCount};
+pub use tokens::{TOKENS_SCHEMA, TOKENS_VERSION, Token, Tokens};
 pub use training::{
     TRAINING_SCHEMA, TRAINING_VERSION, Training, TrainingCheckpoint, TrainingEnd, TrainingEpoch, TrainingEvent,
     TrainingPhases, TrainingSample, TrainingStart, TrainingStep, TrainingValidation,

@@ -1,5 +1,6 @@
 //! What was measured, as text for people. Pure: no file, clock or terminal is touched here.
 
+mod bench;
 mod comparison;
 mod doctor;
 mod duel;
@@ -13,9 +14,11 @@ mod models;
 mod quantisation;
 mod run;
 mod selftest;
+mod tokens;
 mod training;
 mod units;
 
+pub use bench::{csv as bench_csv, markdown as bench_markdown, text as bench_text};
 pub use comparison::{
     markdown as comparison_markdown, smallmind as comparison_smallmind, text as comparison_text,
     verdict_line as comparison_verdict_line,
@@ -39,6 +42,7 @@ pub use run::{
     text as run_text,
 };
 pub use selftest::text as selftest_text;
+pub use tokens::{for_terminal as decoded_text, text as tokens_text};
 pub use training::{
     Files as TrainingFiles, Progress as TrainingProgress, curve as training_curve, event as training_event_text,
     head as training_head_text, summary as training_summary_text,

@@ -71,7 +71,7 @@ fn refused(error: String, hint: &'static str) -> Failure {
 }
 
 /// Writes a file so that it is there whole or as it was before. What is no file, such as a pipe, is written to as it is.
-fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(super) fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::NotWritten(format!("cannot write {}: {error}", target.display()));
     match fs::metadata(target) {
         Ok(about) if about.is_dir() => {

@@ -1,5 +1,6 @@
 //! What each command does, from its options to the text that it prints.
 
+pub mod bench;
 pub mod cache;
 pub mod compare;
 pub mod doctor;
@@ -18,6 +19,7 @@ pub mod report;
 pub mod run;
 pub mod selftest;
 pub mod shown;
+pub mod tokenize;
 pub mod told;
 pub mod train;
 pub mod worker;

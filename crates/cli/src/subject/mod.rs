@@ -86,6 +86,16 @@ impl Named {
         Ok((config, tokenizer))
     }
 
+    /// Its tokens alone: the rest of the file need not be a model that can be computed.
+    pub fn tokenizer(&self) -> Result<Tokenizer, Refusal> {
+        let source = self.open()?;
+        let vocab = match source.metadata().get(TOKENIZER_KEY) {
+            Some(_) => 0,
+            None => Config::read(&*source).map_err(|error| in_file(&*source, error))?.vocab,
+        };
+        tokenizer(&*source, vocab)
+    }
+
     /// BLAKE3 of the file, or of the recipe; `None` where there is no single file.
     pub fn blake3(&self) -> Option<String> {
         match self.kind() {
@@ -198,9 +208,12 @@ impl Subject {
     }
 }
 
+/// Absent from files without a vocabulary.
+const TOKENIZER_KEY: &str = "tokenizer.ggml.model";
+
 /// The tokens of the file; bytes, where it brings none.
 fn tokenizer(source: &dyn TensorSource, vocab: usize) -> Result<Tokenizer, Refusal> {
-    if source.metadata().get("tokenizer.ggml.model").is_none() {
+    if source.metadata().get(TOKENIZER_KEY).is_none() {
         return Ok(Tokenizer::bytes(vocab));
     }
     let tokenizer = Tokenizer::from_metadata(source.metadata()).map_err(|error| in_file(source, error))?;

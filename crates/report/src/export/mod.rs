@@ -19,6 +19,7 @@ mod tree;
 
 use record::{Profile, Run};
 
+pub(crate) use csv::line as csv_line;
 use picture::Picture;
 
 /// Deeper trees than the profiler makes (256) would make paths that fill the memory.
