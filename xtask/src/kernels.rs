@@ -17,7 +17,7 @@ pub fn isas(root: &Path) -> Outcome {
 
 /// The tests with every instruction set that this CPU has but would not choose; the step `tests` has run with that one.
 fn forced() -> &'static [CommandLine] {
-    const TESTS: &str = "cargo test -p kernels --release --test it";
+    const TESTS: &str = "cargo test -p hotloop-kernels --release --test it";
     const SCALAR: CommandLine = CommandLine { variables: &[("HOTLOOP_ISA", "scalar")], words: TESTS };
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512vnni") {
@@ -32,10 +32,10 @@ pub fn miri(root: &Path) -> Outcome {
     const INSTALL: &str = "rustup toolchain install nightly --profile minimal --no-self-update --component miri \
                            --component rust-src";
     // One test for each way through memory: what is left out has the same loops, or takes minutes here.
-    const SCALAR: &str = "rustup run nightly cargo miri test -p kernels --lib --test it -- dispatch::tests \
+    const SCALAR: &str = "rustup run nightly cargo miri test -p hotloop-kernels --lib --test it -- dispatch::tests \
                           memory::tests split::tests activation::every_length cache:: elementwise::places \
                           pool::every_part pool::plain_writes";
-    const AVX2: &str = "rustup run nightly cargo miri test -p kernels --test it -- elementwise::places \
+    const AVX2: &str = "rustup run nightly cargo miri test -p hotloop-kernels --test it -- elementwise::places \
                         elementwise::totals_are gemm::every_column gemm::every_depth gemv::every";
     const FLAGS: (&str, &str) = ("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-deterministic-floats");
     if !cfg!(target_arch = "x86_64") {
@@ -59,7 +59,7 @@ pub fn miri(root: &Path) -> Outcome {
 /// Every access of the compiled code, on all instruction sets, and the assertions that a release leaves out.
 pub fn memory(root: &Path) -> Outcome {
     // Which also fails where the toolchain is too old for the workspace.
-    const READY: &str = "rustup run nightly cargo check --release -p kernels";
+    const READY: &str = "rustup run nightly cargo check --release -p hotloop-kernels";
     const INSTALL: &str = "rustup toolchain install nightly --profile minimal --no-self-update";
     const ASAN: CommandLine = CommandLine {
         variables: &[
@@ -67,7 +67,7 @@ pub fn memory(root: &Path) -> Outcome {
             // Looking for leaks takes a right that containers may lack, and finds nothing out of bounds.
             ("ASAN_OPTIONS", "detect_leaks=0"),
         ],
-        words: "rustup run nightly cargo test -p kernels --release --test it --target x86_64-unknown-linux-gnu",
+        words: "rustup run nightly cargo test -p hotloop-kernels --release --test it --target x86_64-unknown-linux-gnu",
     };
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return Outcome::Skipped("the sanitizer is set up for x86_64-unknown-linux-gnu alone".to_owned());
@@ -89,7 +89,7 @@ fn valgrind(root: &Path) -> Outcome {
             "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
             "valgrind --quiet --error-exitcode=1 --undef-value-errors=no",
         )],
-        words: "cargo test -p kernels --release --test it -- --skip pool:: --skip bounds:: --skip whole_range",
+        words: "cargo test -p hotloop-kernels --release --test it -- --skip pool:: --skip bounds:: --skip whole_range",
     };
     match packages::ensure(&[PACKAGE]) {
         Ok(()) => TESTS.execute(root),
@@ -112,7 +112,7 @@ pub fn neon(root: &Path) -> Outcome {
             ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64 -L /usr/aarch64-linux-gnu"),
         ],
         // A process that starts itself again would start it without the emulator; the others are about numbers and long.
-        words: "cargo test -p kernels --release --test it --target aarch64-unknown-linux-gnu \
+        words: "cargo test -p hotloop-kernels --release --test it --target aarch64-unknown-linux-gnu \
                 -- --skip pool::processes --skip bounds:: --skip whole_range",
     };
     if cfg!(target_arch = "aarch64") {

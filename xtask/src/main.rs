@@ -17,6 +17,7 @@ mod kernels;
 mod layers;
 mod metadata;
 mod packages;
+mod publish;
 mod recommendations;
 mod schema;
 mod source;

@@ -29,8 +29,13 @@ pub struct Dependency {
     pub optional: bool,
 }
 
-/// Asks cargo.
+/// The crates and their dependencies.
 pub fn read(root: &Path) -> Result<Vec<Crate>, String> {
+    parse(&ask(root)?).ok_or_else(|| "`cargo metadata` has another form than known".to_owned())
+}
+
+/// All that cargo tells about the packages of the workspace.
+pub fn ask(root: &Path) -> Result<Value, String> {
     let output = Command::new(cargo())
         .args(["metadata", "--no-deps", "--format-version", "1"])
         .current_dir(root)
@@ -40,9 +45,7 @@ pub fn read(root: &Path) -> Result<Vec<Crate>, String> {
         let message = String::from_utf8_lossy(&output.stderr);
         return Err(format!("`cargo metadata` failed: {message}"));
     }
-    let metadata =
-        serde_json::from_slice(&output.stdout).map_err(|error| format!("`cargo metadata` is not JSON: {error}"))?;
-    parse(&metadata).ok_or_else(|| "`cargo metadata` has another form than known".to_owned())
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("`cargo metadata` is not JSON: {error}"))
 }
 
 fn parse(metadata: &Value) -> Option<Vec<Crate>> {

@@ -10,7 +10,7 @@ use crate::steps::{Outcome, cargo};
 /// Where it is kept; the number is that of the record.
 const PLACE: &str = "docs/schema/hotloop-run-1.json";
 /// In release, so that it is built from what the tests have built.
-const PRINT: &str = "run --quiet --release --package record --features schema --example schema";
+const PRINT: &str = "run --quiet --release --package hotloop-record --features schema --example schema";
 
 /// Writes it.
 pub fn write(root: &Path) -> Result<(), String> {

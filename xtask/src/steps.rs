@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{fuzz, kernels, layers, schema, tidy, viewers};
+use crate::{fuzz, kernels, layers, publish, schema, tidy, viewers};
 
 /// One gate. It can fail, and it can be run alone by its name.
 pub struct Step {
@@ -73,6 +73,12 @@ pub static STEPS: &[Step] = &[
         action: Action::Check(layers::check),
     },
     Step {
+        name: "package",
+        about: "every published crate has its metadata, its licences and a README, and can be packaged",
+        needs_cpp: false,
+        action: Action::Check(publish::check),
+    },
+    Step {
         name: "clippy",
         about: "no warning in any crate, nor in hotloop with all and with no features",
         needs_cpp: true,
@@ -129,8 +135,8 @@ pub static STEPS: &[Step] = &[
         action: Action::Commands(&[
             run("cargo test -p benches --profile bench --all-targets"),
             run("cargo test -p hotloop-cli --release --bench loaded --bench duels"),
-            run("cargo bench -p kernels -- --quick"),
-            run("cargo bench -p engine -- --quick"),
+            run("cargo bench -p hotloop-kernels -- --quick"),
+            run("cargo bench -p hotloop-engine -- --quick"),
         ]),
     },
     Step {

@@ -24,7 +24,7 @@ const NODE_PACKAGES: &[&str] = &["@firefox-devtools/profiler-cli@0.10.0", "speed
 
 const EXPORTS: CommandLine = CommandLine {
     variables: &[],
-    words: "cargo run --release --quiet -p report --example exports -- target/viewers/exports",
+    words: "cargo run --release --quiet -p hotloop-report --example exports -- target/viewers/exports",
 };
 
 /// Installs the viewers, writes the files, opens them.

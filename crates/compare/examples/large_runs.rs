@@ -1,4 +1,4 @@
-//! How long it takes to lay two call trees of 100,000 scopes over each other: `cargo run --release -p compare --example
+//! How long it takes to lay two call trees of 100,000 scopes over each other: `cargo run --release -p hotloop-compare --example
 //! large_runs`. Half of the scopes took longer, a tenth has another name, and some came or went.
 
 use std::io::Write;

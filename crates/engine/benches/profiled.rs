@@ -1,6 +1,6 @@
 //! What profiling costs a model: tokens per second with the profiler on and off, in turns.
 //!
-//! `cargo bench -p engine --bench profiled` prints a table; `-- --quick` (or `HOTLOOP_BENCH_QUICK=1`) takes fewer rounds,
+//! `cargo bench -p hotloop-engine --bench profiled` prints a table; `-- --quick` (or `HOTLOOP_BENCH_QUICK=1`) takes fewer rounds,
 //! `-- medium` that model alone, `-- usual` no more than the usual way, `-- threads=2` that many threads alone.
 //! A turn is a few milliseconds, so that most turns pass undisturbed and neighbours meet the same machine. In each round every way
 //! decodes the same tokens once, the order turned from round to round; the cost is the median of the rounds' own ratios to `off`, with the 95 %

@@ -1,6 +1,6 @@
 //! What texts, tokens and choices cost.
 //!
-//! `cargo bench -p engine --bench tokens` prints two tables; `-- --quick` (or `HOTLOOP_BENCH_QUICK=1`) takes fewer samples. Each figure is
+//! `cargo bench -p hotloop-engine --bench tokens` prints two tables; `-- --quick` (or `HOTLOOP_BENCH_QUICK=1`) takes fewer samples. Each figure is
 //! the best of many short runs, which take turns.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 

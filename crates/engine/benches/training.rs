@@ -1,6 +1,6 @@
 //! Steps of training: tokens per second, arithmetic as a share of what the machine can do, and where the time goes.
 //!
-//! `cargo bench -p engine --bench training` prints a table; `-- --help` tells the options. A step is all that an optimiser's step takes
+//! `cargo bench -p hotloop-engine --bench training` prints a table; `-- --help` tells the options. A step is all that an optimiser's step takes
 //! but the data: gradients begun anew, forward, backward, the norm of the gradients, AdamW. Numbers of threads take turns, step by step.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
@@ -17,7 +17,7 @@ use kernels::limits::{self, Plan};
 #[global_allocator]
 static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
 
-const HELP: &str = "cargo bench -p engine --bench training -- [OPTION]… [SHAPE]…
+const HELP: &str = "cargo bench -p hotloop-engine --bench training -- [OPTION]… [SHAPE]…
 
 shapes: gpt2-3.3M, gpt2-3.3M-b1, gpt2-124M, loopos-tiny; without any, all but the large one
 

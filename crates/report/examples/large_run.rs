@@ -1,4 +1,4 @@
-//! How long the report of a large profile takes: `cargo run --release -p report --example large_run`.
+//! How long the report of a large profile takes: `cargo run --release -p hotloop-report --example large_run`.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! How long lists take in a large store, which this makes first: `cargo run -p store --release --example scale -- DIR [RUNS]`.
+//! How long lists take in a large store, which this makes first: `cargo run -p hotloop-store --release --example scale -- DIR [RUNS]`.
 //! Each figure is of a store opened anew, as the command line does it; the best and the slowest of ten.
 
 #![allow(clippy::print_stdout, reason = "a measurement for developers: its output is the terminal")]

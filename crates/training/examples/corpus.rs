@@ -1,5 +1,5 @@
 //! How fast a corpus becomes batches, and how much memory that takes:
-//! `cargo run --release -p training --example corpus -- FILE bpe|characters|words [TOKENS] [lines|chunks|windows]`
+//! `cargo run --release -p hotloop-training --example corpus -- FILE bpe|characters|words [TOKENS] [lines|chunks|windows]`
 
 #![allow(clippy::print_stdout, reason = "this is what it is for")]
 

@@ -8,7 +8,7 @@ use crate::models::Row;
 const HELP: &str = "\
 Our engine beside the best of others: tokens per second, start, memory.
 
-Usage: cargo bench -p engine --bench engines -- [OPTIONS] [WORDS]
+Usage: cargo bench -p hotloop-engine --bench engines -- [OPTIONS] [WORDS]
 
 Measures the rows whose name contains one of the words, for instance `15M`, `q4_0` or `'110M f32'`; all rows without a word.
 
@@ -54,7 +54,7 @@ impl Options {
                 std::process::exit(0)
             }
             Err(error) => {
-                let hint = "`cargo bench -p engine --bench engines -- --help` shows what can be asked for";
+                let hint = "`cargo bench -p hotloop-engine --bench engines -- --help` shows what can be asked for";
                 let _ = writeln!(std::io::stderr(), "error: {error}\n\nhint: {hint}");
                 std::process::exit(BAD_INPUT)
             }

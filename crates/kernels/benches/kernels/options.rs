@@ -6,7 +6,7 @@ use std::time::Duration;
 const HELP: &str = "\
 Our kernels beside the best of others.
 
-Usage: cargo bench -p kernels --bench kernels -- [OPTIONS] [WORDS]
+Usage: cargo bench -p hotloop-kernels --bench kernels -- [OPTIONS] [WORDS]
 
 Measures the rows whose name contains one of the words, for instance `gemm`, `8x2048` or `gelu`; all rows without a word.
 
@@ -51,7 +51,7 @@ impl Options {
                 std::process::exit(0)
             }
             Err(error) => {
-                let hint = "`cargo bench -p kernels --bench kernels -- --help` shows what can be asked for";
+                let hint = "`cargo bench -p hotloop-kernels --bench kernels -- --help` shows what can be asked for";
                 let _ = writeln!(std::io::stderr(), "error: {error}\n\nhint: {hint}");
                 std::process::exit(BAD_INPUT)
             }

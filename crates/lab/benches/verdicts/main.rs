@@ -1,7 +1,7 @@
 //! How often verdicts are false and how often a real change is found: on simulated noise, and on real duels beside the rules of other
 //! tools on the same samples.
 //!
-//! `cargo bench -p lab --bench verdicts` prints both tables; `-- --quick` measures fewer duels, `--simulated N`, `--same N` and `--slowed N`
+//! `cargo bench -p hotloop-lab --bench verdicts` prints both tables; `-- --quick` measures fewer duels, `--simulated N`, `--same N` and `--slowed N`
 //! set how many (0: none). This program is its own worker: it starts itself to do simulated work, and once more to keep one core busy
 //! meanwhile (`--idle` leaves that out). It exits with 1 if the simulated rules break what they promise.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]

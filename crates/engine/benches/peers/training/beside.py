@@ -2,7 +2,7 @@
 
     python3 beside.py --ours PROGRAM [--hotloop PROGRAM] --peers ~/peers [--rounds 9] [--turn 1.0] [--threads 1,2] [SHAPE…]
 
-`PROGRAM` of ours is the benchmark `training_turns`, built by `cargo bench -p engine --bench training_turns --no-run`; `hotloop` is the command itself. See
+`PROGRAM` of ours is the benchmark `training_turns`, built by `cargo bench -p hotloop-engine --bench training_turns --no-run`; `hotloop` is the command itself. See
 ../../README.md for how the peers are built. A peer that is not there is named and left out.
 """
 
