@@ -10,7 +10,7 @@ pub const TOKENS_SCHEMA: &str = "hotloop-tokens";
 pub const TOKENS_VERSION: u32 = 1;
 
 /// A text and its tokens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tokens {
     /// [`TOKENS_SCHEMA`].
     pub schema: String,
