@@ -230,8 +230,8 @@ fn budgets_are_judged_by_single_calls() {
     assert_eq!((p95.state, median.state), (BudgetState::Broken, BudgetState::Kept), "{:?}", gate.cells[0].budgets);
     let duel = record::Duel::from_json(&folder.read("out/duel-tail.json")).expect("the samples are kept");
     assert_eq!(p95.values, 12 * duel.design.calls, "each call counts");
-    let reasons: Vec<record::About> = gate.reasons.iter().map(|reason| reason.about).collect();
-    assert_eq!(reasons, [record::About::Budget]);
+    let reasons: Vec<record::ReasonSubject> = gate.reasons.iter().map(|reason| reason.about).collect();
+    assert_eq!(reasons, [record::ReasonSubject::Budget]);
 }
 
 #[test]
@@ -242,7 +242,8 @@ fn what_all_cells_have_in_common_is_a_regression_and_warned_of() {
     let gate = folder.ends_with(&format!("launches = 3\nrounds = 4\nround_s = 0.001\n{cells}"), 10);
     assert!(gate.cells.iter().all(|cell| cell.verdict == Some(Verdict::Regressed)), "{:?}", gate.cells);
     assert!(gate.cells.iter().all(|cell| cell.findings[0].confirmed == Some(true)), "each was seen twice");
-    let warning = gate.warnings.iter().find(|warning| warning.about == record::About::All).expect("it is warned of");
+    let warning =
+        gate.warnings.iter().find(|warning| warning.about == record::ReasonSubject::All).expect("it is warned of");
     assert!(warning.sentence.contains("5 of 5 cells changed alike"), "{warning:?}");
     assert!(folder.read("out/comment.md").contains("5 of 5 cells changed alike"), "{}", folder.read("out/comment.md"));
 }

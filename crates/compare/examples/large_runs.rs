@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::time::Instant;
 
-use compare::{RunsSettings, Stored, runs};
+use compare::{NamedRun, RunsSettings, runs};
 use record::{Profile, Run, Scope};
 
 const SCOPES: usize = 100_000;
@@ -35,7 +35,7 @@ fn run(is_candidate: bool) -> Run {
 
 fn main() -> std::io::Result<()> {
     let (base, candidate) = (run(false), run(true));
-    let stored = |run, name| Stored { run, name, id: None };
+    let stored = |run, name| NamedRun { run, name, id: None };
     for _ in 0..5 {
         let start = Instant::now();
         let found = runs(stored(&base, "base"), stored(&candidate, "candidate"), &RunsSettings::default());

@@ -12,7 +12,7 @@ use fields::Fields;
 
 /// One side of a comparison, as far as it has to be like the other.
 #[derive(Debug, Clone, Copy)]
-pub struct Side<'a> {
+pub struct ComparisonSide<'a> {
     /// The program.
     pub subject: &'a Subject,
     /// The models it worked with.
@@ -23,9 +23,9 @@ pub struct Side<'a> {
     pub environment: Option<&'a Environment>,
 }
 
-impl<'a> From<&'a Run> for Side<'a> {
+impl<'a> From<&'a Run> for ComparisonSide<'a> {
     fn from(run: &'a Run) -> Self {
-        Side {
+        ComparisonSide {
             subject: &run.subject,
             models: &run.models,
             workload: &run.workload,
@@ -34,9 +34,9 @@ impl<'a> From<&'a Run> for Side<'a> {
     }
 }
 
-impl<'a> From<&'a Arm> for Side<'a> {
+impl<'a> From<&'a Arm> for ComparisonSide<'a> {
     fn from(arm: &'a Arm) -> Self {
-        Side { subject: &arm.subject, models: &arm.models, workload: &arm.workload, environment: None }
+        ComparisonSide { subject: &arm.subject, models: &arm.models, workload: &arm.workload, environment: None }
     }
 }
 
@@ -45,7 +45,7 @@ impl<'a> From<&'a Arm> for Side<'a> {
 /// A difference without a value on either side is something that neither tells. Settings stand as `setting NAME`, by the
 /// names of the workload's parameters, so that a caller can leave out the one that the comparison is about.
 #[must_use]
-pub fn comparable(base: &Side<'_>, candidate: &Side<'_>) -> Vec<Difference> {
+pub fn comparable(base: &ComparisonSide<'_>, candidate: &ComparisonSide<'_>) -> Vec<Difference> {
     let mut fields = Fields::default();
     // One file was built one way, known or not.
     if !same_binary(base.subject, candidate.subject) {
@@ -56,7 +56,8 @@ pub fn comparable(base: &Side<'_>, candidate: &Side<'_>) -> Vec<Difference> {
     if let Some(pair) = base.environment.zip(candidate.environment) {
         environment(&mut fields, pair, [base.workload, candidate.workload]);
     } else if base.environment.is_some() != candidate.environment.is_some() {
-        let key = |side: &Side<'_>| side.environment.map(|environment| environment.machine.machine_key.clone());
+        let key =
+            |side: &ComparisonSide<'_>| side.environment.map(|environment| environment.machine.machine_key.clone());
         fields.required("machine", key(base), key(candidate));
     }
     fields.differences
@@ -66,7 +67,7 @@ pub fn comparable(base: &Side<'_>, candidate: &Side<'_>) -> Vec<Difference> {
 /// program did not change. By another name or in another place the same bytes may do something else: a program may look at how it
 /// is called, and a script at what lies beside it.
 #[must_use]
-pub fn same_subject(base: &Side<'_>, candidate: &Side<'_>) -> bool {
+pub fn same_subject(base: &ComparisonSide<'_>, candidate: &ComparisonSide<'_>) -> bool {
     same_binary(base.subject, candidate.subject)
         && base.subject.name == candidate.subject.name
         && base.subject.command == candidate.subject.command

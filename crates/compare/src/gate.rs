@@ -7,7 +7,8 @@ mod tests;
 use std::collections::BTreeSet;
 
 use record::{
-    About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, Finding, Gate, GateCell, Reason, Standing, Verdict,
+    Acceptance, AcceptanceState, Budget, BudgetState, CellState, Drift, Finding, Gate, GateCell, Reason, ReasonSubject,
+    Verdict,
 };
 
 use crate::{common_mode, overall};
@@ -22,12 +23,12 @@ const INTERRUPTED: u8 = 130;
 /// speed meaningless; a regression was seen twice, while a fault or an unstable machine says little about the change.
 const GRAVEST: [u8; 7] = [INTERRUPTED, 14, 12, REGRESSED, FAULT, 13, UNRESOLVED];
 /// Something that was found out about a cell.
-struct Mark {
+struct CellReason {
     /// Absent where nothing could be found out.
     verdict: Option<Verdict>,
     /// Whether it fails nothing.
     is_advisory: bool,
-    about: About,
+    about: ReasonSubject,
     metric: Option<String>,
     sentence: String,
 }
@@ -46,7 +47,7 @@ pub fn gate(measured: Gate, today: &str) -> Gate {
     }
     gate.warnings = gate.drift.iter().chain(&gate.other_drifts).map(warning).collect();
     let mut words: Vec<Verdict> = Vec::new();
-    let mut around = Around { commits: &gate.commits, accepted: &mut gate.accepted };
+    let mut around = GateContext { commits: &gate.commits, accepted: &mut gate.accepted };
     for cell in &mut gate.cells {
         let marks = around.marks(cell);
         let counting = marks.iter().filter(|mark| mark.counts());
@@ -55,9 +56,9 @@ pub fn gate(measured: Gate, today: &str) -> Gate {
         words.extend(counting);
         let (failed, warned) = sorted_out(marks, &cell.name, gate.fail_on_unresolved);
         cell.standing = match (failed.is_empty(), warned.is_empty()) {
-            (false, _) => Standing::Failed,
-            (true, false) => Standing::Warned,
-            (true, true) => Standing::Passed,
+            (false, _) => CellState::Failed,
+            (true, false) => CellState::Warned,
+            (true, true) => CellState::Passed,
         };
         gate.reasons.extend(failed);
         gate.warnings.extend(warned);
@@ -69,7 +70,7 @@ pub fn gate(measured: Gate, today: &str) -> Gate {
 /// only pointed out.
 fn warning(drift: &Drift) -> Reason {
     let (metric, sentence) = (Some(drift.metric.clone()), sentences::drifted(drift));
-    Reason { code: 0, about: About::All, cell: None, metric, sentence }
+    Reason { code: 0, about: ReasonSubject::All, cell: None, metric, sentence }
 }
 
 fn conclude(mut gate: Gate, mut words: Vec<Verdict>) -> Gate {
@@ -77,7 +78,7 @@ fn conclude(mut gate: Gate, mut words: Vec<Verdict>) -> Gate {
         words.push(Verdict::Regressed);
         gate.reasons.push(Reason {
             code: REGRESSED,
-            about: About::Acceptance,
+            about: ReasonSubject::Acceptance,
             cell: Some(acceptance.cell.clone()),
             metric: Some(acceptance.metric.clone()),
             sentence: sentences::expired(acceptance),
@@ -94,7 +95,7 @@ fn conclude(mut gate: Gate, mut words: Vec<Verdict>) -> Gate {
     gate
 }
 
-impl Mark {
+impl CellReason {
     /// Another result is no matter of speed, of which alone a cell can be advisory.
     fn counts(&self) -> bool {
         !self.is_advisory || self.verdict == Some(Verdict::WrongOutput)
@@ -120,12 +121,12 @@ pub fn exit_code(verdict: Verdict) -> u8 {
 }
 
 /// What does not pass, and what is warned of.
-fn sorted_out(marks: Vec<Mark>, cell: &str, fail_on_unresolved: bool) -> (Vec<Reason>, Vec<Reason>) {
+fn sorted_out(marks: Vec<CellReason>, cell: &str, fail_on_unresolved: bool) -> (Vec<Reason>, Vec<Reason>) {
     let (mut failed, mut warned) = (Vec::new(), Vec::new());
     for mark in marks.into_iter().filter(|mark| mark.code() != 0) {
         let fails = mark.counts() && (mark.code() != UNRESOLVED || fail_on_unresolved);
         let code = mark.code();
-        let Mark { about, metric, sentence, .. } = mark;
+        let CellReason { about, metric, sentence, .. } = mark;
         let reason = Reason { code, about, cell: Some(cell.to_owned()), metric, sentence };
         if fails { failed.push(reason) } else { warned.push(reason) }
     }
@@ -156,18 +157,18 @@ fn is_compared(finding: &Finding) -> bool {
 }
 
 /// What has to be known to decide about a cell.
-struct Around<'a> {
+struct GateContext<'a> {
     commits: &'a [String],
     accepted: &'a mut [Acceptance],
 }
 
-impl Around<'_> {
+impl GateContext<'_> {
     /// All that was found out about a cell, except what somebody accepted.
-    fn marks(&mut self, cell: &GateCell) -> Vec<Mark> {
-        let about = |verdict, sentence: &str| Mark {
+    fn marks(&mut self, cell: &GateCell) -> Vec<CellReason> {
+        let about = |verdict, sentence: &str| CellReason {
             verdict,
             is_advisory: cell.advisory,
-            about: About::Cell,
+            about: ReasonSubject::Cell,
             metric: None,
             sentence: sentence.to_owned(),
         };
@@ -191,10 +192,11 @@ impl Around<'_> {
     }
 
     /// What was found out about a metric; nothing where it is worse and somebody accepted that.
-    fn judged(&mut self, cell: &GateCell, finding: &Finding, metric: &str) -> Option<Mark> {
+    fn judged(&mut self, cell: &GateCell, finding: &Finding, metric: &str) -> Option<CellReason> {
         let is_advisory = cell.advisory || cell.advisory_metrics.iter().any(|name| name == metric);
-        let about = About::Metric;
-        let mark = |verdict, sentence| Mark { verdict, is_advisory, about, metric: Some(metric.to_owned()), sentence };
+        let about = ReasonSubject::Metric;
+        let mark =
+            |verdict, sentence| CellReason { verdict, is_advisory, about, metric: Some(metric.to_owned()), sentence };
         let Some(judgement) = finding.judgements.iter().find(|judgement| judgement.metric == metric) else {
             return Some(mark(None, sentences::not_measured(cell)));
         };
@@ -221,7 +223,7 @@ impl Around<'_> {
 }
 
 /// What follows from a limit; nothing where it is kept.
-fn spent(cell: &GateCell, budget: &Budget) -> Option<Mark> {
+fn spent(cell: &GateCell, budget: &Budget) -> Option<CellReason> {
     let verdict = match budget.state {
         BudgetState::Kept => return None,
         BudgetState::Broken => Some(Verdict::Regressed),
@@ -230,5 +232,5 @@ fn spent(cell: &GateCell, budget: &Budget) -> Option<Mark> {
     };
     let sentence = sentences::budget(cell, budget);
     let metric = Some(budget.metric.clone());
-    Some(Mark { verdict, is_advisory: cell.advisory, about: About::Budget, metric, sentence })
+    Some(CellReason { verdict, is_advisory: cell.advisory, about: ReasonSubject::Budget, metric, sentence })
 }

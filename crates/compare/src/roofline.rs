@@ -4,14 +4,14 @@ use record::{Arithmetic, Cache, CacheKind, Compute, Level, Limits, Machine, Mode
 
 /// What a machine can do.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds<'a> {
+pub struct MachineLimits<'a> {
     limits: &'a Limits,
     machine: &'a Machine,
 }
 
 /// Work of one call, and what it has to its disposal.
 #[derive(Debug, Clone, Default)]
-pub struct Work {
+pub struct RowWork {
     /// Operations of arithmetic.
     pub flops: Option<f64>,
     /// Bytes that it has to move.
@@ -26,7 +26,7 @@ pub struct Work {
 
 /// The least time that one call can take, and why.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Roof {
+pub struct RooflineLimit {
     /// The time.
     pub seconds: f64,
     /// `f32`, `int8`, or where bytes come from: `L2`, `DRAM`.
@@ -39,28 +39,28 @@ pub struct Roof {
     pub threads: Option<u64>,
 }
 
-impl<'a> Bounds<'a> {
+impl<'a> MachineLimits<'a> {
     /// What the machine of a run can do, where that was measured.
     #[must_use]
     pub fn of(run: &'a Run) -> Option<Self> {
         let environment = &run.environment;
-        Some(Bounds { limits: environment.limits.as_ref()?, machine: &environment.machine })
+        Some(MachineLimits { limits: environment.limits.as_ref()?, machine: &environment.machine })
     }
 
     /// The larger of the times that arithmetic and reading need, as far as both are known.
     #[must_use]
-    pub fn roof(&self, work: &Work) -> Option<Roof> {
+    pub fn roof(&self, work: &RowWork) -> Option<RooflineLimit> {
         let positive = |amount: Option<f64>| amount.filter(|amount| *amount > 0.0 && amount.is_finite());
         let threads = work.threads.map(|threads| threads.max(1)).filter(|some| *some < u64::from(self.limits.threads));
         let arithmetic = positive(work.flops).and_then(|flops| {
             let per_second = self.arithmetic(work.arithmetic, work.threads)?;
             let by = work.arithmetic.name().to_owned();
-            Some(Roof { seconds: flops / per_second, by, per_second, is_arithmetic: true, threads })
+            Some(RooflineLimit { seconds: flops / per_second, by, per_second, is_arithmetic: true, threads })
         });
         let reading = positive(work.bytes).and_then(|bytes| {
             let (level, per_second) = self.reading(work.working_set.max(bytes), work.threads)?;
             let by = level.to_owned();
-            Some(Roof { seconds: bytes / per_second, by, per_second, is_arithmetic: false, threads })
+            Some(RooflineLimit { seconds: bytes / per_second, by, per_second, is_arithmetic: false, threads })
         });
         [arithmetic, reading].into_iter().flatten().max_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
@@ -114,7 +114,7 @@ impl<'a> Bounds<'a> {
 
 /// The work of one call of a row; `None` where nothing of the machine limits it.
 #[must_use]
-pub fn row_work(row: &Row, model: Option<&Model>, threads: Option<u64>) -> Option<Work> {
+pub fn row_work(row: &Row, model: Option<&Model>, threads: Option<u64>) -> Option<RowWork> {
     let arithmetic = match row.limited_by.as_deref()? {
         "f32" => Arithmetic::F32,
         "int8" => Arithmetic::Int8,
@@ -122,7 +122,7 @@ pub fn row_work(row: &Row, model: Option<&Model>, threads: Option<u64>) -> Optio
     };
     // A call reads each of its bytes once; repeats read them again.
     let working_set = row.bytes.unwrap_or(0.0);
-    Some(Work { flops: row.flops, bytes: row.bytes, working_set, arithmetic, threads })
+    Some(RowWork { flops: row.flops, bytes: row.bytes, working_set, arithmetic, threads })
 }
 
 #[cfg(test)]
@@ -155,20 +155,20 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(work: Work, expected: Option<(f64, &str)>) {
+    fn check(work: RowWork, expected: Option<(f64, &str)>) {
         let machine = Machine { caches: vec![cache()], ..Machine::default() };
         let limits = limits();
-        let roof = Bounds { limits: &limits, machine: &machine }.roof(&work);
+        let roof = MachineLimits { limits: &limits, machine: &machine }.roof(&work);
         assert_eq!(roof.as_ref().map(|roof| (roof.seconds, roof.by.as_str())), expected);
     }
 
     #[test]
     fn the_larger_time_binds() {
-        let work = |flops: f64, bytes: f64, threads: u64| Work {
+        let work = |flops: f64, bytes: f64, threads: u64| RowWork {
             flops: Some(flops),
             bytes: Some(bytes),
             threads: Some(threads),
-            ..Work::default()
+            ..RowWork::default()
         };
         check(work(1e9, 1e6, 1), Some((0.01, "f32")));
         check(work(1e6, 1e9, 1), Some((0.05, "DRAM")));
@@ -179,11 +179,11 @@ mod tests {
 
     #[test]
     fn the_nearest_level_that_has_room_is_read() {
-        let read = |bytes: f64, working_set: f64, threads: u64| Work {
+        let read = |bytes: f64, working_set: f64, threads: u64| RowWork {
             bytes: Some(bytes),
             working_set,
             threads: Some(threads),
-            ..Work::default()
+            ..RowWork::default()
         };
         check(read(20e3, 0.0, 1), Some((1e-7, "L1")));
         check(read(20e3, 100e3, 1), Some((1e-6, "DRAM")));
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_no_limit() {
-        let work = Work { flops: Some(1e9), arithmetic: Arithmetic::Int8, ..Work::default() };
+        let work = RowWork { flops: Some(1e9), arithmetic: Arithmetic::Int8, ..RowWork::default() };
         check(work, None);
     }
 }

@@ -39,7 +39,7 @@ pub const BUDGET_ALPHA: f64 = 0.05;
 
 /// How much a duel measures.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mode {
+pub struct DuelMode {
     /// Its name.
     pub name: &'static str,
     /// Maximum number of launches: fresh processes of each arm.
@@ -56,9 +56,9 @@ pub struct Mode {
     pub confirms: bool,
 }
 
-impl Mode {
+impl DuelMode {
     /// For screening. Without a placebo and with few launches, it only decides large changes.
-    pub const QUICK: Mode = Mode {
+    pub const QUICK: DuelMode = DuelMode {
         name: "quick",
         launches: 4,
         rounds: 3,
@@ -68,7 +68,7 @@ impl Mode {
         confirms: false,
     };
     /// Eight launches: with fewer, Student's factor is large; more rounds in their place do not help.
-    pub const STANDARD: Mode = Mode {
+    pub const STANDARD: DuelMode = DuelMode {
         name: "standard",
         launches: 8,
         rounds: 6,
@@ -78,7 +78,7 @@ impl Mode {
         confirms: true,
     };
     /// For small changes.
-    pub const THOROUGH: Mode = Mode {
+    pub const THOROUGH: DuelMode = DuelMode {
         name: "thorough",
         launches: 14,
         rounds: 9,
@@ -88,7 +88,7 @@ impl Mode {
         confirms: true,
     };
     /// All modes, shortest first.
-    pub const ALL: [Mode; 3] = [Self::QUICK, Self::STANDARD, Self::THOROUGH];
+    pub const ALL: [DuelMode; 3] = [Self::QUICK, Self::STANDARD, Self::THOROUGH];
 
     /// Whether it is for screening only: it neither shows that two sides are the same nor finds small changes.
     #[must_use]
@@ -98,7 +98,7 @@ impl Mode {
 
     /// The mode of a name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Mode> {
+    pub fn named(name: &str) -> Option<DuelMode> {
         Self::ALL.into_iter().find(|mode| mode.name == name)
     }
 }
@@ -175,11 +175,11 @@ mod tests {
 
     #[test]
     fn modes_end_with_a_look() {
-        for mode in Mode::ALL {
+        for mode in DuelMode::ALL {
             assert_eq!(mode.looks.last(), Some(&mode.launches), "{}", mode.name);
-            assert_eq!(Mode::named(mode.name), Some(mode));
+            assert_eq!(DuelMode::named(mode.name), Some(mode));
         }
-        assert_eq!(Mode::named("stored"), None);
+        assert_eq!(DuelMode::named("stored"), None);
     }
 
     #[test]

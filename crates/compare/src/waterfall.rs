@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Duel, LaunchProfile, Part, Seconds, Waterfall};
+use record::{Duel, LaunchProfile, TimeDifference, Waterfall, WaterfallPart};
 
 use crate::stats::mean_interval;
 
@@ -30,7 +30,7 @@ pub fn waterfall(duel: &Duel, arm: &str) -> Option<Waterfall> {
         .flat_map(|(before, after)| before.own.keys().chain(after.own.keys()))
         .map(|path| &**path)
         .collect();
-    let mut parts: Vec<Part> = paths.into_iter().map(|path| part(path, &pairs)).collect();
+    let mut parts: Vec<WaterfallPart> = paths.into_iter().map(|path| part(path, &pairs)).collect();
     let total = difference(pairs.iter().map(|(before, after)| (before.wall_s, after.wall_s)));
     parts.push(rest(&pairs, total.estimate - parts.iter().map(|part| part.change.estimate).sum::<f64>()));
     parts.sort_by(|a, b| b.change.estimate.abs().total_cmp(&a.change.estimate.abs()));
@@ -79,13 +79,13 @@ fn times(profiles: &[&LaunchProfile]) -> Times {
     times
 }
 
-fn part(path: &[String], pairs: &[(&Times, &Times)]) -> Part {
+fn part(path: &[String], pairs: &[(&Times, &Times)]) -> WaterfallPart {
     let of = |times: &Times| times.own.get(path).copied();
     let seconds = |times: &Times| of(times).map_or(0.0, |(seconds, _)| seconds);
     let calls = |times: &Times| of(times).map_or(0.0, |(_, calls)| calls);
     let is_before = pairs.iter().any(|(before, _)| of(before).is_some());
     let is_after = pairs.iter().any(|(_, after)| of(after).is_some());
-    Part {
+    WaterfallPart {
         path: path.to_vec(),
         base_s: is_before.then(|| mean(pairs.iter().map(|(before, _)| seconds(before)))),
         candidate_s: is_after.then(|| mean(pairs.iter().map(|(_, after)| seconds(after)))),
@@ -93,26 +93,26 @@ fn part(path: &[String], pairs: &[(&Times, &Times)]) -> Part {
         base_calls: is_before.then(|| mean(pairs.iter().map(|(before, _)| calls(before)))),
         candidate_calls: is_after.then(|| mean(pairs.iter().map(|(_, after)| calls(after)))),
         // Intervals over launches contain what sampling leaves uncertain.
-        ..Part::default()
+        ..WaterfallPart::default()
     }
 }
 
 /// What has no scope. Its estimate is what is left of the total, so that no rounding stands between the parts and the whole.
-fn rest(pairs: &[(&Times, &Times)], left: f64) -> Part {
+fn rest(pairs: &[(&Times, &Times)], left: f64) -> WaterfallPart {
     let change = difference(pairs.iter().map(|(before, after)| (before.rest_s(), after.rest_s())));
-    Part {
+    WaterfallPart {
         base_s: Some(mean(pairs.iter().map(|(before, _)| before.rest_s()))),
         candidate_s: Some(mean(pairs.iter().map(|(_, after)| after.rest_s()))),
-        change: Seconds { estimate: left, ..change },
-        ..Part::default()
+        change: TimeDifference { estimate: left, ..change },
+        ..WaterfallPart::default()
     }
 }
 
 /// The mean of the differences of launches, with its interval where there are two and more.
-fn difference(pairs: impl Iterator<Item = (f64, f64)>) -> Seconds {
+fn difference(pairs: impl Iterator<Item = (f64, f64)>) -> TimeDifference {
     let differences: Vec<f64> = pairs.map(|(before, after)| after - before).collect();
     let interval = mean_interval(&differences, 1.0 - CONFIDENCE);
-    Seconds {
+    TimeDifference {
         estimate: mean(differences.iter().copied()),
         low: interval.map(|interval| interval.low),
         high: interval.map(|interval| interval.high),

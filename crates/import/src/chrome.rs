@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use record::Unread;
 
 use crate::draft::Draft;
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::numbers::rfc3339;
 use crate::{Result, Source};
 
@@ -36,7 +36,7 @@ fn moment_of(base_ns: u64, first_us: f64) -> Option<String> {
     rfc3339((base_ns / 1_000_000_000).checked_add(since)?)
 }
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut trace = events::parse(text)?;
     let mut unread: Vec<Unread> = std::mem::take(&mut trace.unread);
     let mut draft = Draft::new("a traced program", "trace");
@@ -72,5 +72,5 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         draft.run.created = moment_of(base_ns, nested.first_us).unwrap_or_default();
     }
     draft.profile(nested.profile);
-    Ok(Found { drafts: vec![draft], unread })
+    Ok(ReadRuns { drafts: vec![draft], unread })
 }

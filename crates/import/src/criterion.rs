@@ -10,7 +10,7 @@ use record::{Better, Row, Unread};
 use serde_json::Value;
 
 use crate::draft::{Draft, value};
-use crate::format::{Format, Found};
+use crate::format::{Format, ReadRuns};
 use crate::json::{Object, refuse};
 use crate::{Error, Imported, Result, Source};
 
@@ -37,14 +37,14 @@ impl File {
 }
 
 /// One file alone.
-pub(crate) fn read(text: &str, source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, source: &Source) -> Result<ReadRuns> {
     let mut draft = Draft::new("", "criterion");
     let mut unread = Vec::new();
     let texts = if text.contains("\"iters\"") { (Some(text), None) } else { (None, Some(text)) };
     draft.note("The name of the benchmark stands in another file: the row has that of this one.");
     add(&mut draft, &Named { name: source.name.clone(), throughput: None }, texts, &mut unread)?;
     settle(&mut draft);
-    Ok(Found { drafts: vec![draft], unread })
+    Ok(ReadRuns { drafts: vec![draft], unread })
 }
 
 /// The files of one benchmark in one sitting.
@@ -104,7 +104,7 @@ pub fn folder(files: &[File], source: &Source) -> Result<Imported> {
         return Err(Error::new("there is no folder of a benchmark in it"));
     }
     let format = Format::named("criterion").ok_or_else(|| Error::new("there is no such format"))?;
-    format.imported(Found { drafts, unread }, source)
+    format.imported(ReadRuns { drafts, unread }, source)
 }
 
 fn same(one: Option<&BTreeMap<&str, Files<'_>>>, other: Option<&BTreeMap<&str, Files<'_>>>) -> bool {

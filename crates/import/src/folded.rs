@@ -2,7 +2,7 @@
 //! them. Files of two numbers a line are a comparison: two runs.
 
 use crate::draft::Draft;
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::lines::Lines;
 use crate::stacks::Stacks;
 use crate::{Result, Source};
@@ -37,7 +37,7 @@ fn weighted(line: &str) -> Option<(&str, f64)> {
     (!stack.is_empty() && (0.0..=MOST).contains(&weight)).then_some((stack, weight))
 }
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
     let stacks = (0..lines.len()).filter_map(|at| weighted(lines.get(at)));
     // A frame may end in a number, but hardly all of them.
@@ -67,7 +67,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     }
     let names = if is_comparison { &["before", "after"][..] } else { &[""] };
     let drafts = names.iter().zip(sides).map(|(part, stacks)| draft(part, stacks, is_fraction)).collect();
-    Ok(Found { drafts, unread: lines.finish(&[]) })
+    Ok(ReadRuns { drafts, unread: lines.finish(&[]) })
 }
 
 fn draft(part: &str, stacks: Stacks<'_>, is_fraction: bool) -> Draft {

@@ -13,11 +13,11 @@ pub struct Format {
     name: &'static str,
     what: &'static str,
     is_it: fn(&Text<'_>) -> bool,
-    read: fn(&str, &Source) -> Result<Found>,
+    read: fn(&str, &Source) -> Result<ReadRuns>,
 }
 
 /// What a reader found.
-pub(crate) struct Found {
+pub(crate) struct ReadRuns {
     pub(crate) drafts: Vec<Draft>,
     pub(crate) unread: Vec<Unread>,
 }
@@ -232,8 +232,8 @@ impl Format {
     }
 
     /// The runs that a reader found, each with what was not read.
-    pub(crate) fn imported(self, found: Found, source: &Source) -> Result<Imported> {
-        let Found { drafts, mut unread } = found;
+    pub(crate) fn imported(self, found: ReadRuns, source: &Source) -> Result<Imported> {
+        let ReadRuns { drafts, mut unread } = found;
         unread.sort_by_key(|part| part.line);
         let runs: Vec<record::Run> =
             drafts.into_iter().filter_map(|draft| draft.finish(self.name, source, &unread)).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::{Better, Row};
 
 use crate::draft::Draft;
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::lines::Lines;
 use crate::numbers::whole;
 use crate::{Result, Source};
@@ -14,7 +14,7 @@ use crate::{Result, Source};
 const SAID_ELSEWHERE: &[&str] = &["PASS", "ok ", "ok\t", "RUN ", "testing: warning: no tests to run", "BENCH: "];
 
 /// A line of a benchmark.
-struct Measured<'a> {
+struct BenchmarkLine<'a> {
     name: &'a str,
     iterations: u64,
     /// Numbers and their units.
@@ -23,7 +23,7 @@ struct Measured<'a> {
 
 /// What is known of where the next benchmarks run.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct BenchmarkContext {
     package: String,
     os: String,
     arch: String,
@@ -36,7 +36,7 @@ pub(crate) fn is_it(text: &str) -> bool {
 }
 
 /// `BenchmarkSum/1024-8   5000   2345 ns/op   436.7 MB/s   64 B/op   1 allocs/op   12.5 tok/s`
-fn measured(line: &str) -> Option<Measured<'_>> {
+fn measured(line: &str) -> Option<BenchmarkLine<'_>> {
     let mut words = line.split_whitespace();
     let name = words.next().filter(|name| name.starts_with("Benchmark"))?;
     let iterations = words.next()?.parse().ok()?;
@@ -44,14 +44,14 @@ fn measured(line: &str) -> Option<Measured<'_>> {
     while let Some(number) = words.next() {
         values.push((number.parse::<f64>().ok().filter(|number| number.is_finite())?, words.next()?));
     }
-    (!values.is_empty()).then_some(Measured { name, iterations, values })
+    (!values.is_empty()).then_some(BenchmarkLine { name, iterations, values })
 }
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
-    let mut place = Place::default();
-    let mut packages: Vec<(Place, Vec<Measured<'_>>)> = Vec::new();
-    let mut numbers: BTreeMap<Place, usize> = BTreeMap::new();
+    let mut place = BenchmarkContext::default();
+    let mut packages: Vec<(BenchmarkContext, Vec<BenchmarkLine<'_>>)> = Vec::new();
+    let mut numbers: BTreeMap<BenchmarkContext, usize> = BTreeMap::new();
     let mut failures: Vec<(String, String)> = Vec::new();
     for at in 0..lines.len() {
         let line = lines.get(at).trim();
@@ -86,7 +86,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         draft.run.failures.extend(of_it.map(|(_, failure)| failure.clone()));
         drafts.push(draft);
     }
-    Ok(Found { drafts, unread: lines.finish(SAID_ELSEWHERE) })
+    Ok(ReadRuns { drafts, unread: lines.finish(SAID_ELSEWHERE) })
 }
 
 /// What no operation takes; other numbers are the benchmark's own, and may be anything.
@@ -103,7 +103,7 @@ fn is_announced(line: &str) -> bool {
     line.starts_with("Benchmark") && !line.contains(char::is_whitespace)
 }
 
-impl Place {
+impl BenchmarkContext {
     /// `goos: linux` and the like; whether the line is one.
     fn tell(&mut self, line: &str) -> bool {
         let Some((key, value)) = line.split_once(": ") else { return false };
@@ -124,7 +124,7 @@ fn threads_of(name: &str) -> Option<u64> {
     name.rsplit_once('-').and_then(|(_, threads)| whole(threads)).filter(|threads| (2..=1 << 16).contains(threads))
 }
 
-fn draft(place: &Place, found: &[Measured<'_>]) -> Draft {
+fn draft(place: &BenchmarkContext, found: &[BenchmarkLine<'_>]) -> Draft {
     let subject = if place.package.is_empty() { "a Go package" } else { &*place.package };
     let mut draft = Draft::new(subject, "go-bench");
     let machine = &mut draft.run.environment.machine;
@@ -142,7 +142,7 @@ fn draft(place: &Place, found: &[Measured<'_>]) -> Draft {
         draft.parameter("gomaxprocs", threads.to_string());
     }
     let mut rounds: BTreeMap<&str, u64> = BTreeMap::new();
-    for Measured { name, iterations, values } in found {
+    for BenchmarkLine { name, iterations, values } in found {
         let name = if threads.is_some() { name.rsplit_once('-').map_or(*name, |(name, _)| name) } else { name };
         let round = rounds.entry(name).or_default();
         if *round == 0 {

@@ -6,11 +6,11 @@ use record::{Better, Cache, CacheKind, Row, Unread};
 use serde_json::Value;
 
 use crate::draft::{Draft, value};
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::json::{Object, refuse};
 use crate::{Error, Result, Source};
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let document: Value = serde_json::from_str(text)?;
     let mut document = Object::new(document, "").ok_or_else(|| Error::new("it is no JSON object"))?;
     let mut unread = Vec::new();
@@ -37,7 +37,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     }
     draft.single_shot = has_raw && repeats.values().all(|count| *count == 1);
     document.finish(&mut unread);
-    Ok(Found { drafts: vec![draft], unread })
+    Ok(ReadRuns { drafts: vec![draft], unread })
 }
 
 fn read_context(draft: &mut Draft, mut context: Object, unread: &mut Vec<Unread>) {

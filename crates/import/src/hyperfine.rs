@@ -6,14 +6,14 @@ use record::{Row, Unread, WorkloadKind};
 use serde_json::Value;
 
 use crate::draft::{Draft, value};
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::json::{Object, refuse};
 use crate::{Error, Result, Source};
 
 /// The row of a program that is run as it is, as `hotloop run` calls it.
 const ROW: &str = "command";
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let document: Value = serde_json::from_str(text)?;
     let mut document = Object::new(document, "").ok_or_else(|| Error::new("it is no JSON object"))?;
     let mut unread = Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         drafts.push(draft);
     }
     document.finish(&mut unread);
-    Ok(Found { drafts, unread })
+    Ok(ReadRuns { drafts, unread })
 }
 
 fn read_result(draft: &mut Draft, mut result: Object, unread: &mut Vec<Unread>) {

@@ -10,7 +10,7 @@ use record::{Better, Git, Model, Row, Unread};
 use serde_json::Value;
 
 use crate::draft::{Draft, value};
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::json::{Object, refuse};
 use crate::{Error, Result, Source};
 
@@ -63,7 +63,7 @@ impl PartialEq for Entry {
     }
 }
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut unread = Vec::new();
     let mut entries = Vec::new();
     match text.trim_start().chars().next() {
@@ -82,7 +82,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         entries.truncate(MOST_TESTS);
     }
     let entries = without_copies(entries, &mut unread);
-    Ok(Found { drafts: drafts(entries), unread })
+    Ok(ReadRuns { drafts: drafts(entries), unread })
 }
 
 /// JSONL. A line that was cut off does not spoil the others.

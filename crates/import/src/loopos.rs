@@ -3,7 +3,7 @@
 use record::{Row, Unread};
 
 use crate::draft::{Draft, value};
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::lines::Lines;
 use crate::numbers::{decimal, ms_as_ns, seconds, whole};
 use crate::tree::{self, Callers, Method};
@@ -28,7 +28,7 @@ const CALLERS: &[(&str, &[&str])] = &[
 /// Those at the top.
 const ROOTS: &[&str] = &["train_epoch_streaming", "train_epoch", "tokenize_file"];
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
     let starts: Vec<usize> = (0..lines.len()).filter(|at| lines.get(*at).contains(HEADING)).collect();
     let mut drafts = Vec::new();
@@ -47,7 +47,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     }
     // Only rows of the tables can be missing: the log around them is not ours to read.
     let unread: Vec<Unread> = lines.finish(&["*"]);
-    Ok(Found { drafts, unread })
+    Ok(ReadRuns { drafts, unread })
 }
 
 /// One report; the number of its lines.

@@ -4,7 +4,7 @@ use record::{Better, Git, Row, Unread};
 use serde_json::Value;
 
 use crate::draft::{Draft, value};
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::json::{Object, refuse};
 use crate::numbers::moment;
 use crate::{Error, Result, Source};
@@ -31,7 +31,7 @@ const STATISTICS: &[&str] = &[
 /// How long and how often it was asked to measure; what came of that is told too.
 const EFFORT: &[&str] = &["min_rounds", "max_time", "min_time", "precision", "confidence"];
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let document: Value = serde_json::from_str(text)?;
     let mut document = Object::new(document, "").ok_or_else(|| Error::new("it is no JSON object"))?;
     let list = document.list("benchmarks").ok_or_else(|| Error::new("it has no list `benchmarks`"))?;
@@ -58,7 +58,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     draft.single_shot = !draft.summarised && draft.run.samples.len() == draft.run.rows.len();
     document.ignore(&["version"]);
     document.finish(&mut unread);
-    Ok(Found { drafts: vec![draft], unread })
+    Ok(ReadRuns { drafts: vec![draft], unread })
 }
 
 /// Where it ran. The list of what the CPU can do, and the name of the host, are left out.

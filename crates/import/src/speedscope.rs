@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::calls::{Builder, Call};
 use crate::draft::Draft;
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::json::refuse;
 use crate::stacks::Stacks;
 use crate::tree::unknown_clock;
@@ -70,7 +70,7 @@ struct Event<'a> {
 }
 
 /// One profile of a file, with what is needed to read it.
-struct Part<'a, 'd> {
+struct ProfileReader<'a, 'd> {
     profile: &'d Profile<'a>,
     /// Its place in the document.
     place: String,
@@ -79,7 +79,7 @@ struct Part<'a, 'd> {
     frames: &'d [&'d str],
 }
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let document: Document<'_> = serde_json::from_str(text)?;
     let mut unread = Vec::new();
     let frames: Vec<&str> = document.shared.frames.iter().map(|frame| &*frame.name).collect();
@@ -96,7 +96,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
             continue;
         };
         let name = profile.name.clone().filter(|name| !name.is_empty());
-        let part = Part { profile, place, scale, frames: &frames };
+        let part = ProfileReader { profile, place, scale, frames: &frames };
         match &*profile.kind {
             "evented" => builder.thread(&mut evented, at as u64, name, part.calls(&mut unread)),
             "sampled" => {
@@ -121,7 +121,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         let note = "The values have no unit: 1 is shown as 1 ns; shares are right, times are not.";
         drafts.iter_mut().for_each(|draft| draft.note(note));
     }
-    Ok(Found { drafts, unread })
+    Ok(ReadRuns { drafts, unread })
 }
 
 /// Nanoseconds of a unit of time.
@@ -151,7 +151,7 @@ fn nanoseconds(ns: f64) -> Option<u64> {
     (0.0..LONGEST_NS).contains(&ns).then(|| ns.round() as u64)
 }
 
-impl<'d> Part<'_, 'd> {
+impl<'d> ProfileReader<'_, 'd> {
     /// The calls of an evented profile, in the order in which they began.
     fn calls(&self, unread: &mut Vec<Unread>) -> Vec<Call<'d>> {
         let mut calls: Vec<Call<'d>> = Vec::new();

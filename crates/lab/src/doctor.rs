@@ -4,12 +4,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use record::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 
-use crate::limits::{self, Effort};
-use crate::machine::{self, Chosen, NoiseWatch, System};
+use crate::limits::{self, LimitsEffort};
+use crate::machine::{self, KernelChoice, NoiseWatch, System};
 
 /// What to examine.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub struct ExamineOptions {
     /// In under three seconds instead of under twenty.
     pub quick: bool,
     /// Threads that stand for all; `None`: as many as make sense.
@@ -18,7 +18,7 @@ pub struct Options {
 
 /// What is about to be measured.
 #[derive(Debug, Clone, Copy)]
-pub struct Step<'a> {
+pub struct ExamineStep<'a> {
     /// How many measurements are done.
     pub done: u32,
     /// How many there are.
@@ -31,7 +31,11 @@ pub struct Step<'a> {
 ///
 /// # Errors
 /// More threads than CPUs: they would take turns, and each would find in the caches what should have come from memory.
-pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>)) -> Result<Doctor, String> {
+pub fn examine(
+    options: ExamineOptions,
+    chosen: KernelChoice,
+    mut tell: impl FnMut(ExamineStep<'_>),
+) -> Result<Doctor, String> {
     let start = Instant::now();
     let watch = NoiseWatch::start(&System);
     let machine = machine::machine(&System, chosen);
@@ -44,7 +48,7 @@ pub fn examine(options: Options, chosen: Chosen, mut tell: impl FnMut(Step<'_>))
     // CPUs with ten other programs up to 2 s.
     let (per_step, preparation, whole, look) =
         if options.quick { (80, 500, 1_500, 40) } else { (600, 2_000, 12_000, 100) };
-    let effort = Effort {
+    let effort = LimitsEffort {
         per_step: Duration::from_millis(per_step),
         preparation: Duration::from_millis(preparation),
         until: start + Duration::from_millis(whole),

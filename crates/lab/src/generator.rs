@@ -28,7 +28,7 @@ pub trait Generator {
     ///
     /// # Errors
     /// Why it cannot be had.
-    fn room(&self, positions: usize) -> Result<Room, String>;
+    fn room(&self, positions: usize) -> Result<ReservedMemory, String>;
 
     /// What these tokens say; nothing where that means nothing, as with random weights.
     fn text(&self, tokens: &[u32]) -> Option<String> {
@@ -40,7 +40,7 @@ pub trait Generator {
     ///
     /// # Errors
     /// Why it cannot read it.
-    fn score(&self, text: &str) -> Result<Option<Scored>, String> {
+    fn score(&self, text: &str) -> Result<Option<TextScore>, String> {
         let _ = text;
         Ok(None)
     }
@@ -48,7 +48,7 @@ pub trait Generator {
 
 /// What a text cost a model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scored {
+pub struct TextScore {
     /// The negative log likelihood of each token that was scored, in nats.
     pub each: Vec<f32>,
     /// Bytes of the text that those stand for.
@@ -58,7 +58,7 @@ pub struct Scored {
 }
 
 /// Memory for generations, to see how much it is.
-pub struct Room {
+pub struct ReservedMemory {
     /// The memory.
     pub held: Box<dyn Any>,
     /// The part of it that keeps no keys and values, as far as it grows with the positions.
@@ -67,7 +67,7 @@ pub struct Room {
 
 /// Which model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum ModelChoice {
     /// The one that was asked for, or the bundled one.
     Given,
     /// SmallMind's small one.
@@ -78,7 +78,7 @@ pub enum Which {
 
 /// How a model is to be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Use {
+pub struct ModelUse {
     /// Positions that there must be room for.
     pub positions: usize,
     /// Whether scratch memory is kept from pass to pass.
@@ -87,7 +87,7 @@ pub struct Use {
     pub keeps: bool,
 }
 
-impl Use {
+impl ModelUse {
     /// As anybody would: everything is kept.
     #[must_use]
     pub fn usual(positions: usize) -> Self {
@@ -97,7 +97,7 @@ impl Use {
 
 /// What has to be known of a model before it is made.
 #[derive(Debug, Clone)]
-pub struct Outline {
+pub struct ModelOutline {
     /// The number of its tokens.
     pub vocab: usize,
     /// Positions that it was made for.
@@ -112,13 +112,13 @@ pub trait Models {
     ///
     /// # Errors
     /// Why it cannot be had.
-    fn outline(&self, which: Which, text: Option<&str>) -> Result<Outline, String>;
+    fn outline(&self, which: ModelChoice, text: Option<&str>) -> Result<ModelOutline, String>;
 
     /// A model, ready for its first token.
     ///
     /// # Errors
     /// Why it cannot be had.
-    fn create(&self, which: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String>;
+    fn create(&self, which: ModelChoice, usage: ModelUse) -> Result<Box<dyn Generator + '_>, String>;
 
     /// The threads that models compute on.
     fn threads(&self) -> usize;

@@ -7,13 +7,13 @@ use record::{Compute, Level, Limits, Machine, Rate};
 
 mod sizes;
 
-use crate::doctor::Step;
-use crate::machine::Chosen;
+use crate::doctor::ExamineStep;
+use crate::machine::KernelChoice;
 use sizes::LevelPlan;
 
 /// How much time there is, and how careful to be with memory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Effort {
+pub(crate) struct LimitsEffort {
     /// Of each measurement, where time is left.
     pub(crate) per_step: Duration,
     /// To get the memory for one of them.
@@ -31,22 +31,22 @@ const AGAIN: usize = 2;
 const SHORTEST: Duration = Duration::from_millis(40);
 
 /// Measures one after another, and tells before each what is next.
-struct Course<'a> {
-    effort: Effort,
+struct LimitsMeasurement<'a> {
+    effort: LimitsEffort,
     /// Of one thread, and of all where that is another thing.
     crews: Vec<u32>,
     steps: u32,
     done: u32,
-    tell: &'a mut dyn FnMut(Step<'_>),
+    tell: &'a mut dyn FnMut(ExamineStep<'_>),
 }
 
-impl Course<'_> {
+impl LimitsMeasurement<'_> {
     /// One measurement for each crew: of one thread, and of all.
     fn measure<T: Clone>(&mut self, what: &str, mut measure: impl FnMut(Plan) -> Option<T>) -> [Option<T>; 2] {
         let crews = self.crews.clone();
         let mut found = crews.into_iter().map(|threads| {
             let what = format!("{what}, {threads} thread{}", if threads == 1 { "" } else { "s" });
-            (self.tell)(Step { done: self.done, of: self.steps, what: &what });
+            (self.tell)(ExamineStep { done: self.done, of: self.steps, what: &what });
             let (duration, preparation) = (self.duration(), self.effort.preparation);
             let measured = measure(Plan { threads: threads as usize, duration, preparation });
             self.done += 1;
@@ -58,7 +58,7 @@ impl Course<'_> {
         [one, all]
     }
 
-    /// As [`measure`](Course::measure), of arithmetic, which threads share with nobody: where all of them are hardly faster than one, something
+    /// As [`measure`](LimitsMeasurement::measure), of arithmetic, which threads share with nobody: where all of them are hardly faster than one, something
     /// kept them from running together, and they are measured again.
     fn arithmetic(
         &mut self,
@@ -93,10 +93,10 @@ impl Course<'_> {
 /// Measures what the machine can do with so many threads.
 pub(crate) fn measure(
     machine: &Machine,
-    chosen: Chosen,
+    chosen: KernelChoice,
     threads: u32,
-    effort: Effort,
-    tell: &mut dyn FnMut(Step<'_>),
+    effort: LimitsEffort,
+    tell: &mut dyn FnMut(ExamineStep<'_>),
 ) -> Limits {
     let kernels = chosen.candidates();
     let (levels, mut notes) = sizes::levels(machine, threads, effort.quick);
@@ -105,16 +105,16 @@ pub(crate) fn measure(
     }
     let crews = if threads > 1 { vec![1, threads] } else { vec![1] };
     let steps = (2 + levels.len() as u32) * crews.len() as u32;
-    let mut course = Course { effort, crews, steps, done: 0, tell };
+    let mut measurement = LimitsMeasurement { effort, crews, steps, done: 0, tell };
     let smt = machine.smt.unwrap_or(1);
     let f32 = |plan| limits::f32_flops(&kernels, plan).as_ref().map(rate);
-    let f32 = course.arithmetic(("f32 arithmetic", smt), &mut notes, f32);
+    let f32 = measurement.arithmetic(("f32 arithmetic", smt), &mut notes, f32);
     let int8 = |plan| limits::int8_ops(&kernels, plan).as_ref().map(rate);
-    let int8 = course.arithmetic(("int8 arithmetic", smt), &mut notes, int8);
+    let int8 = measurement.arithmetic(("int8 arithmetic", smt), &mut notes, int8);
     let mut read = Vec::new();
     for level in &levels {
         let what = format!("reading {}{}", level.name, if level.huge_pages { "" } else { ", small pages" });
-        let found = course.measure(&what, |plan| limits::read_bytes(&kernels, plan, reading(level, plan.threads)));
+        let found = measurement.measure(&what, |plan| limits::read_bytes(&kernels, plan, reading(level, plan.threads)));
         notes.extend(shortfall(&what, level, &found, effort.quick));
         let [bytes_one, bytes_all] = found.each_ref().map(|found| found.as_ref().map_or(0, |found| found.bytes as u64));
         let [one, all] = found.map(|found| found.as_ref().map(rate));
@@ -231,10 +231,10 @@ mod tests {
     #[test]
     fn arithmetic_is_measured_again_while_threads_are_kept_apart() {
         for (apart, calls, best, noted) in [(0, 2, 200.0, 0), (1, 3, 200.0, 0), (2, 4, 200.0, 0), (3, 4, 100.0, 1)] {
-            let effort = Effort { per_step: SHORTEST, preparation: SHORTEST, until: Instant::now(), quick: true };
-            let mut course = Course { effort, crews: vec![1, 2], steps: 2, done: 0, tell: &mut |_| () };
+            let effort = LimitsEffort { per_step: SHORTEST, preparation: SHORTEST, until: Instant::now(), quick: true };
+            let mut measurement = LimitsMeasurement { effort, crews: vec![1, 2], steps: 2, done: 0, tell: &mut |_| () };
             let (mut called, mut notes) = (0, Vec::new());
-            let found = course.arithmetic(("sums", 1), &mut notes, |plan| {
+            let found = measurement.arithmetic(("sums", 1), &mut notes, |plan| {
                 called += 1;
                 let together = plan.threads == 2 && called > 1 + apart;
                 limits(if together { 200.0 } else { 100.0 }, 0.0, 0.0).f32?.one

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use record::{Limits, Run, Subject, Tool};
 
 use crate::Models;
-use crate::course::{Course, Effort, Watch};
-use crate::doctor::{self, Options};
+use crate::doctor::{self, ExamineOptions};
+use crate::environment::EnvironmentRecorder;
 use crate::limits;
-use crate::machine::{self, Chosen, System};
-use crate::meter;
-use crate::sitting::Sitting;
-use crate::workload::{self, Arithmetic, Outcome, Task};
+use crate::machine::{self, KernelChoice, System};
+use crate::metrics;
+use crate::recorder::{RepeatSettings, RunObserver, RunRecorder};
+use crate::workload::{self, Arithmetic, Task, WorkloadResult};
 
 /// The share of the progress that measuring the limits gets.
 pub(crate) const LIMITS: f64 = 0.25;
@@ -22,15 +22,15 @@ const VARIABLES: [&str; 2] = ["HOTLOOP_ISA", "HOTLOOP_CLOCK"];
 
 /// What to measure, and how.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct RunSettings {
     /// The work.
     pub task: Task,
     /// How often.
-    pub effort: Effort,
+    pub effort: RepeatSettings,
     /// Whether to measure the limits of the machine first, in under three seconds.
     pub limits: bool,
     /// The kernels.
-    pub chosen: Chosen,
+    pub chosen: KernelChoice,
     /// Who measures.
     pub tool: Tool,
     /// What is measured.
@@ -40,12 +40,12 @@ pub struct Settings {
 }
 
 /// Shows a part of the progress as a part.
-pub(crate) struct Part<'a> {
-    pub(crate) watch: &'a mut dyn Watch,
+pub(crate) struct PartialProgress<'a> {
+    pub(crate) watch: &'a mut dyn RunObserver,
     pub(crate) from: f64,
 }
 
-impl Watch for Part<'_> {
+impl RunObserver for PartialProgress<'_> {
     fn tell(&mut self, share: f64, what: &str) {
         self.watch.tell(self.from + (1.0 - self.from) * share, what);
     }
@@ -60,22 +60,22 @@ impl Watch for Part<'_> {
 /// # Errors
 /// Why it could not be measured.
 pub fn run(
-    settings: Settings,
+    settings: RunSettings,
     models: &dyn Models,
     with: Arithmetic<'_>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn RunObserver,
 ) -> Result<Run, String> {
-    let sitting = Sitting::begin(settings.chosen, settings.limits.then(|| models.threads()), watch)?;
-    let from = if sitting.has_limits() { LIMITS } else { 0.0 };
-    let mut part = Part { watch, from };
-    let mut course = Course::new(settings.effort, &mut part);
-    let outcome = workload::run(&settings.task, models, with, &mut course)?;
-    if course.interrupted && !course.has_measured() {
+    let environment = EnvironmentRecorder::begin(settings.chosen, settings.limits.then(|| models.threads()), watch)?;
+    let from = if environment.has_limits() { LIMITS } else { 0.0 };
+    let mut part = PartialProgress { watch, from };
+    let mut recorder = RunRecorder::new(settings.effort, &mut part);
+    let outcome = workload::run(&settings.task, models, with, &mut recorder)?;
+    if recorder.interrupted && !recorder.has_measured() {
         return Err("it was ended before anything was measured; nothing was kept".to_owned());
     }
-    let run = sitting.end();
-    let Course { rows, samples, interrupted, .. } = course;
-    let Settings { task, effort, tool, subject, parameters, .. } = settings;
+    let run = environment.end();
+    let RunRecorder { rows, samples, interrupted, .. } = recorder;
+    let RunSettings { task, effort, tool, subject, parameters, .. } = settings;
     let workload = describe(&task, effort, parameters, (&outcome, models.threads()));
     let notes = outcome.correctness.as_ref().filter(|correctness| correctness.repeats_agree == Some(false));
     let failures = notes.map(|_| "repeats of the same inference did not generate the same tokens".to_owned());
@@ -84,7 +84,7 @@ pub fn run(
         subject,
         models: outcome.models,
         workload,
-        metrics: meter::metrics().collect(),
+        metrics: metrics::metrics().collect(),
         rows,
         samples,
         profile: outcome.profile,
@@ -104,11 +104,15 @@ pub(crate) fn variables() -> BTreeMap<String, String> {
 
 /// The limits that rates are measured by. Other programs may have kept one of the threads from running: then it is tried again, and the
 /// best of all counts.
-pub(crate) fn measure_limits(chosen: Chosen, threads: usize, watch: &mut dyn Watch) -> Result<Limits, String> {
+pub(crate) fn measure_limits(
+    chosen: KernelChoice,
+    threads: usize,
+    watch: &mut dyn RunObserver,
+) -> Result<Limits, String> {
     let most = u32::try_from(threads).unwrap_or(u32::MAX);
     let machine = machine::machine(&System, chosen);
     // More threads than CPUs take turns: what they can do is what the CPUs can.
-    let options = Options { quick: true, threads: Some(most.min(machine::allowed_cpus(&machine))) };
+    let options = ExamineOptions { quick: true, threads: Some(most.min(machine::allowed_cpus(&machine))) };
     let mut found: Option<Limits> = None;
     for _ in 0..TRIES {
         let doctor = doctor::examine(options, chosen, |step| {
@@ -127,9 +131,9 @@ pub(crate) fn measure_limits(chosen: Chosen, threads: usize, watch: &mut dyn Wat
 
 fn describe(
     task: &Task,
-    effort: Effort,
+    effort: RepeatSettings,
     mut parameters: BTreeMap<String, String>,
-    (outcome, threads): (&Outcome, usize),
+    (outcome, threads): (&WorkloadResult, usize),
 ) -> record::Workload {
     let mut add = |name: &str, value: String| drop(parameters.insert(name.to_owned(), value));
     add("threads", threads.to_string());

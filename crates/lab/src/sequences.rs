@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use record::{Better, Metric, Per};
 
-use crate::course::{WALL, bookkeeping};
 use crate::duel::Reading;
-use crate::meter::{self, Allocated, counted, forget_peak, peak_rss, timed};
+use crate::metrics::{self, AllocationCount, counted, forget_peak, peak_rss, timed};
+use crate::recorder::{WALL, bookkeeping};
 use crate::workload::{profiler, take_profile, tokens_at_random};
 
 /// Rates of a round, whose more is better: name, definition.
@@ -159,7 +159,7 @@ pub struct Rounds<S> {
     sequences: S,
     sizes: Sizes,
     /// What a call allocates, once that was counted; `None` within where it cannot be.
-    allocated: Option<Option<Allocated>>,
+    allocated: Option<Option<AllocationCount>>,
 }
 
 impl<S: Sequences> Rounds<S> {
@@ -223,7 +223,7 @@ impl<S: Sequences> Rounds<S> {
     }
 
     /// Counted in a call of its own, behind the first round of the process.
-    fn allocated(&mut self, watch: &mut Stopwatch) -> Result<Option<Allocated>, String> {
+    fn allocated(&mut self, watch: &mut Stopwatch) -> Result<Option<AllocationCount>, String> {
         if let Some(known) = self.allocated {
             return Ok(known);
         }
@@ -271,7 +271,7 @@ fn output_of(calls: &[blake3::Hash]) -> Option<String> {
 /// What the values of rounds mean.
 #[must_use]
 pub fn metrics() -> BTreeMap<String, Metric> {
-    let known = meter::metrics().filter(|(name, _)| METRICS.contains(&name.as_str())).map(|(name, mut metric)| {
+    let known = metrics::metrics().filter(|(name, _)| METRICS.contains(&name.as_str())).map(|(name, mut metric)| {
         // A round may have many calls; of the times of tokens it has the median, beside all of them as a series.
         if metric.per == Some(Per::Call) {
             metric.per = Some(Per::MedianOfCalls);

@@ -8,8 +8,8 @@ use record::{
     Metric, Per, Phase, Row, Sample, TrainingEpoch, TrainingEvent, TrainingStart, TrainingStep, TrainingValidation,
 };
 
-use crate::course::{MOST, WALL};
-use crate::meter::{Described, described};
+use crate::metrics::{MetricRow, described};
+use crate::recorder::{MOST, WALL};
 
 /// The name of the workload.
 pub const TRAINING: &str = "training";
@@ -17,7 +17,7 @@ pub const TRAINING: &str = "training";
 pub const WARM_UP_STEPS: u64 = 2;
 
 /// Metrics of samples.
-const METRICS: &[Described] = &[
+const METRICS: &[MetricRow] = &[
     (WALL, "from the beginning to the end, by the clock; of a step with waiting for its data", "s", Per::Sample, false),
     ("cpu_s", "CPU time of all threads of the process", "s", Per::Sample, false),
     ("loss", "the mean loss of the tokens, in nats", "", Per::Call, false),
@@ -40,7 +40,7 @@ const PHASES: &[(&str, &str)] = &[
 
 /// A training as a run has it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Learned {
+pub struct TrainingRows {
     /// What the values mean.
     pub metrics: BTreeMap<String, Metric>,
     /// `step`, `epoch`, its phases, `validation_pass`.
@@ -53,7 +53,7 @@ pub struct Learned {
 
 /// What is known of a training beside its events.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Beside<'a> {
+pub struct TrainingContext<'a> {
     /// The name of the model in the run.
     pub model: Option<&'a str>,
     /// Allocations of a step once it is warm, and their bytes, in the mean.
@@ -64,21 +64,21 @@ pub struct Beside<'a> {
 
 /// Makes rows and samples of the events of one process.
 #[must_use]
-pub fn learned(events: &[TrainingEvent], beside: &Beside<'_>) -> Learned {
-    let mut told = Told::default();
-    events.iter().for_each(|event| told.take(event));
-    let mut learned = Learned { metrics: described(METRICS).collect(), ..Learned::default() };
-    told.rows(beside, &mut learned.rows);
-    told.steps_into(beside, &mut learned);
-    told.epochs_into(&mut learned.samples);
-    told.validations_into(&mut learned.samples);
+pub fn training_rows(events: &[TrainingEvent], context: &TrainingContext<'_>) -> TrainingRows {
+    let mut events_by_kind = EventsByKind::default();
+    events.iter().for_each(|event| events_by_kind.take(event));
+    let mut learned = TrainingRows { metrics: described(METRICS).collect(), ..TrainingRows::default() };
+    events_by_kind.rows(context, &mut learned.rows);
+    events_by_kind.steps_into(context, &mut learned);
+    events_by_kind.epochs_into(&mut learned.samples);
+    events_by_kind.validations_into(&mut learned.samples);
     learned.samples.sort_by_key(|sample| sample.start_ns);
     learned
 }
 
 /// Events by kind. Where each began follows from how long those before it took.
 #[derive(Default)]
-struct Told<'a> {
+struct EventsByKind<'a> {
     start: Option<&'a TrainingStart>,
     steps: Vec<(f64, &'a TrainingStep)>,
     epochs: Vec<(f64, &'a TrainingEpoch)>,
@@ -87,7 +87,7 @@ struct Told<'a> {
     now: f64,
 }
 
-impl<'a> Told<'a> {
+impl<'a> EventsByKind<'a> {
     fn take(&mut self, event: &'a TrainingEvent) {
         let began = self.now;
         match event {
@@ -111,11 +111,11 @@ impl<'a> Told<'a> {
         }
     }
 
-    fn rows(&self, beside: &Beside<'_>, rows: &mut Vec<Row>) {
+    fn rows(&self, context: &TrainingContext<'_>, rows: &mut Vec<Row>) {
         let row = |name: &str, what: &str| Row {
             name: name.to_owned(),
             what: what.to_owned(),
-            model: beside.model.map(str::to_owned),
+            model: context.model.map(str::to_owned),
             calls: 1,
             threads: self.start.map(|start| start.threads),
             ..Row::default()
@@ -127,7 +127,7 @@ impl<'a> Told<'a> {
         rows.push(Row {
             tokens: compare::median(&predicted).or_else(|| known(start.tokens_per_step)),
             flops: known(start.flops_per_step),
-            bytes: beside.bytes_per_step.or_else(|| start.bytes_per_step.and_then(known)),
+            bytes: context.bytes_per_step.or_else(|| start.bytes_per_step.and_then(known)),
             limited_by: Some("f32".to_owned()),
             ..row("step", "a step of the optimiser: data, forward, backward, the new weights")
         });
@@ -150,7 +150,7 @@ impl<'a> Told<'a> {
     }
 
     /// As many as a run keeps of any row; evenly, where there are more.
-    fn steps_into(&self, beside: &Beside<'_>, learned: &mut Learned) {
+    fn steps_into(&self, context: &TrainingContext<'_>, learned: &mut TrainingRows) {
         let every = self.steps.len().div_ceil(MOST as usize).max(1);
         let warm_up = if self.steps.len() as u64 > 2 * WARM_UP_STEPS { WARM_UP_STEPS } else { 0 };
         for (round, (began, step)) in self.steps.iter().enumerate() {
@@ -159,7 +159,7 @@ impl<'a> Told<'a> {
                 continue;
             }
             let mut values = vec![(WALL, step.seconds), ("loss", step.loss)];
-            if let Some((allocs, bytes)) = beside.allocated.filter(|_| phase == Phase::Timed) {
+            if let Some((allocs, bytes)) = context.allocated.filter(|_| phase == Phase::Timed) {
                 values.extend([("allocs", allocs), ("alloc_bytes", bytes)]);
             }
             learned.samples.push(sample("step", phase, (round as u64, *began), &values));
@@ -244,7 +244,8 @@ mod tests {
 
     #[test]
     fn phases_are_the_parts_of_epochs_and_sum_to_them() {
-        let learned = learned(&events(10), &Beside { allocated: Some((0.0, 0.0)), ..Beside::default() });
+        let learned =
+            training_rows(&events(10), &TrainingContext { allocated: Some((0.0, 0.0)), ..TrainingContext::default() });
         let names: Vec<&str> = learned.rows.iter().map(|row| row.name.as_str()).collect();
         assert_eq!(names, ["step", "epoch", "forward", "backward", "overhead"]);
         let sum = |wanted: &dyn Fn(&Row) -> bool| -> f64 {
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn the_first_steps_do_not_count_where_there_are_more() {
         let timed = |steps: u64| {
-            let learned = learned(&events(steps), &Beside::default());
+            let learned = training_rows(&events(steps), &TrainingContext::default());
             let of_steps = learned.samples.iter().filter(|sample| sample.row == "step");
             of_steps.filter(|sample| sample.phase == Phase::Timed).count()
         };
@@ -267,7 +268,7 @@ mod tests {
 
     #[test]
     fn long_trainings_are_thinned_out_and_say_so() {
-        let learned = learned(&events(2_500), &Beside::default());
+        let learned = training_rows(&events(2_500), &TrainingContext::default());
         let steps = learned.samples.iter().filter(|sample| sample.row == "step").count();
         assert!((800..=1_001).contains(&steps), "{steps}");
         assert!(learned.notes[0].starts_with("of 2500 steps 834 are"), "{:?}", learned.notes);
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     fn what_is_no_number_is_no_value() {
         let lost = TrainingEvent::Step(TrainingStep { loss: f64::NAN, seconds: 1.0, ..TrainingStep::default() });
-        let learned = learned(&[lost], &Beside::default());
+        let learned = training_rows(&[lost], &TrainingContext::default());
         assert_eq!(learned.samples[0].values.keys().collect::<Vec<_>>(), [WALL]);
     }
 }

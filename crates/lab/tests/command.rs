@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::OnceLock;
 
-use lab::command::{Asked, CannotRun, Command, Ended, Measured, Repeats, Settings, Watch, Why, measure};
-use lab::machine::Chosen;
+use lab::command::{
+    Command, CommandMeasurement, CommandObserver, CommandSettings, CompletedCommand, ProfilerOptions, RepeatCounts,
+    StartError, StartErrorKind, measure,
+};
+use lab::machine::KernelChoice;
 use record::{Phase, Profile, Run, Tool};
 
 /// `examples/spin.rs` of the library: three times 50 ms in the scope `spin`, with one allocation each.
@@ -32,12 +35,12 @@ fn command(words: &[&str]) -> Command {
     Command::new(words.iter().map(Into::into)).expect("a name")
 }
 
-fn with(asked: Asked, words: &[&str]) -> Ended {
+fn with(asked: ProfilerOptions, words: &[&str]) -> CompletedCommand {
     command(words).run(&asked, |_| {}).unwrap_or_else(|error| panic!("{words:?}: {error}"))
 }
 
-fn run(words: &[&str]) -> Ended {
-    with(Asked::default(), words)
+fn run(words: &[&str]) -> CompletedCommand {
+    with(ProfilerOptions::default(), words)
 }
 
 fn shown(path: &Path) -> &str {
@@ -68,10 +71,10 @@ fn a_program_with_the_library_gives_its_profile() {
 
 #[test]
 fn timeline_and_budget_are_passed_on() {
-    let ended = with(Asked { timeline: Some(100), budget_percent: Some(0.0) }, &[shown(spin())]);
+    let ended = with(ProfilerOptions { timeline: Some(100), budget_percent: Some(0.0) }, &[shown(spin())]);
     let profile = ended.profile.expect("a profile");
     assert!(!profile.timeline.is_empty() && profile.own_cost.budget.is_none());
-    let ended = with(Asked { timeline: None, budget_percent: Some(2.5) }, &[shown(spin())]);
+    let ended = with(ProfilerOptions { timeline: None, budget_percent: Some(2.5) }, &[shown(spin())]);
     let profile = ended.profile.expect("a profile");
     assert!(profile.timeline.is_empty() && profile.own_cost.budget == Some(0.025));
 }
@@ -171,25 +174,25 @@ fn a_script_gives_the_profile_of_what_it_starts() {
 
 #[test]
 fn what_cannot_be_started_is_told() {
-    let refused = |name: &str| command(&[name]).run(&Asked::default(), |_| {}).expect_err(name);
+    let refused = |name: &str| command(&[name]).run(&ProfilerOptions::default(), |_| {}).expect_err(name);
     for name in ["no-such-program-anywhere", "./no/such/program"] {
-        assert_eq!(refused(name), CannotRun { program: name.to_owned(), why: Why::NotFound });
+        assert_eq!(refused(name), StartError { program: name.to_owned(), why: StartErrorKind::NotFound });
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let refusal = refused(shown(&file));
-    assert!(matches!(&refusal.why, Why::NotExecutable(why) if why.contains("denied")), "{refusal}");
+    assert!(matches!(&refusal.why, StartErrorKind::NotExecutable(why) if why.contains("denied")), "{refusal}");
     let script = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-interpreter");
     std::fs::write(&script, "#!/no/such/interpreter\n").expect("a script");
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&script, executable).expect("its rights");
     let refusal = refused(shown(&script));
-    assert!(matches!(&refusal.why, Why::NotExecutable(why) if why.contains("interpreter")), "{refusal}");
+    assert!(matches!(&refusal.why, StartErrorKind::NotExecutable(why) if why.contains("interpreter")), "{refusal}");
 }
 
 /// Asks for an end when so many runs have begun.
 struct Until(u32);
 
-impl Watch for Until {
+impl CommandObserver for Until {
     fn started(&mut self, _process: u32) {
         self.0 -= 1;
     }
@@ -200,12 +203,12 @@ impl Watch for Until {
         self.0 == 0
     }
 
-    fn tell(&mut self, _step: lab::Step<'_>) {}
+    fn tell(&mut self, _step: lab::ExamineStep<'_>) {}
 }
 
-fn repeat(timed: u64, warmup: u64, words: &[&str]) -> Measured {
-    let repeats = Repeats { timed, warmup, hide_output: false };
-    command(words).repeat(repeats, &Asked::default(), &mut Until(1000)).expect("it runs")
+fn repeat(timed: u64, warmup: u64, words: &[&str]) -> CommandMeasurement {
+    let repeats = RepeatCounts { timed, warmup, hide_output: false };
+    command(words).repeat(repeats, &ProfilerOptions::default(), &mut Until(1000)).expect("it runs")
 }
 
 #[test]
@@ -231,7 +234,7 @@ struct Listener {
     printed: Vec<[String; 2]>,
 }
 
-impl Watch for Listener {
+impl CommandObserver for Listener {
     fn started(&mut self, _process: u32) {}
 
     fn ended(&mut self) {}
@@ -240,7 +243,7 @@ impl Watch for Listener {
         false
     }
 
-    fn tell(&mut self, _step: lab::Step<'_>) {}
+    fn tell(&mut self, _step: lab::ExamineStep<'_>) {}
 
     fn run(&mut self, done: u64, of: u64) {
         self.runs.push((done, of));
@@ -253,10 +256,10 @@ impl Watch for Listener {
 
 #[test]
 fn hidden_output_is_shown_of_the_run_that_fails() {
-    let repeats = Repeats { timed: 3, warmup: 1, hide_output: true };
+    let repeats = RepeatCounts { timed: 3, warmup: 1, hide_output: true };
     let hear = |script: &str| {
         let mut listener = Listener::default();
-        let measured = command(&["sh", "-c", script]).repeat(repeats, &Asked::default(), &mut listener);
+        let measured = command(&["sh", "-c", script]).repeat(repeats, &ProfilerOptions::default(), &mut listener);
         (listener, measured.expect("it runs"))
     };
     let (heard, measured) = hear("echo done; echo well >&2");
@@ -289,11 +292,11 @@ fn a_program_that_always_ends_alike_is_repeated() {
 
 #[test]
 fn an_interruption_ends_the_repeats() {
-    let repeats = Repeats { timed: 100, warmup: 0, hide_output: false };
-    let measured = command(&["true"]).repeat(repeats, &Asked::default(), &mut Until(2)).expect("it runs");
+    let repeats = RepeatCounts { timed: 100, warmup: 0, hide_output: false };
+    let measured = command(&["true"]).repeat(repeats, &ProfilerOptions::default(), &mut Until(2)).expect("it runs");
     // The second may have been ended by it.
     assert_eq!((measured.samples.len(), measured.interrupted), (1, true));
-    let measured = command(&["true"]).repeat(repeats, &Asked::default(), &mut Until(1)).expect("it runs");
+    let measured = command(&["true"]).repeat(repeats, &ProfilerOptions::default(), &mut Until(1)).expect("it runs");
     assert_eq!(
         (measured.samples.len(), measured.interrupted),
         (1, true),
@@ -301,13 +304,13 @@ fn an_interruption_ends_the_repeats() {
     );
 }
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> CommandSettings {
+    CommandSettings {
         command: command(&["/bin/sh", "-c", "exit 0"]),
-        asked: Asked { timeline: None, budget_percent: Some(0.5) },
-        repeats: Repeats { timed: 2, warmup: 1, hide_output: false },
+        asked: ProfilerOptions { timeline: None, budget_percent: Some(0.5) },
+        repeats: RepeatCounts { timed: 2, warmup: 1, hide_output: false },
         limits: false,
-        chosen: Chosen::from_environment().expect("a CPU"),
+        chosen: KernelChoice::from_environment().expect("a CPU"),
         tool: Tool { name: "test".to_owned(), version: "1".to_owned() },
     }
 }
@@ -334,7 +337,7 @@ fn a_program_that_changes_while_it_runs_is_not_known() {
     std::fs::write(&script, "#!/bin/sh\necho : >> \"$0\"\n").expect("there is room for it");
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&script, executable).expect("it is ours");
-    let settings = Settings { command: command(&[shown(&script)]), ..settings() };
+    let settings = CommandSettings { command: command(&[shown(&script)]), ..settings() };
     let run = measure(&settings, &mut Until(1000)).expect("it runs");
     std::fs::remove_file(&script).expect("it is ours");
     assert_eq!(run.subject.build, None);

@@ -226,14 +226,14 @@ pub struct Waterfall {
     /// Time after.
     pub candidate_s: f64,
     /// The difference.
-    pub total: Seconds,
+    pub total: TimeDifference,
     /// The parts, the largest change first; what has no scope stands as a part too.
-    pub parts: Vec<Part>,
+    pub parts: Vec<WaterfallPart>,
 }
 
 /// A difference of times, in seconds for each round.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Seconds {
+pub struct TimeDifference {
     /// The best guess.
     pub estimate: f64,
     /// Not below; absent where there are too few launches to say.
@@ -246,7 +246,7 @@ pub struct Seconds {
 
 /// One part of a change.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Part {
+pub struct WaterfallPart {
     /// The names from the root on; empty for what has no scope.
     pub path: Vec<String>,
     /// Its own time before, without what it called; absent where it is not there.
@@ -262,7 +262,7 @@ pub struct Part {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate_se_s: Option<f64>,
     /// The difference.
-    pub change: Seconds,
+    pub change: TimeDifference,
     /// Calls in each round, before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_calls: Option<f64>,

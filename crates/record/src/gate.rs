@@ -73,7 +73,7 @@ pub struct Reason {
     /// The exit code that it leads to, or would lead to.
     pub code: u8,
     /// What it is about.
-    pub about: About,
+    pub about: ReasonSubject,
     /// The cell; absent where it is about all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<String>,
@@ -87,7 +87,7 @@ pub struct Reason {
 /// What a reason is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum About {
+pub enum ReasonSubject {
     /// The whole gate.
     #[default]
     All,
@@ -151,13 +151,13 @@ pub struct GateCell {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// What follows for the change.
-    pub standing: Standing,
+    pub standing: CellState,
 }
 
 /// What follows from a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum CellState {
     /// Nothing stands against the change.
     #[default]
     Passed,

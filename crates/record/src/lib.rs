@@ -34,11 +34,11 @@ pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 pub use duel::{
     Agreement, Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric,
-    LaunchProfile, Part, PathTime, Seconds, Waterfall,
+    LaunchProfile, PathTime, TimeDifference, Waterfall, WaterfallPart,
 };
 pub use gate::{
-    About, Acceptance, AcceptanceState, Budget, BudgetState, Drift, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, Reason,
-    Revision, Standing,
+    Acceptance, AcceptanceState, Budget, BudgetState, CellState, Drift, GATE_SCHEMA, GATE_VERSION, Gate, GateCell,
+    Reason, ReasonSubject, Revision,
 };
 pub use generation::{
     GENERATION_SCHEMA, GENERATION_VERSION, GeneratedText, GeneratingModel, Generation, GenerationMemory,
@@ -59,10 +59,10 @@ pub use models::{
 pub use noise::{Jitter, Noise, Pressure};
 pub use quantisation::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 pub use run::{
-    Allocations, Arithmetic, Better, Build, Correctness, Decoded, DurationCounts, Environment, EnvironmentHead, Git,
-    Imported, Interruptions, Losses, MachineHead, Memory, MemoryPart, Metric, Model, OwnCost, Per, Phase, ProcessUse,
-    Profile, ProfileClock, Quality, RUN_SCHEMA, RUN_VERSION, Row, Run, RunHead, Sample, Scope, Subject, Thread,
-    Timeline, Unknown, Unread, Workload, WorkloadKind,
+    Allocations, Arithmetic, Better, Build, Correctness, DecodeTimes, DurationCounts, Environment, EnvironmentHead,
+    Git, Imported, Interruptions, Losses, MachineHead, Memory, MemoryPart, Metric, Model, OwnCost, Per, Phase,
+    ProcessUse, Profile, ProfileClock, Quality, RUN_SCHEMA, RUN_VERSION, Row, Run, RunHead, Sample, Scope, Subject,
+    Thread, Timeline, UnknownFields, Unread, Workload, WorkloadKind,
 };
 pub use selftest::{SELF_TEST_SCHEMA, SELF_TEST_VERSION, SelfTest, Trial, WordCount};
 pub use tokens::{TOKENS_SCHEMA, TOKENS_VERSION, Token, Tokens};

@@ -50,7 +50,7 @@ pub struct Index {
 
 /// How to come by an index.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Means {
+pub enum IndexSource {
     /// The one that is open.
     Open,
     /// The one on the disk, or a new one there.
@@ -65,7 +65,7 @@ pub enum Means {
 
 /// Why the index could not be worked with.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum IndexError {
     /// The index itself.
     Sql(rusqlite::Error),
     /// Its file, or the lock.
@@ -76,19 +76,19 @@ pub enum Trouble {
     Store(Error),
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for IndexError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for IndexError {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for IndexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sql(error) => error.fmt(f),
@@ -99,7 +99,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl Trouble {
+impl IndexError {
     /// Whether a new file would help: not against a full disk, missing rights or others who keep it.
     pub fn is_broken_index(&self) -> bool {
         match self {
@@ -123,31 +123,33 @@ impl Trouble {
     }
 }
 
-type Outcome<T> = Result<T, Trouble>;
+type IndexResult<T> = Result<T, IndexError>;
 
 impl Index {
     /// Comes by an index.
-    pub fn open(files: &Files, means: Means) -> Outcome<Self> {
+    pub fn open(files: &Files, means: IndexSource) -> IndexResult<Self> {
         match means {
-            Means::Memory => Self::in_memory(files),
-            Means::Bare => Self::empty(),
+            IndexSource::Memory => Self::in_memory(files),
+            IndexSource::Bare => Self::empty(),
             // What is not there needs no index on the disk, and is not made by looking at it.
             _ if !files.runs().is_dir() => Self::in_memory(files),
-            Means::Anew => Self::anew(files),
-            Means::Open | Means::Disk => Self::on_disk(&files.index(), lock(&files.lock(), File::try_lock_shared)?),
+            IndexSource::Anew => Self::anew(files),
+            IndexSource::Open | IndexSource::Disk => {
+                Self::on_disk(&files.index(), lock(&files.lock(), File::try_lock_shared)?)
+            }
         }
     }
 
-    fn on_disk(path: &Path, lock: Option<File>) -> Outcome<Self> {
+    fn on_disk(path: &Path, lock: Option<File>) -> IndexResult<Self> {
         // SQLite gives its log the rights of the file, and the file those of any other.
         match write::private(OpenOptions::new().write(true).create_new(true)).open(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(Trouble::File(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(IndexError::File(error)),
             _ => {}
         }
-        let about = fs::metadata(path).map_err(Trouble::File)?;
+        let about = fs::metadata(path).map_err(IndexError::File)?;
         if !(about.is_file() || about.is_dir()) {
             // Opening a pipe waits for somebody at its other end.
-            return Err(Trouble::File(std::io::Error::other("the index is no regular file")));
+            return Err(IndexError::File(std::io::Error::other("the index is no regular file")));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
@@ -162,21 +164,21 @@ impl Index {
     }
 
     /// Removes a broken file when nobody uses it any more.
-    fn anew(files: &Files) -> Outcome<Self> {
+    fn anew(files: &Files) -> IndexResult<Self> {
         let path = files.index();
         let held = lock(&files.lock(), File::try_lock)?;
         for ending in ["", "-wal", "-shm", "-journal"] {
             let mut file = path.clone().into_os_string();
             file.push(ending);
             match fs::remove_file(&file) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Trouble::File(error)),
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(IndexError::File(error)),
                 _ => {}
             }
         }
         // Closed before others may come: one of them may find this file broken too, and remove it.
         drop(Self::on_disk(&path, None)?);
         if let Some(held) = &held {
-            held.unlock().and_then(|()| held.lock_shared()).map_err(Trouble::File)?;
+            held.unlock().and_then(|()| held.lock_shared()).map_err(IndexError::File)?;
         }
         Self::on_disk(&path, held)
     }
@@ -191,7 +193,7 @@ impl Index {
         Some((number, about.created().ok()))
     }
 
-    fn in_memory(files: &Files) -> Outcome<Self> {
+    fn in_memory(files: &Files) -> IndexResult<Self> {
         let seeded = Self::empty().and_then(|index| {
             index.copy_from(&files.index())?;
             Ok(index)
@@ -199,7 +201,7 @@ impl Index {
         seeded.or_else(|_| Self::empty())
     }
 
-    fn empty() -> Outcome<Self> {
+    fn empty() -> IndexResult<Self> {
         let mut connection =
             Connection::open_in_memory_with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI)?;
         connection.execute_batch("PRAGMA journal_mode=OFF")?;
@@ -208,14 +210,14 @@ impl Index {
     }
 
     /// Takes over what the file says, so that not all runs have to be read again.
-    fn copy_from(&self, path: &Path) -> Outcome<()> {
+    fn copy_from(&self, path: &Path) -> IndexResult<()> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         // Beside a log the file alone may be half of what it was; without one it is whole, and nobody need lock it.
         let mode = if Path::new(&log).exists() { "mode=ro" } else { "mode=ro&immutable=1" };
         self.connection.execute("ATTACH DATABASE ?1 AS disk", [uri(path, mode)])?;
         if version(&self.connection, "disk")? != VERSION {
-            return Err(Trouble::Strange);
+            return Err(IndexError::Strange);
         }
         for table in ["run", "fault", "folder"] {
             self.connection.execute_batch(&format!("INSERT INTO main.{table} SELECT * FROM disk.{table}"))?;
@@ -225,7 +227,7 @@ impl Index {
     }
 
     /// Forgets everything.
-    pub fn clear(&mut self) -> Outcome<()> {
+    pub fn clear(&mut self) -> IndexResult<()> {
         let change = self.change()?;
         change.0.execute_batch("DELETE FROM run; DELETE FROM fault; DELETE FROM folder")?;
         change.keep()
@@ -253,14 +255,14 @@ impl Index {
     }
 
     /// Pairs of texts that a question gives.
-    pub fn pairs(&self, question: &str, bounds: &[&str]) -> Outcome<Vec<(String, String)>> {
+    pub fn pairs(&self, question: &str, bounds: &[&str]) -> IndexResult<Vec<(String, String)>> {
         let mut statement = self.connection.prepare(question)?;
         let pairs = statement.query_map(rusqlite::params_from_iter(bounds), |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(pairs.collect::<Result<_, _>>()?)
     }
 
     /// Begins to change it.
-    pub fn change(&mut self) -> Outcome<Change<'_>> {
+    pub fn change(&mut self) -> IndexResult<Change<'_>> {
         Ok(Change(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?))
     }
 }
@@ -270,7 +272,7 @@ pub struct Change<'a>(Transaction<'a>);
 
 impl Change<'_> {
     /// Adds a run. `stored_ns` orders those that began at the same time.
-    pub fn add_run(&self, run: &StoredRun, stored_ns: i64) -> Outcome<()> {
+    pub fn add_run(&self, run: &StoredRun, stored_ns: i64) -> IndexResult<()> {
         let question = format!(
             "INSERT OR REPLACE INTO run({COLUMNS}, created_ns, stored_ns) \
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"
@@ -301,13 +303,13 @@ impl Change<'_> {
     }
 
     /// Changes what else there is, by a statement and its values.
-    pub fn execute(&self, statement: &str, values: &[&str]) -> Outcome<()> {
+    pub fn execute(&self, statement: &str, values: &[&str]) -> IndexResult<()> {
         self.0.execute(statement, rusqlite::params_from_iter(values))?;
         Ok(())
     }
 
     /// Shows the changes to all.
-    pub fn keep(self) -> Outcome<()> {
+    pub fn keep(self) -> IndexResult<()> {
         Ok(self.0.commit()?)
     }
 }
@@ -340,7 +342,7 @@ fn version(connection: &Connection, database: &str) -> rusqlite::Result<i32> {
 }
 
 /// Makes the tables in a file that has none; another process may be doing the same.
-fn make_tables(connection: &mut Connection) -> Outcome<()> {
+fn make_tables(connection: &mut Connection) -> IndexResult<()> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     match version(&change, "main")? {
         VERSION => {}
@@ -348,7 +350,7 @@ fn make_tables(connection: &mut Connection) -> Outcome<()> {
             change.execute_batch(TABLES)?;
             change.pragma_update(None, "user_version", VERSION)?;
         }
-        _ => return Err(Trouble::Strange),
+        _ => return Err(IndexError::Strange),
     }
     Ok(change.commit()?)
 }
@@ -367,19 +369,19 @@ fn uri(path: &Path, mode: &str) -> String {
 }
 
 /// Waits for a lock as long as others take to do their work. `None`: the system knows no locks.
-fn lock(path: &Path, take: fn(&File) -> Result<(), TryLockError>) -> Outcome<Option<File>> {
+fn lock(path: &Path, take: fn(&File) -> Result<(), TryLockError>) -> IndexResult<Option<File>> {
     // A pipe that is opened for reading too does not wait for somebody at its other end.
     let mut options = OpenOptions::new();
     let options = write::private(options.create(true).truncate(false).read(true).write(true));
-    let file = options.open(path).map_err(Trouble::File)?;
+    let file = options.open(path).map_err(IndexError::File)?;
     let begin = Instant::now();
     loop {
         match take(&file) {
             Ok(()) => return Ok(Some(file)),
             Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(Trouble::File(error)),
+            Err(TryLockError::Error(error)) => return Err(IndexError::File(error)),
             Err(TryLockError::WouldBlock) if begin.elapsed() > PATIENCE => {
-                return Err(Trouble::File(std::io::ErrorKind::WouldBlock.into()));
+                return Err(IndexError::File(std::io::ErrorKind::WouldBlock.into()));
             }
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
         }

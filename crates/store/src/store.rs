@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use record::{Run, StoreFault, StoredRun};
 
 use crate::files::{self, Files};
-use crate::index::{Index, Means, Trouble};
+use crate::index::{Index, IndexError, IndexSource};
 use crate::{Error, ErrorKind, Id, Result, read, sync, tags, write};
 
 /// Levels above this take much longer and save little on JSON.
@@ -135,7 +135,7 @@ impl Store {
         let mut slot = self.slot();
         let index = match slot.take() {
             Some(index) => Ok(index),
-            None => Index::open(&self.files, Means::Disk),
+            None => Index::open(&self.files, IndexSource::Disk),
         };
         if let Ok(mut index) = index
             && sync::folder(&mut index, &self.files, folder).is_ok()
@@ -330,21 +330,23 @@ impl Store {
 
     /// Works with the index: the one on the disk, made again where it is broken, or one in memory where that cannot be
     /// written to.
-    fn with_index<T>(&self, work: impl Fn(&mut Index) -> std::result::Result<T, Trouble>) -> Result<T> {
+    fn with_index<T>(&self, work: impl Fn(&mut Index) -> std::result::Result<T, IndexError>) -> Result<T> {
         let mut slot = self.slot();
         let seen = Index::identity(&self.files);
-        let mut last: Option<Trouble> = None;
-        for means in [Means::Open, Means::Disk, Means::Anew, Means::Memory, Means::Bare] {
-            let is_broken = last.as_ref().is_some_and(Trouble::is_broken_index);
+        let mut last: Option<IndexError> = None;
+        for means in [IndexSource::Open, IndexSource::Disk, IndexSource::Anew, IndexSource::Memory, IndexSource::Bare] {
+            let is_broken = last.as_ref().is_some_and(IndexError::is_broken_index);
             let index = match means {
-                Means::Open => match slot.take() {
+                IndexSource::Open => match slot.take() {
                     Some(index) => Ok(index),
                     None => continue,
                 },
-                Means::Anew if !is_broken => continue,
+                IndexSource::Anew if !is_broken => continue,
                 // Another process was faster.
-                Means::Anew if Index::identity(&self.files) != seen => Index::open(&self.files, Means::Disk),
-                Means::Memory if is_broken => continue,
+                IndexSource::Anew if Index::identity(&self.files) != seen => {
+                    Index::open(&self.files, IndexSource::Disk)
+                }
+                IndexSource::Memory if is_broken => continue,
                 _ => Index::open(&self.files, means),
             };
             let done = index.and_then(|mut index| work(&mut index).map(|done| (index, done)));
@@ -353,7 +355,7 @@ impl Store {
                     *slot = Some(index);
                     return Ok(done);
                 }
-                Err(Trouble::Store(error)) => return Err(error),
+                Err(IndexError::Store(error)) => return Err(error),
                 Err(trouble) => last = Some(trouble),
             }
         }

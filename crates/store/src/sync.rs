@@ -12,22 +12,22 @@ use std::time::{Duration, SystemTime};
 use record::{RunHead, StoredRun};
 
 use crate::files::{self, Files};
-use crate::index::{Index, Trouble};
+use crate::index::{Index, IndexError};
 use crate::{Error, ErrorKind, Id, read};
 
 /// A stamp is trusted when it was this old as the folder was read: file systems count time in steps of up to 2 s, and a file
 /// that came within the same step would go unseen.
 const SETTLED: Duration = Duration::from_secs(3);
 
-type Outcome<T> = Result<T, Trouble>;
+type IndexResult<T> = Result<T, IndexError>;
 
 /// Catches up with everything.
-pub fn all(index: &mut Index, files: &Files) -> Outcome<()> {
+pub fn all(index: &mut Index, files: &Files) -> IndexResult<()> {
     let known: BTreeMap<String, String> = index.pairs("SELECT name, stamp FROM folder", &[])?.into_iter().collect();
     let mut changed = changed_faults(index, files)?;
     let there = names(&files.runs())?;
     for name in &there {
-        let stamp = fs::metadata(files.folder(name)).map(|about| Stamp::of(&about).text);
+        let stamp = fs::metadata(files.folder(name)).map(|about| FolderStamp::of(&about).text);
         if stamp.ok().as_ref() != known.get(name) {
             changed.insert(name.clone());
         }
@@ -37,19 +37,20 @@ pub fn all(index: &mut Index, files: &Files) -> Outcome<()> {
 }
 
 /// Folders with faults that are gone, or may be none any more: the file has changed, or this program knows more.
-fn changed_faults(index: &Index, files: &Files) -> Outcome<BTreeSet<String>> {
+fn changed_faults(index: &Index, files: &Files) -> IndexResult<BTreeSet<String>> {
     let faults = index.pairs("SELECT name, stamp FROM fault", &[])?;
     let changed = faults.into_iter().filter(|(name, stamp)| fault_stamp(&files.root().join(name)) != *stamp);
     Ok(changed.filter_map(|(name, _)| name.split('/').nth(1).map(str::to_owned)).collect())
 }
 
 /// Catches up with the runs whose ids begin with these two digits.
-pub fn folder(index: &mut Index, files: &Files, name: &str) -> Outcome<()> {
+pub fn folder(index: &mut Index, files: &Files, name: &str) -> IndexResult<()> {
     let begin = SystemTime::now();
     // The stamp comes first: what changes behind it shows in the next one.
-    let stamp = fs::metadata(files.folder(name)).ok().map(|about| Stamp::of(&about));
-    let known = Known::of(index, name)?;
-    let mut news = News { stamp: stamp.as_ref().map(|stamp| stamp.trusted(begin)), ..News::default() };
+    let stamp = fs::metadata(files.folder(name)).ok().map(|about| FolderStamp::of(&about));
+    let known = IndexedFolder::of(index, name)?;
+    let mut news =
+        FolderChanges { stamp: stamp.as_ref().map(|stamp| stamp.trusted(begin)), ..FolderChanges::default() };
     let there = if stamp.is_none() { BTreeSet::new() } else { contents(files, name) };
     for file in &there {
         examine(files, file, &known, &mut news);
@@ -64,7 +65,7 @@ pub fn folder(index: &mut Index, files: &Files, name: &str) -> Outcome<()> {
 }
 
 /// What the index knows of a folder.
-struct Known {
+struct IndexedFolder {
     /// Ids and files.
     runs: BTreeMap<String, String>,
     /// Files and stamps.
@@ -73,8 +74,8 @@ struct Known {
     stamp: Option<String>,
 }
 
-impl Known {
-    fn of(index: &Index, name: &str) -> Outcome<Self> {
+impl IndexedFolder {
+    fn of(index: &Index, name: &str) -> IndexResult<Self> {
         // `g` and `0` are the next letters behind the last digit and behind `/`.
         let runs = index.pairs("SELECT id, '' FROM run WHERE id >= ?1 AND id < ?1 || 'g'", &[name])?;
         let faults = index.pairs(
@@ -94,7 +95,7 @@ impl Known {
 
 /// What is to be changed in the index.
 #[derive(Default)]
-struct News {
+struct FolderChanges {
     runs: Vec<(StoredRun, i64)>,
     /// File, message and stamp.
     faults: Vec<[String; 3]>,
@@ -106,13 +107,13 @@ struct News {
     stamp: Option<String>,
 }
 
-impl News {
-    fn are_none(&self, known: &Known) -> bool {
+impl FolderChanges {
+    fn are_none(&self, known: &IndexedFolder) -> bool {
         let is_same = self.runs.is_empty() && self.faults.is_empty();
         is_same && self.gone_runs.is_empty() && self.gone_faults.is_empty() && self.stamp == known.stamp
     }
 
-    fn write(&self, index: &mut Index, folder: &str) -> Outcome<()> {
+    fn write(&self, index: &mut Index, folder: &str) -> IndexResult<()> {
         let change = index.change()?;
         for (run, stored_ns) in &self.runs {
             change.add_run(run, *stored_ns)?;
@@ -138,7 +139,7 @@ impl News {
 }
 
 /// Looks at a file that the index may not know.
-fn examine(files: &Files, file: &str, known: &Known, news: &mut News) {
+fn examine(files: &Files, file: &str, known: &IndexedFolder, news: &mut FolderChanges) {
     let path = files.root().join(file);
     let mut parts = file.split('/').skip(1);
     let (folder, name) = (parts.next().unwrap_or_default(), parts.next());
@@ -260,13 +261,13 @@ fn names(folder: &Path) -> crate::Result<BTreeSet<String>> {
 }
 
 /// What changes with the contents of a folder.
-struct Stamp {
+struct FolderStamp {
     text: String,
     /// The last change that it tells of.
     changed: SystemTime,
 }
 
-impl Stamp {
+impl FolderStamp {
     fn of(about: &Metadata) -> Self {
         let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         let since = |at: SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -294,7 +295,7 @@ impl Stamp {
 
 /// What changes when a file may be sound after all, by its contents or because this program knows more versions.
 fn fault_stamp(path: &Path) -> String {
-    let about = fs::metadata(path).map(|about| format!("{} {}", about.len(), Stamp::of(&about).text));
+    let about = fs::metadata(path).map(|about| format!("{} {}", about.len(), FolderStamp::of(&about).text));
     format!("{} {}", record::RUN_VERSION, about.unwrap_or_default())
 }
 
@@ -304,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_stamp_is_trusted_when_it_is_old() {
-        let stamp = Stamp::of(&fs::metadata(std::env::temp_dir()).expect("there is one"));
+        let stamp = FolderStamp::of(&fs::metadata(std::env::temp_dir()).expect("there is one"));
         assert_eq!(stamp.trusted(stamp.changed), "");
         assert_eq!(stamp.trusted(stamp.changed - Duration::from_secs(60)), "", "clocks may differ");
         assert_eq!(stamp.trusted(stamp.changed + Duration::from_secs(2)), "");

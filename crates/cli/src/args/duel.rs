@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use compare::rules::{MOST_GATES, Mode};
+use compare::rules::{DuelMode, MOST_GATES};
 
 use super::{DuelEngine, Format, OnUnresolved, whole_number};
 
@@ -78,7 +78,7 @@ pub struct Effort {
     pub thorough: bool,
     /// By name.
     #[arg(long, value_name = "NAME", value_parser = mode, help = "quick, standard or thorough")]
-    pub mode: Option<Mode>,
+    pub mode: Option<DuelMode>,
     /// Launches.
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--launches", 1, 10_000),
         help = "maximum number of launches")]
@@ -206,12 +206,12 @@ impl Duel {
     }
 
     /// How much is measured.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> DuelMode {
         let Effort { quick, thorough, mode, .. } = &self.effort;
         match (quick, thorough) {
-            (true, _) => Mode::QUICK,
-            (_, true) => Mode::THOROUGH,
-            _ => mode.unwrap_or(Mode::STANDARD),
+            (true, _) => DuelMode::QUICK,
+            (_, true) => DuelMode::THOROUGH,
+            _ => mode.unwrap_or(DuelMode::STANDARD),
         }
     }
 
@@ -221,8 +221,8 @@ impl Duel {
     }
 }
 
-fn mode(value: &str) -> Result<Mode, String> {
-    Mode::named(value).ok_or_else(|| format!("--mode takes one of quick, standard, thorough, not `{value}`"))
+fn mode(value: &str) -> Result<DuelMode, String> {
+    DuelMode::named(value).ok_or_else(|| format!("--mode takes one of quick, standard, thorough, not `{value}`"))
 }
 
 fn seed(value: &str) -> Result<u64, String> {

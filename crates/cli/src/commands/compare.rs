@@ -1,6 +1,6 @@
 //! `hotloop compare`: lays one run beside another.
 
-use compare::{RunsSettings, Stored};
+use compare::{NamedRun, RunsSettings};
 use record::{Comparison, Verdict};
 
 use super::{Refusal, load, shown, tool};
@@ -32,8 +32,8 @@ pub fn run(options: &Compare) -> Result<Compared, Refusal> {
     let stored = |found: &load::Found| found.id.as_ref().map(|id| id.short().to_owned());
     let ids = [stored(&base), stored(&candidate)];
     let comparison = compare::runs(
-        Stored { run: &base.run, name: &options.base, id: ids[0].as_deref() },
-        Stored { run: &candidate.run, name: &options.candidate, id: ids[1].as_deref() },
+        NamedRun { run: &base.run, name: &options.base, id: ids[0].as_deref() },
+        NamedRun { run: &candidate.run, name: &options.candidate, id: ids[1].as_deref() },
         &RunsSettings { tool: tool(), threshold: options.threshold },
     );
     let (text, said) = if options.json {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use engine::{Compute, Sampling};
 use indicatif::ProgressBar;
-use lab::machine::Chosen;
-use lab::{Arithmetic, Effort, Settings, Task, Watch, Workload};
+use lab::machine::KernelChoice;
+use lab::{Arithmetic, RepeatSettings, RunObserver, RunSettings, Task, Workload};
 use record::Run;
 
 use super::{PERCENT, Refusal, TIMELINE, generate, interrupt, progress, shown, tool};
@@ -79,11 +79,11 @@ fn measure(options: &Profile) -> Result<Run, Refusal> {
     let what = &options.what;
     let prompt = generate::prompt::read(what.prompt.as_deref(), what.prompt_file.as_deref())?;
     let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
     let machine = &what.machine;
     let compute = if machine.naive { Compute::naive(machine.threads) } else { Compute::new(machine.threads)? };
     let models = EngineModels { compute: &compute, named: what.named.clone(), ways: ways(what) };
-    let settings = Settings {
+    let settings = RunSettings {
         task: task(options, prompt, models.named.is_some()),
         effort: effort(options),
         limits: !machine.no_limits,
@@ -123,13 +123,13 @@ fn task(options: &Profile, prompt: Option<String>, has_model: bool) -> Task {
     }
 }
 
-fn effort(options: &Profile) -> Effort {
+fn effort(options: &Profile) -> RepeatSettings {
     let asked = &options.what.effort;
     let usual = match options.workload {
         Workload::Standard | Workload::Deep => 5,
         Workload::Enhanced | Workload::Memory => 10,
     };
-    Effort {
+    RepeatSettings {
         repeat: asked.repeat.map(|repeat| repeat as u64),
         warmup: asked.warmup as u64,
         time: asked.time_budget.unwrap_or(Duration::from_secs(usual)),
@@ -166,7 +166,7 @@ fn parameters(what: &What, compute: &Compute) -> BTreeMap<String, String> {
 /// Shows how far it is, where somebody looks on.
 pub struct Bar(pub ProgressBar);
 
-impl Watch for Bar {
+impl RunObserver for Bar {
     fn tell(&mut self, share: f64, what: &str) {
         // Drawing takes time that would be measured.
         if !std::io::stderr().is_terminal() {

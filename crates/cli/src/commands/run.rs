@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst, fence};
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use lab::Step;
-use lab::command::{Asked, CannotRun, Command, Repeats, Settings, Watch, Why, measure, terminate};
-use lab::machine::Chosen;
+use lab::ExamineStep;
+use lab::command::{
+    Command, CommandObserver, CommandSettings, ProfilerOptions, RepeatCounts, StartError, StartErrorKind, measure,
+    terminate,
+};
+use lab::machine::KernelChoice;
 
 use super::{Refusal, TIMELINE, interrupt, progress, shown, tool};
 use crate::args;
@@ -41,11 +44,11 @@ impl<R: Into<Refusal>> From<R> for Failure {
     }
 }
 
-impl From<CannotRun> for Failure {
-    fn from(error: CannotRun) -> Self {
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
         let (hint, code) = match error.why {
-            Why::NotFound => ("check the name; a program in this folder is called `./NAME`", NOT_FOUND),
-            Why::NotExecutable(_) => {
+            StartErrorKind::NotFound => ("check the name; a program in this folder is called `./NAME`", NOT_FOUND),
+            StartErrorKind::NotExecutable(_) => {
                 ("`chmod +x` makes a script a program; `sh SCRIPT` runs it as it is", NOT_EXECUTABLE)
             }
         };
@@ -56,11 +59,11 @@ impl From<CannotRun> for Failure {
 /// Runs the program, and reports to standard error, so that standard output stays the program's.
 pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
     let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
     let nothing = || Refusal { error: "COMMAND is missing".to_owned(), hint: "put it behind `--`" };
-    let settings = Settings {
+    let settings = CommandSettings {
         command: Command::new(raw(options.command.len())).ok_or_else(nothing)?,
-        asked: Asked { timeline: options.timeline.then_some(TIMELINE), budget_percent: options.budget },
+        asked: ProfilerOptions { timeline: options.timeline.then_some(TIMELINE), budget_percent: options.budget },
         repeats: repeats(options),
         limits: options.limits,
         chosen,
@@ -88,9 +91,9 @@ pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
 }
 
 /// What is printed once is the program's; the same several times says nothing.
-fn repeats(options: &args::Run) -> Repeats {
+fn repeats(options: &args::Run) -> RepeatCounts {
     let (timed, warmup) = (options.repeat as u64, options.warmup as u64);
-    Repeats { timed, warmup, hide_output: timed + warmup > 1 && !options.show_output }
+    RepeatCounts { timed, warmup, hide_output: timed + warmup > 1 && !options.show_output }
 }
 
 /// The last words of our line as they were given: arguments of a program need not be Unicode.
@@ -135,7 +138,7 @@ impl Follower {
     }
 }
 
-impl Watch for Follower {
+impl CommandObserver for Follower {
     fn started(&mut self, process: u32) {
         RUNNING.store(process, Relaxed);
         fence(SeqCst);
@@ -152,7 +155,7 @@ impl Watch for Follower {
         interrupt::asked()
     }
 
-    fn tell(&mut self, step: Step<'_>) {
+    fn tell(&mut self, step: ExamineStep<'_>) {
         if std::io::stderr().is_terminal() {
             self.bar.set_length(u64::from(step.of));
             self.bar.set_position(u64::from(step.done));

@@ -4,10 +4,10 @@ use std::io::IsTerminal as _;
 use std::process::Command;
 use std::time::Duration;
 
-use compare::rules::{self, Mode};
+use compare::rules::{self, DuelMode};
 use indicatif::ProgressBar;
-use lab::machine::Chosen;
-use lab::selftest::{Progress, Settings, Watch};
+use lab::machine::KernelChoice;
+use lab::selftest::{SelfTestObserver, SelfTestProgress, SelfTestSettings};
 use record::{GateMetric, Metric};
 
 use super::{Refusal, interrupt, progress, tool};
@@ -30,7 +30,7 @@ pub struct Tried {
 /// Fights the duels, this program being its own worker.
 pub fn run(options: &args::SelfTest) -> Result<Tried, Refusal> {
     let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
     let program = std::env::current_exe().map_err(|error| Refusal {
         error: format!("this program cannot be found to be started again: {error}"),
         hint: "start it by its path",
@@ -39,10 +39,10 @@ pub fn run(options: &args::SelfTest) -> Result<Tried, Refusal> {
         metric: metric.to_owned(),
         threshold: rules::threshold(metric, &Metric::default()),
     };
-    let settings = Settings {
+    let settings = SelfTestSettings {
         mode: match options.mode {
-            args::TriedMode::Standard => Mode::STANDARD,
-            args::TriedMode::Thorough => Mode::THOROUGH,
+            args::TriedMode::Standard => DuelMode::STANDARD,
+            args::TriedMode::Thorough => DuelMode::THOROUGH,
         },
         round: Duration::from_millis(options.round as u64),
         same: options.duels as u64,
@@ -78,8 +78,8 @@ pub fn work(options: &args::SelfTestWorker) -> Result<(), Refusal> {
 /// Shows how far it is, where somebody looks on.
 struct Bar(ProgressBar);
 
-impl Watch for Bar {
-    fn tell(&mut self, told: &Progress) {
+impl SelfTestObserver for Bar {
+    fn tell(&mut self, told: &SelfTestProgress) {
         if std::io::stderr().is_terminal() {
             self.0.set_length(told.of);
             self.0.set_position(told.done);

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use engine::{CacheType, Compute, Encode, LoadOptions, Sampler, Sampling, State, StateOptions};
-use lab::{Generator, Models, Outline, Room, Scored, Use, Which};
+use lab::{Generator, ModelChoice, ModelOutline, ModelUse, Models, ReservedMemory, TextScore};
 use record::{Memory, MemoryPart};
 
 use super::Subject;
@@ -29,24 +29,24 @@ pub struct EngineModels<'a> {
 }
 
 impl EngineModels<'_> {
-    fn named(&self, which: Which) -> Named {
+    fn named(&self, which: ModelChoice) -> Named {
         match which {
-            Which::Given => self.named.clone(),
-            Which::Small => Named::synthetic("small"),
-            Which::Medium => Named::synthetic("medium"),
+            ModelChoice::Given => self.named.clone(),
+            ModelChoice::Small => Named::synthetic("small"),
+            ModelChoice::Medium => Named::synthetic("medium"),
         }
     }
 }
 
 impl Models for EngineModels<'_> {
-    fn outline(&self, which: Which, text: Option<&str>) -> Result<Outline, String> {
+    fn outline(&self, which: ModelChoice, text: Option<&str>) -> Result<ModelOutline, String> {
         let (config, tokenizer) = self.named(which).outline().map_err(|refusal| refusal.error)?;
         let encode = Encode { add_special: true, parse_special: false };
         let tokens = text.map(|text| tokenizer.encode(text, encode));
-        Ok(Outline { vocab: config.vocab, context: config.context, tokens })
+        Ok(ModelOutline { vocab: config.vocab, context: config.context, tokens })
     }
 
-    fn create(&self, which: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String> {
+    fn create(&self, which: ModelChoice, usage: ModelUse) -> Result<Box<dyn Generator + '_>, String> {
         let named = self.named(which);
         let load = LoadOptions { in_place: self.ways.in_place, exact: self.ways.exact, progress: None };
         let subject = Subject::load(&named, self.compute, load).map_err(|refusal| refusal.error)?;
@@ -66,11 +66,11 @@ pub struct LoadedModels<'a> {
 }
 
 impl Models for LoadedModels<'_> {
-    fn outline(&self, which: Which, text: Option<&str>) -> Result<Outline, String> {
+    fn outline(&self, which: ModelChoice, text: Option<&str>) -> Result<ModelOutline, String> {
         self.models.outline(which, text)
     }
 
-    fn create(&self, _: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String> {
+    fn create(&self, _: ModelChoice, usage: ModelUse) -> Result<Box<dyn Generator + '_>, String> {
         let generator = EngineGenerator::new(&self.models, Rc::clone(&self.subject), usage);
         Ok(Box::new(generator.map_err(|error| error.to_string())?))
     }
@@ -92,7 +92,7 @@ struct EngineGenerator<'a> {
 }
 
 impl<'a> EngineGenerator<'a> {
-    fn new(models: &EngineModels<'a>, subject: Rc<Subject>, usage: Use) -> engine::Result<Self> {
+    fn new(models: &EngineModels<'a>, subject: Rc<Subject>, usage: ModelUse) -> engine::Result<Self> {
         let (config, ways) = (&subject.model.config, &models.ways);
         let context = usage.positions.clamp(1, config.context);
         let options = StateOptions {
@@ -164,19 +164,19 @@ impl Generator for EngineGenerator<'_> {
         self.sampler.sample(self.state.logits(0))
     }
 
-    fn room(&self, positions: usize) -> Result<Room, String> {
+    fn room(&self, positions: usize) -> Result<ReservedMemory, String> {
         // One token at a time: then scratch memory does not depend on the number of positions.
         let options = StateOptions { context: Some(positions), block: 1, ..self.options };
         let state = State::new(&self.subject.model, self.compute, &options).map_err(|error| error.to_string())?;
         let memory = state.memory();
-        Ok(Room { other_bytes: memory.positions as u64, held: Box::new(state) })
+        Ok(ReservedMemory { other_bytes: memory.positions as u64, held: Box::new(state) })
     }
 
     fn text(&self, tokens: &[u32]) -> Option<String> {
         self.subject.text(tokens)
     }
 
-    fn score(&self, text: &str) -> Result<Option<Scored>, String> {
+    fn score(&self, text: &str) -> Result<Option<TextScore>, String> {
         self.subject.score(self.compute, text, self.options.cache).map_err(|error| error.to_string())
     }
 }

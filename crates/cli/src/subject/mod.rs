@@ -181,7 +181,7 @@ impl Subject {
         compute: &Compute,
         text: &str,
         cache: engine::CacheType,
-    ) -> engine::Result<Option<lab::Scored>> {
+    ) -> engine::Result<Option<lab::TextScore>> {
         if self.is_random {
             return Ok(None);
         }
@@ -190,7 +190,7 @@ impl Subject {
         // The first token is not scored; where that begins a text, it stands for none of it.
         let unscored = self.tokenizer.decode(&tokens[..1]).len();
         let bytes = text.len().saturating_sub(unscored) as u64;
-        Ok(Some(lab::Scored { each: nll.each, bytes, window: nll.window as u64 }))
+        Ok(Some(lab::TextScore { each: nll.each, bytes, window: nll.window as u64 }))
     }
 
     /// What it wrote, up to where it would have ended; nothing where its weights are random.

@@ -63,9 +63,9 @@ fn every_word_has_its_code() {
         let gate = check(of(vec![cell("decode", &[word])]), Some(word), code);
         assert_eq!(gate.warnings.len(), usize::from(code != strict), "{word:?}");
         let standing = match (code, strict) {
-            (0, 0) => Standing::Passed,
-            (0, _) => Standing::Warned,
-            _ => Standing::Failed,
+            (0, 0) => CellState::Passed,
+            (0, _) => CellState::Warned,
+            _ => CellState::Failed,
         };
         assert_eq!((gate.cells[0].standing, gate.cells[0].verdict), (standing, Some(word)));
         check(Gate { fail_on_unresolved: true, ..of(vec![cell("decode", &[word])]) }, Some(word), strict);
@@ -97,7 +97,7 @@ fn nothing_to_count_is_no_verdict() {
     check(of(Vec::new()), None, 0);
     let advisory = GateCell { advisory: true, ..cell("decode", &[Verdict::Regressed]) };
     let gate = check(of(vec![advisory]), None, 0);
-    assert_eq!((gate.cells[0].standing, gate.warnings[0].code), (Standing::Warned, 10));
+    assert_eq!((gate.cells[0].standing, gate.warnings[0].code), (CellState::Warned, 10));
 }
 
 #[test]
@@ -220,12 +220,12 @@ fn what_all_cells_have_in_common_is_warned_of_and_stays_what_it_is() {
     assert!(gate.drift.is_some_and(|drift| drift.moved == 6));
     assert!(gate.reasons.iter().all(|reason| reason.sentence == "wall_s is Regressed"), "{:?}", gate.reasons);
     let warning = &gate.warnings[0];
-    assert_eq!((warning.code, warning.about, warning.metric.as_deref()), (0, About::All, Some("wall_s")));
+    assert_eq!((warning.code, warning.about, warning.metric.as_deref()), (0, ReasonSubject::All, Some("wall_s")));
     assert!(warning.sentence.starts_with("6 of 6 cells changed alike (median +7.0 %)"), "{warning:?}");
     for (word, estimate) in [(Verdict::Improved, -0.07), (Verdict::LeaningWorse, 0.02), (Verdict::LeaningBetter, -0.02)]
     {
         let gate = check(alike(word, estimate), Some(word), 0);
-        assert!(gate.warnings[0].about == About::All && gate.reasons.is_empty(), "{:?}", gate.warnings);
+        assert!(gate.warnings[0].about == ReasonSubject::All && gate.reasons.is_empty(), "{:?}", gate.warnings);
     }
     let mut few = alike(Verdict::Regressed, 0.07);
     few.cells.truncate(4);
@@ -252,7 +252,7 @@ fn every_metric_that_changed_alike_is_warned_of() {
     let gate = check(of((0..6).map(one).collect()), Some(Verdict::Regressed), 10);
     let drifts = gate.drift.iter().chain(&gate.other_drifts);
     assert_eq!(drifts.map(|drift| drift.metric.as_str()).collect::<Vec<_>>(), ["cpu_s", "wall_s"]);
-    let warned = gate.warnings.iter().filter(|warning| warning.about == About::All);
+    let warned = gate.warnings.iter().filter(|warning| warning.about == ReasonSubject::All);
     assert_eq!(warned.filter_map(|warning| warning.metric.as_deref()).collect::<Vec<_>>(), ["cpu_s", "wall_s"]);
 }
 

@@ -6,30 +6,30 @@
 //! all other metrics are hints and decide nothing.
 
 mod exact;
-mod measured;
+mod measurement;
 mod rounds;
 pub(crate) mod sentence;
-mod word;
+mod verdict;
 
 use std::collections::BTreeSet;
 
 use record::{Arm, Better, Difference, Duel, ENVIRONMENT_METRICS, Finding, Judgement, Metric, Phase, Verdict};
 
-use crate::rules::{self, Mode};
+use crate::rules::{self, DuelMode};
 use crate::stats::{benjamini_hochberg, bonferroni, holm};
-use measured::{Measured, measure};
-pub use word::overall;
+use measurement::{MetricMeasurement, measure};
+pub use verdict::overall;
 
 /// What a duel says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct JudgedDuel {
     /// For each candidate.
     pub findings: Vec<Finding>,
     /// All of it in one word.
     pub verdict: Verdict,
 }
 
-impl Outcome {
+impl JudgedDuel {
     /// Whether more launches could not change what decides: every gate of every candidate has a word that stands.
     #[must_use]
     pub fn is_decided(&self) -> bool {
@@ -47,11 +47,11 @@ fn is_decided(finding: &Finding) -> bool {
 /// Judges the timed samples of a duel at look number `looked` of its design. Each look must be taken once at most, in their order: they
 /// share the allowed chance of a false verdict. Differences that stand in the duel's findings already make a candidate incomparable.
 #[must_use]
-pub fn judge(duel: &Duel, looked: usize) -> Outcome {
+pub fn judge(duel: &Duel, looked: usize) -> JudgedDuel {
     let sides = Sides::of(duel, looked);
     let findings: Vec<Finding> = sides.candidates.iter().map(|candidate| sides.find(candidate)).collect();
     let verdict = overall(findings.iter().map(|finding| finding.verdict));
-    Outcome { findings, verdict }
+    JudgedDuel { findings, verdict }
 }
 
 /// A duel, seen at one look.
@@ -114,26 +114,26 @@ impl<'a> Sides<'a> {
         let is_gate = |name: &str| gates.iter().any(|gate| gate.metric == name);
         let others = self.metrics.iter().filter(|name| !is_gate(name)).map(|name| (*name, None));
         let by_chance = self.by_chance();
-        let mut all: Vec<Measured> = Vec::new();
+        let mut all: Vec<MetricMeasurement> = Vec::new();
         for (name, threshold) in declared.chain(others) {
             let metric = self.metric(name);
             let wanted = threshold.unwrap_or_else(|| rules::threshold(name, &metric));
-            let asked = measured::Asked {
+            let question = measurement::MetricQuestion {
                 name,
                 threshold: wanted,
                 is_gate: threshold.is_some(),
                 rises_badly: metric.better == Better::Lower,
                 alpha: if threshold.is_some() { bonferroni(self.alpha, by_chance) } else { self.alpha },
             };
-            all.push(measure(asked, self.rounds(name, candidate), metric.exact));
+            all.push(measure(question, self.rounds(name, candidate), metric.exact));
         }
         self.correct(&mut all);
-        let terms = word::Terms {
+        let terms = verdict::VerdictTerms {
             withheld,
             decides_from: self.decides_from(),
             is_same_program: self.is_same_program(candidate),
         };
-        all.iter().map(|measured| word::judgement(measured, &terms)).collect()
+        all.iter().map(|measured| verdict::judgement(measured, &terms)).collect()
     }
 
     fn metric(&self, name: &str) -> Metric {
@@ -155,17 +155,22 @@ impl<'a> Sides<'a> {
         pairs.filter(is_by_chance).count()
     }
 
-    fn rounds(&self, metric: &str, candidate: &Arm) -> rounds::Rounds {
+    fn rounds(&self, metric: &str, candidate: &Arm) -> rounds::MetricRounds {
         let base = self.base.map_or("", |base| &base.name);
         let placebo = self.placebo.map(|placebo| placebo.name.as_str());
-        rounds::Rounds::of(&self.duel.samples, metric, &rounds::Names { base, placebo, candidate: &candidate.name })
+        rounds::MetricRounds::of(
+            &self.duel.samples,
+            metric,
+            &rounds::ArmNames { base, placebo, candidate: &candidate.name },
+        )
     }
 
     /// Chances are shown as what is left of them among so many metrics and candidates.
-    fn correct(&self, all: &mut [Measured]) {
+    fn correct(&self, all: &mut [MetricMeasurement]) {
         for gates in [true, false] {
-            let places: Vec<usize> =
-                (0..all.len()).filter(|place| all[*place].asked.is_gate == gates && all[*place].p.is_some()).collect();
+            let places: Vec<usize> = (0..all.len())
+                .filter(|place| all[*place].question.is_gate == gates && all[*place].p.is_some())
+                .collect();
             let p: Vec<f64> = places.iter().filter_map(|place| all[*place].p).collect();
             let corrected = if gates { holm(&p) } else { benjamini_hochberg(&p) };
             let candidates = if gates { self.candidates.len() as f64 } else { 1.0 };
@@ -177,7 +182,7 @@ impl<'a> Sides<'a> {
 
     /// The smallest change that may be decided; `None` where a placebo is missing, so nobody knows what the machine adds.
     fn decides_from(&self) -> Option<f64> {
-        match Mode::named(&self.duel.design.mode) {
+        match DuelMode::named(&self.duel.design.mode) {
             Some(mode) if self.placebo.is_some() || !mode.placebo => Some(mode.decides_from),
             None => self.placebo.map(|_| 0.0),
             _ => None,

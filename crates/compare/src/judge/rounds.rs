@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{Phase, Sample};
 
 use crate::median;
-use crate::stats::{Located, locate_mean};
+use crate::stats::{PairedEstimate, locate_mean};
 
 /// The arms of one comparison.
-pub(super) struct Names<'a> {
+pub(super) struct ArmNames<'a> {
     pub(super) base: &'a str,
     pub(super) placebo: Option<&'a str>,
     pub(super) candidate: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct Names<'a> {
 
 /// The values of one metric.
 #[derive(Debug, Default)]
-pub(super) struct Rounds {
+pub(super) struct MetricRounds {
     /// Of the base and its placebo, of all samples.
     pub(super) base: Vec<f64>,
     pub(super) candidate: Vec<f64>,
@@ -33,7 +33,7 @@ pub(super) struct Rounds {
 
 /// The pairs of one launch.
 #[derive(Default)]
-struct Pairs {
+struct LaunchPairs {
     against_base: Vec<f64>,
     against_placebo: Vec<f64>,
     placebos: Vec<f64>,
@@ -42,8 +42,8 @@ struct Pairs {
 /// One round: the values of base, placebo and candidate.
 type Round = [Option<f64>; 3];
 
-impl Rounds {
-    pub(super) fn of(samples: &[Sample], metric: &str, names: &Names) -> Self {
+impl MetricRounds {
+    pub(super) fn of(samples: &[Sample], metric: &str, names: &ArmNames) -> Self {
         let mut rounds: BTreeMap<(u64, u64), Round> = BTreeMap::new();
         let mut all = Self::default();
         for sample in samples.iter().filter(|sample| sample.phase == Phase::Timed) {
@@ -62,7 +62,7 @@ impl Rounds {
     }
 
     fn pair(&mut self, rounds: &BTreeMap<(u64, u64), Round>, has_placebo: bool) {
-        let mut launches: BTreeMap<u64, Pairs> = BTreeMap::new();
+        let mut launches: BTreeMap<u64, LaunchPairs> = BTreeMap::new();
         for ((launch, _), round) in rounds {
             // Values that are not above 0 have no logarithm.
             let [base, placebo, candidate] = round.map(|value| value.filter(|value| *value > 0.0).map(f64::ln));
@@ -87,7 +87,7 @@ impl Rounds {
     }
 
     /// The change of the candidate, against base and placebo alike.
-    pub(super) fn locate(&self, alpha: f64) -> Option<Located> {
+    pub(super) fn locate(&self, alpha: f64) -> Option<PairedEstimate> {
         let comparisons = [self.against_base.as_slice(), &self.against_placebo];
         let there = if self.against_placebo.is_empty() { 1 } else { 2 };
         locate_mean(&comparisons[..there], alpha)
@@ -102,7 +102,7 @@ impl Rounds {
     }
 }
 
-impl Names<'_> {
+impl ArmNames<'_> {
     fn side(&self, arm: Option<&str>) -> Option<usize> {
         let arm = arm?;
         [Some(self.base), self.placebo, Some(self.candidate)].iter().position(|name| *name == Some(arm))

@@ -2,11 +2,11 @@
 
 use record::{Change, Finding, GateMetric, Judgement, Verdict};
 
-use super::measured::Measured;
-use super::word::Terms;
+use super::measurement::MetricMeasurement;
+use super::verdict::VerdictTerms;
 use crate::rules::noun;
 
-pub(super) fn of_judgement(judgement: &Judgement, measured: &Measured, terms: &Terms) -> String {
+pub(super) fn of_judgement(judgement: &Judgement, measured: &MetricMeasurement, terms: &VerdictTerms) -> String {
     let what = capital(noun(&judgement.metric));
     match judgement.verdict {
         Verdict::WrongOutput => format!("{what} is not judged: the outputs differ."),
@@ -17,20 +17,20 @@ pub(super) fn of_judgement(judgement: &Judgement, measured: &Measured, terms: &T
             format!("{what} {}, above the {} threshold.", changed_by(change), percent(judgement.threshold))
         }),
         Verdict::Same => judgement.change.map_or_else(String::new, |change| {
-            format!("{what} is the same within {} ({}).", percent(measured.asked.threshold), bounds(change))
+            format!("{what} is the same within {} ({}).", percent(measured.question.threshold), bounds(change))
         }),
         Verdict::LeaningWorse | Verdict::LeaningBetter => leaning(&what, judgement, terms),
         _ => unresolved(&what, judgement, measured),
     }
 }
 
-fn unstable(what: &str, measured: &Measured, terms: &Terms) -> String {
+fn unstable(what: &str, measured: &MetricMeasurement, terms: &VerdictTerms) -> String {
     let shown = if terms.is_same_program { measured.change } else { measured.placebo };
     let by = shown.map_or_else(String::new, |shown| format!(" by {} ({})", signed(shown.estimate), bounds(shown)));
     format!("{what} differed{by} between two runs of the same program: the machine was too unstable to judge a change.")
 }
 
-fn exact(what: &str, judgement: &Judgement, measured: &Measured) -> String {
+fn exact(what: &str, judgement: &Judgement, measured: &MetricMeasurement) -> String {
     let values = match (judgement.base, judgement.candidate) {
         (Some(base), Some(candidate)) if base == candidate => format!("{base} on both sides"),
         (Some(base), Some(candidate)) => format!("{base} before and {candidate} after"),
@@ -47,7 +47,7 @@ fn exact(what: &str, judgement: &Judgement, measured: &Measured) -> String {
     }
 }
 
-fn leaning(what: &str, judgement: &Judgement, terms: &Terms) -> String {
+fn leaning(what: &str, judgement: &Judgement, terms: &VerdictTerms) -> String {
     let Some(change) = judgement.change else { return String::new() };
     let least = change.low.abs().min(change.high.abs());
     let why_not = match judgement {
@@ -65,7 +65,7 @@ fn leaning(what: &str, judgement: &Judgement, terms: &Terms) -> String {
     format!("{what} {}, by {} at least; {why_not}.", changed_by(change), percent(least))
 }
 
-fn unresolved(what: &str, judgement: &Judgement, measured: &Measured) -> String {
+fn unresolved(what: &str, judgement: &Judgement, measured: &MetricMeasurement) -> String {
     let Some(change) = judgement.change else { return too_little(what, judgement, measured) };
     let visible = judgement.visible.map_or_else(String::new, |visible| {
         format!(" Smallest detectable change: {}{}.", percent(visible), more(judgement))
@@ -73,7 +73,7 @@ fn unresolved(what: &str, judgement: &Judgement, measured: &Measured) -> String 
     format!("{what}: cannot tell ({}).{visible}", bounds(change))
 }
 
-fn too_little(what: &str, judgement: &Judgement, measured: &Measured) -> String {
+fn too_little(what: &str, judgement: &Judgement, measured: &MetricMeasurement) -> String {
     let guess = measured.estimate.map_or_else(String::new, |estimate| format!(" ({})", signed(estimate)));
     match (judgement.launches, judgement.rounds) {
         (_, 0) => no_ratio(what, measured),
@@ -88,7 +88,7 @@ fn too_little(what: &str, judgement: &Judgement, measured: &Measured) -> String 
 }
 
 /// Where not even one round can be compared.
-fn no_ratio(what: &str, measured: &Measured) -> String {
+fn no_ratio(what: &str, measured: &MetricMeasurement) -> String {
     let (Some(base), Some(candidate)) = (measured.base, measured.candidate) else {
         return format!("{what} has no values on both sides.");
     };

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 
 use record::{Model, Phase, Row, Run, Sample};
 
-use super::Observed;
-use super::launches::Rounds;
-use crate::{Bounds, Work, sorted};
+use super::ModelRun;
+use super::launches::RoundTimes;
+use crate::{MachineLimits, RowWork, sorted};
 
 /// One model of a run.
-pub(super) struct Entry<'a> {
+pub(super) struct ModelEntry<'a> {
     pub(super) run: &'a Run,
     pub(super) id: Option<&'a str>,
     pub(super) model: &'a Model,
-    pub(super) bounds: Option<Bounds<'a>>,
+    pub(super) bounds: Option<MachineLimits<'a>>,
     /// The first is the one that the model's figures are of.
     pub(super) cells: Vec<Cell<'a>>,
     /// The first of them once more, in a second copy of the model.
@@ -32,13 +32,13 @@ pub(super) struct Cell<'a> {
     /// Tokens behind it.
     pub(super) tokens: Option<u64>,
     /// Seconds of a token.
-    pub(super) decode_s: Rounds,
+    pub(super) decode_s: RoundTimes,
     /// CPU seconds of a token.
-    pub(super) decode_cpu_s: Rounds,
+    pub(super) decode_cpu_s: RoundTimes,
     /// Seconds of the prompt.
-    pub(super) prefill_s: Rounds,
+    pub(super) prefill_s: RoundTimes,
     /// Seconds to the first token.
-    pub(super) first_s: Rounds,
+    pub(super) first_s: RoundTimes,
     /// Seconds of all tokens after the first, from the smallest on.
     pub(super) token_s: Vec<f64>,
     /// Allocations of a generation, and their bytes.
@@ -60,19 +60,19 @@ const ROLES: [(&str, Role); 3] =
     [("inference", Role::Generation), ("prefill", Role::Prefill), ("decode", Role::Decode)];
 
 /// The models of a run.
-pub(super) fn entries<'a>(observed: &Observed<'a>) -> Vec<Entry<'a>> {
+pub(super) fn entries<'a>(observed: &ModelRun<'a>) -> Vec<ModelEntry<'a>> {
     let run = observed.run;
     let mut samples: HashMap<&str, Vec<&Sample>> = HashMap::new();
     for sample in run.samples.iter().filter(|sample| sample.phase == Phase::Timed) {
         samples.entry(&sample.row).or_default().push(sample);
     }
-    let bounds = Bounds::of(run);
+    let bounds = MachineLimits::of(run);
     let of = |model: &'a Model| {
         let (placebos, cells): (Vec<_>, Vec<_>) =
             cells(run, model, &samples).into_iter().partition(|(place, _)| place == PLACEBO);
         let cells = cells.into_iter().map(|(_, cell)| cell).collect();
         let placebo = placebos.into_iter().map(|(_, cell)| cell).next();
-        Entry { run, id: observed.id, model, bounds, cells, placebo }
+        ModelEntry { run, id: observed.id, model, bounds, cells, placebo }
     };
     run.models.iter().map(of).collect()
 }
@@ -99,7 +99,7 @@ fn cells<'a>(run: &'a Run, model: &Model, samples: &HashMap<&str, Vec<&'a Sample
     cells.into_iter().map(|(place, cell)| (place, cell.filled(run, samples))).collect()
 }
 
-impl Entry<'_> {
+impl ModelEntry<'_> {
     /// Whether CPU time is all the time that its tokens need: one thread, and weights in memory, so that it waits for nothing.
     pub(super) fn is_cpu_bound(&self) -> bool {
         let memory = self.run.memory.iter().find(|memory| memory.model == self.model.name);
@@ -150,22 +150,22 @@ impl<'a> Cell<'a> {
     }
 
     /// What times of another cell were of those of this one, round by round.
-    pub(super) fn ratios(&self, other: &Cell<'_>) -> Rounds {
+    pub(super) fn ratios(&self, other: &Cell<'_>) -> RoundTimes {
         Self::ratios_of(&self.decode_s, &other.decode_s)
     }
 
     /// What other times were of these, round by round: how many times as fast these are.
-    pub(super) fn ratios_of(own: &Rounds, other: &Rounds) -> Rounds {
+    pub(super) fn ratios_of(own: &RoundTimes, other: &RoundTimes) -> RoundTimes {
         own.iter().filter_map(|(round, own)| Some((*round, other.get(round)? / own))).collect()
     }
 
     /// Seconds of a token, by the CPU or by the clock.
-    pub(super) fn clock(&self, by_cpu: bool) -> &Rounds {
+    pub(super) fn clock(&self, by_cpu: bool) -> &RoundTimes {
         if by_cpu { &self.decode_cpu_s } else { &self.decode_s }
     }
 
     /// Operations and bytes of one token that is generated: as declared; or multiplying with and reading all weights once.
-    pub(super) fn decode_work(&self, model: &Model) -> Work {
+    pub(super) fn decode_work(&self, model: &Model) -> RowWork {
         let declared = self.decode.filter(|row| row.flops.is_some() || row.bytes.is_some());
         let tokens = self.decode.and_then(|row| row.tokens).filter(is_sound).unwrap_or(1.0);
         let (flops, bytes) = match declared {
@@ -176,7 +176,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The same of one token of the prompt.
-    pub(super) fn prefill_work(&self, model: &Model) -> Option<Work> {
+    pub(super) fn prefill_work(&self, model: &Model) -> Option<RowWork> {
         let tokens = self.prompt.filter(|tokens| *tokens > 0)? as f64;
         let declared = self.prefill.filter(|row| row.flops.is_some());
         let (flops, bytes) = match declared {
@@ -186,15 +186,15 @@ impl<'a> Cell<'a> {
         Some(self.work(model, flops, bytes))
     }
 
-    fn work(&self, model: &Model, flops: Option<f64>, bytes: Option<f64>) -> Work {
+    fn work(&self, model: &Model, flops: Option<f64>, bytes: Option<f64>) -> RowWork {
         let (working_set, threads) = (model.weight_bytes as f64, self.threads);
         let arithmetic = crate::arithmetic(Some(model));
-        Work { flops, bytes, working_set, arithmetic, threads }
+        RowWork { flops, bytes, working_set, arithmetic, threads }
     }
 }
 
 /// The seconds of a token in each round: of the row of tokens, or by the times of single tokens.
-fn decode_times(tokens: &[&Sample], row: Option<&Row>, generations: &[&Sample]) -> Rounds {
+fn decode_times(tokens: &[&Sample], row: Option<&Row>, generations: &[&Sample]) -> RoundTimes {
     if !tokens.is_empty() {
         return rounds(tokens, "wall_s", tokens_of(row));
     }
@@ -211,7 +211,7 @@ fn tokens_of(row: Option<&Row>) -> f64 {
 }
 
 /// A metric of each round, for one of so many parts.
-fn rounds(samples: &[&Sample], metric: &str, parts: f64) -> Rounds {
+fn rounds(samples: &[&Sample], metric: &str, parts: f64) -> RoundTimes {
     let values = samples.iter().filter_map(|sample| {
         let value = sample.values.get(metric)? / parts;
         Some(((sample.launch, sample.round), value))

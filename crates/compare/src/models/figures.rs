@@ -6,13 +6,13 @@ use record::{
     Figure, LimitShare, MeasuredModel, Memory, ModelMemory, ModelQuality, ModelSpeed, Quality, Scope, TokenTimes,
 };
 
-use super::cells::{Cell, Entry};
-use super::launches::{self, Rounds};
+use super::cells::{Cell, ModelEntry};
+use super::launches::{self, RoundTimes};
 use super::{CONFIDENCE, fitness};
 use crate::stats::batch_mean_interval;
-use crate::{Bounds, Work, quantile, quantile_interval};
+use crate::{MachineLimits, RowWork, quantile, quantile_interval};
 
-pub(super) fn of(entry: &Entry<'_>) -> MeasuredModel {
+pub(super) fn of(entry: &ModelEntry<'_>) -> MeasuredModel {
     let nothing = Cell::default();
     let cell = entry.cells.first().unwrap_or(&nothing);
     let (bounds, model) = (entry.bounds.as_ref(), entry.model);
@@ -47,22 +47,27 @@ fn figure(sorted: &[f64], q: f64) -> Option<Figure> {
 }
 
 /// So many tokens in each of these times.
-pub(super) fn rate(tokens: f64, times: &Rounds) -> Option<Figure> {
+pub(super) fn rate(tokens: f64, times: &RoundTimes) -> Option<Figure> {
     let time = launches::factor(times)?;
     let turned = |seconds: f64| tokens / seconds;
     Some(Figure { value: turned(time.value), low: time.high.map(turned), high: time.low.map(turned), ..time })
 }
 
-fn speed(tokens: f64, times: &Rounds, bounds: Option<&Bounds<'_>>, work: Option<Work>) -> Option<ModelSpeed> {
+fn speed(
+    tokens: f64,
+    times: &RoundTimes,
+    bounds: Option<&MachineLimits<'_>>,
+    work: Option<RowWork>,
+) -> Option<ModelSpeed> {
     let tokens_per_s = rate(tokens, times)?;
-    let part = |work: Work| bounds.and_then(|bounds| share(&tokens_per_s, bounds, &work));
-    let arithmetic = work.clone().and_then(|work| part(Work { bytes: None, ..work }));
-    let reading = work.and_then(|work| part(Work { flops: None, ..work }));
+    let part = |work: RowWork| bounds.and_then(|bounds| share(&tokens_per_s, bounds, &work));
+    let arithmetic = work.clone().and_then(|work| part(RowWork { bytes: None, ..work }));
+    let reading = work.and_then(|work| part(RowWork { flops: None, ..work }));
     Some(ModelSpeed { tokens_per_s, arithmetic, reading })
 }
 
 /// What of one limit is used. A rate whose slow end lies above it cannot be.
-fn share(tokens_per_s: &Figure, bounds: &Bounds<'_>, work: &Work) -> Option<LimitShare> {
+fn share(tokens_per_s: &Figure, bounds: &MachineLimits<'_>, work: &RowWork) -> Option<LimitShare> {
     let roof = bounds.roof(work)?;
     let per_token = work.flops.or(work.bytes)?;
     let of = |speed: f64| speed * per_token / roof.per_second;
@@ -84,7 +89,7 @@ fn token_times(sorted: &[f64]) -> Option<TokenTimes> {
 /// What a generation needs; what else a program has beside it is no matter of the model.
 const PURPOSES: [&str; 4] = ["weights", "kv_cache", "activations", "scratch"];
 
-fn memory(entry: &Entry<'_>, cell: &Cell<'_>) -> ModelMemory {
+fn memory(entry: &ModelEntry<'_>, cell: &Cell<'_>) -> ModelMemory {
     let known = entry.run.memory.iter().find(|memory| memory.model == entry.model.name);
     let is_alone = entry.run.models.len() == 1;
     let process = entry.run.process.as_ref().filter(|_| is_alone);
@@ -112,7 +117,7 @@ fn memory(entry: &Entry<'_>, cell: &Cell<'_>) -> ModelMemory {
 }
 
 /// Allocations of each token by the profile: of its first scope that declares tokens, which is the one around all others.
-fn profiled(entry: &Entry<'_>) -> Option<(f64, f64)> {
+fn profiled(entry: &ModelEntry<'_>) -> Option<(f64, f64)> {
     let is_such = |scope: &&Scope| scope.tokens > 0 && scope.allocs_total.is_some();
     let scope = entry.run.profile.as_ref()?.scopes.iter().find(is_such)?;
     let (all, tokens) = (scope.allocs_total?, scope.tokens as f64);
@@ -120,7 +125,7 @@ fn profiled(entry: &Entry<'_>) -> Option<(f64, f64)> {
 }
 
 /// What the run says of how well the model knows a text.
-pub(super) fn quality_of<'a>(entry: &Entry<'a>) -> Option<&'a Quality> {
+pub(super) fn quality_of<'a>(entry: &ModelEntry<'a>) -> Option<&'a Quality> {
     entry.run.quality.iter().find(|quality| quality.model == entry.model.name)
 }
 

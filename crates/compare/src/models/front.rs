@@ -2,14 +2,14 @@
 
 use record::{MeasuredModel, SpeedVerdict};
 
-use super::cells::Entry;
-use super::ranking::{Judge, original};
+use super::cells::ModelEntry;
+use super::ranking::{SpeedJudge, original};
 
 /// Says of each model whether it is Pareto-optimal, where all three were measured of all.
 ///
-/// A model is dominated by another that is faster by the rules of [`Judge`], takes no more memory and has no worse quality. Copies of
+/// A model is dominated by another that is faster by the rules of [`SpeedJudge`], takes no more memory and has no worse quality. Copies of
 /// a model share its answer.
-pub(super) fn mark(entries: &[Entry<'_>], models: &mut [MeasuredModel], judge: &Judge) {
+pub(super) fn mark(entries: &[ModelEntry<'_>], models: &mut [MeasuredModel], judge: &SpeedJudge) {
     let is_measured =
         |model: &MeasuredModel| model.decode.is_some() && model.memory.bytes.is_some() && model.quality.is_some();
     let texts = models.iter().filter_map(|model| model.quality.as_ref()).map(|quality| &quality.text_blake3);

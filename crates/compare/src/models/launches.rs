@@ -9,10 +9,10 @@ use crate::stats::locate;
 use crate::{Interval, median, quantile_interval, sorted};
 
 /// Values by launch and round.
-pub(super) type Rounds = BTreeMap<(u64, u64), f64>;
+pub(super) type RoundTimes = BTreeMap<(u64, u64), f64>;
 
 /// The values of each launch.
-pub(super) fn by_launch(rounds: &Rounds) -> Vec<Vec<f64>> {
+pub(super) fn by_launch(rounds: &RoundTimes) -> Vec<Vec<f64>> {
     let mut launches: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for ((launch, _), value) in rounds {
         launches.entry(*launch).or_default().push(*value);
@@ -21,7 +21,7 @@ pub(super) fn by_launch(rounds: &Rounds) -> Vec<Vec<f64>> {
 }
 
 /// The median, and where it lies. Values of a single launch have the interval of that launch.
-pub(super) fn figure(rounds: &Rounds) -> Option<Figure> {
+pub(super) fn figure(rounds: &RoundTimes) -> Option<Figure> {
     let launches = by_launch(rounds);
     let all: Vec<f64> = launches.concat();
     let interval = match launches.len() {
@@ -32,12 +32,12 @@ pub(super) fn figure(rounds: &Rounds) -> Option<Figure> {
 }
 
 /// The same of values above 0 that differ by factors: times, and ratios of times.
-pub(super) fn factor(rounds: &Rounds) -> Option<Figure> {
+pub(super) fn factor(rounds: &RoundTimes) -> Option<Figure> {
     figure(&rounds.iter().map(|(place, value)| (*place, value.ln())).collect()).map(exp)
 }
 
 /// Ratios of several launches, with a chance of `alpha` that the interval misses. There is no interval below two launches.
-pub(super) fn ratio(rounds: &Rounds, alpha: f64) -> Option<Figure> {
+pub(super) fn ratio(rounds: &RoundTimes, alpha: f64) -> Option<Figure> {
     let logarithms = rounds.iter().map(|(place, value)| (*place, value.ln())).collect();
     let located = locate(&by_launch(&logarithms), alpha)?;
     Some(exp(told(located.estimate, located.interval, rounds.len())))

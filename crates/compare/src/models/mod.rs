@@ -14,8 +14,8 @@ mod trades;
 
 use record::{Difference, MODELS_SCHEMA, MODELS_VERSION, MeasuredModel, Models, Run, WorkloadKind};
 
-use crate::{Side, comparable, workload_kind};
-use cells::Entry;
+use crate::{ComparisonSide, comparable, workload_kind};
+use cells::ModelEntry;
 
 pub use ranking::{CPU_THRESHOLD, WALL_THRESHOLD};
 
@@ -24,7 +24,7 @@ const CONFIDENCE: f64 = 0.95;
 
 /// A run, and what it is called where it is kept.
 #[derive(Debug, Clone, Copy)]
-pub struct Observed<'a> {
+pub struct ModelRun<'a> {
     /// The run.
     pub run: &'a Run,
     /// Its id.
@@ -33,8 +33,8 @@ pub struct Observed<'a> {
 
 /// All models of some runs beside each other. Who writes the document is for the caller to say.
 #[must_use]
-pub fn models(runs: &[Observed<'_>]) -> Models {
-    let entries: Vec<Entry<'_>> = runs.iter().flat_map(cells::entries).collect();
+pub fn models(runs: &[ModelRun<'_>]) -> Models {
+    let entries: Vec<ModelEntry<'_>> = runs.iter().flat_map(cells::entries).collect();
     let one_sitting = runs.len() > 1 && runs.windows(2).all(|pair| is_one_sitting(pair[0].run, pair[1].run));
     let mut models: Vec<MeasuredModel> = entries.iter().map(figures::of).collect();
     let judge = one_sitting.then(|| ranking::judge(&entries)).flatten();
@@ -62,7 +62,7 @@ pub fn models(runs: &[Observed<'_>]) -> Models {
 }
 
 /// What follows for each model from being measured beside the others.
-fn complete(entries: &[Entry<'_>], models: &mut [MeasuredModel], judge: &ranking::Judge) {
+fn complete(entries: &[ModelEntry<'_>], models: &mut [MeasuredModel], judge: &ranking::SpeedJudge) {
     front::mark(entries, models, judge);
     for (at, model) in models.iter_mut().enumerate() {
         let original = ranking::original(entries, at);
@@ -78,7 +78,7 @@ fn is_one_sitting(a: &Run, b: &Run) -> bool {
     is_such(a) && is_such(b) && a.created == b.created && a.environment == b.environment && a.subject == b.subject
 }
 
-fn notes(runs: &[Observed<'_>], one_sitting: bool) -> Vec<String> {
+fn notes(runs: &[ModelRun<'_>], one_sitting: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if runs.len() > 1 && !one_sitting {
         notes.push(
@@ -104,7 +104,7 @@ fn unlike(first: &Run, other: &Run) -> Option<String> {
         // Other vocabularies have other tokens; their number is a setting.
         field.starts_with("model") || field == "prompt"
     };
-    let differences = comparable(&Side::from(first), &Side::from(other));
+    let differences = comparable(&ComparisonSide::from(first), &ComparisonSide::from(other));
     let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
     let words = differences.iter().filter(|difference| !of_models(difference)).map(|difference| {
         format!("{} ({} and {})", difference.field, told(&difference.base), told(&difference.candidate))

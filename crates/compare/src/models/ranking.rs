@@ -6,8 +6,8 @@
 use record::{Figure, Ranking, SpeedComparison, SpeedVerdict};
 
 use super::CONFIDENCE;
-use super::cells::{Cell, Entry};
-use super::launches::{self, Rounds};
+use super::cells::{Cell, ModelEntry};
+use super::launches::{self, RoundTimes};
 
 /// The smallest difference of wall time that counts: below it users notice nothing, and shared machines cannot tell.
 pub const WALL_THRESHOLD: f64 = 0.03;
@@ -17,7 +17,7 @@ pub const CPU_THRESHOLD: f64 = 0.02;
 const DISTURBED_SHARE: f64 = 0.5;
 
 /// Decides of pairs of models.
-pub(super) struct Judge {
+pub(super) struct SpeedJudge {
     ranking: Ranking,
     /// The chance to be wrong that each pair may spend.
     alpha: f64,
@@ -26,18 +26,18 @@ pub(super) struct Judge {
 }
 
 /// The judge of models of one sitting; `None` where there are not two.
-pub(super) fn judge(entries: &[Entry<'_>]) -> Option<Judge> {
+pub(super) fn judge(entries: &[ModelEntry<'_>]) -> Option<SpeedJudge> {
     let different = (0..entries.len()).filter(|at| original(entries, *at) == *at).count();
     if entries.len() < 2 {
         return None;
     }
-    let by_cpu = entries.iter().all(Entry::is_cpu_bound);
+    let by_cpu = entries.iter().all(ModelEntry::is_cpu_bound);
     let (metric, threshold) = if by_cpu { ("cpu_s", CPU_THRESHOLD) } else { ("wall_s", WALL_THRESHOLD) };
     let alpha = (1.0 - CONFIDENCE) / (different * different.saturating_sub(1) / 2).max(1) as f64;
     let counts = entries.iter().map(|entry| entry.cells.first().map_or((0, 0), |cell| count(cell.clock(by_cpu))));
     let (launches, rounds) = counts.fold((u64::MAX, u64::MAX), |least, own| (least.0.min(own.0), least.1.min(own.1)));
     let ranking = Ranking { metric: metric.to_owned(), threshold, launches, rounds, ..Ranking::default() };
-    let mut judge = Judge { ranking, alpha, needed: 1.0 + threshold };
+    let mut judge = SpeedJudge { ranking, alpha, needed: 1.0 + threshold };
     // Of several placebos the one that differs most.
     let placebos = (0..entries.len()).filter_map(|at| judge.placebo(entries, at));
     let placebo = placebos.max_by(|a, b| a.value.ln().abs().total_cmp(&b.value.ln().abs()));
@@ -47,20 +47,20 @@ pub(super) fn judge(entries: &[Entry<'_>]) -> Option<Judge> {
 }
 
 /// The first model with the same contents: the model itself, where it is no copy.
-pub(super) fn original(entries: &[Entry<'_>], at: usize) -> usize {
+pub(super) fn original(entries: &[ModelEntry<'_>], at: usize) -> usize {
     let hash = &entries[at].model.weights_blake3;
     let first = entries.iter().position(|other| hash.is_some() && other.model.weights_blake3 == *hash);
     first.unwrap_or(at)
 }
 
 /// Launches and rounds.
-fn count(rounds: &Rounds) -> (u64, u64) {
+fn count(rounds: &RoundTimes) -> (u64, u64) {
     (launches::by_launch(rounds).len() as u64, rounds.len() as u64)
 }
 
-impl Judge {
+impl SpeedJudge {
     /// The speed of the second copy beside the first, where there is one.
-    fn placebo(&self, entries: &[Entry<'_>], at: usize) -> Option<Figure> {
+    fn placebo(&self, entries: &[ModelEntry<'_>], at: usize) -> Option<Figure> {
         let original = original(entries, at);
         let copy = if original == at { entries[at].placebo.as_ref()? } else { entries[at].cells.first()? };
         self.ratio(entries[original].cells.first()?, copy)
@@ -85,7 +85,7 @@ impl Judge {
     }
 
     /// The speed of a model beside that of a base.
-    pub(super) fn pair(&self, base: &Entry<'_>, own: &Entry<'_>) -> SpeedComparison {
+    pub(super) fn pair(&self, base: &ModelEntry<'_>, own: &ModelEntry<'_>) -> SpeedComparison {
         let cells = base.cells.first().zip(own.cells.first());
         let ratio = cells.and_then(|(base, own)| self.ratio(base, own));
         let verdict = ratio.map_or(SpeedVerdict::CannotTell, |ratio| self.verdict(&ratio));
@@ -104,7 +104,7 @@ impl Judge {
     }
 
     /// With all pairs of different models.
-    pub(super) fn ranking(&self, entries: &[Entry<'_>]) -> Ranking {
+    pub(super) fn ranking(&self, entries: &[ModelEntry<'_>]) -> Ranking {
         let mut pairs = Vec::new();
         for own in (0..entries.len()).filter(|at| original(entries, *at) == *at) {
             for base in (0..own).filter(|at| original(entries, *at) == *at) {

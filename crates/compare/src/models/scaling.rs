@@ -3,20 +3,20 @@
 use record::{Figure, Scaling, ScalingPoint};
 
 use super::CONFIDENCE;
-use super::cells::{Cell, Entry};
+use super::cells::{Cell, ModelEntry};
 use crate::fit;
 
 /// Fewer points have no interval: a line goes through any two.
 const LEAST: usize = 3;
 
-pub(super) fn of(entries: &[Entry<'_>], one_sitting: bool) -> Vec<Scaling> {
+pub(super) fn of(entries: &[ModelEntry<'_>], one_sitting: bool) -> Vec<Scaling> {
     let mut all = over_parameters(entries, one_sitting);
     all.extend(over_context(entries));
     all
 }
 
 /// Models of one format: others differ by more than their size.
-fn over_parameters(entries: &[Entry<'_>], one_sitting: bool) -> Vec<Scaling> {
+fn over_parameters(entries: &[ModelEntry<'_>], one_sitting: bool) -> Vec<Scaling> {
     let over = || "parameters".to_owned();
     let mut formats: Vec<&str> = Vec::new();
     for entry in entries {
@@ -40,9 +40,9 @@ fn over_parameters(entries: &[Entry<'_>], one_sitting: bool) -> Vec<Scaling> {
 }
 
 /// Each model with prompts of several lengths.
-fn over_context(entries: &[Entry<'_>]) -> Vec<Scaling> {
+fn over_context(entries: &[ModelEntry<'_>]) -> Vec<Scaling> {
     let over = || "context".to_owned();
-    let of_model = |entry: &Entry<'_>| {
+    let of_model = |entry: &ModelEntry<'_>| {
         let first = entry.cells.first()?;
         let like = entry.cells.iter().filter(|cell| cell.threads == first.threads);
         let points: Vec<ScalingPoint> = like.filter_map(|cell| point(entry, cell, cell.positions()?)).collect();
@@ -60,7 +60,7 @@ fn over_context(entries: &[Entry<'_>]) -> Vec<Scaling> {
     vec![Scaling { over: over(), missing: Some("needs three contexts".to_owned()), ..Scaling::default() }]
 }
 
-fn point(entry: &Entry<'_>, cell: &Cell<'_>, at: f64) -> Option<ScalingPoint> {
+fn point(entry: &ModelEntry<'_>, cell: &Cell<'_>, at: f64) -> Option<ScalingPoint> {
     let ideal = entry.bounds.as_ref().and_then(|bounds| bounds.roof(&cell.decode_work(entry.model)));
     Some(ScalingPoint {
         at: Some(at).filter(|at| *at > 0.0)?,

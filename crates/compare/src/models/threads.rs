@@ -2,11 +2,11 @@
 
 use record::{Figure, ThreadPoint, ThreadScaling};
 
-use super::cells::{Cell, Entry};
+use super::cells::{Cell, ModelEntry};
 use super::figures::rate;
-use super::launches::{self, Rounds};
+use super::launches::{self, RoundTimes};
 
-pub(super) fn of(entries: &[Entry<'_>]) -> Vec<ThreadScaling> {
+pub(super) fn of(entries: &[ModelEntry<'_>]) -> Vec<ThreadScaling> {
     let found: Vec<ThreadScaling> = entries.iter().filter_map(of_model).collect();
     if !found.is_empty() {
         return found;
@@ -15,7 +15,7 @@ pub(super) fn of(entries: &[Entry<'_>]) -> Vec<ThreadScaling> {
 }
 
 /// Cells with the same prompt, from the fewest threads on.
-fn of_model(entry: &Entry<'_>) -> Option<ThreadScaling> {
+fn of_model(entry: &ModelEntry<'_>) -> Option<ThreadScaling> {
     let first = entry.cells.first()?;
     let like = entry.cells.iter().filter(|cell| cell.prompt == first.prompt && !cell.decode_s.is_empty());
     let mut cells: Vec<(u64, &Cell<'_>)> = like.filter_map(|cell| Some((cell.threads?, cell))).collect();
@@ -32,7 +32,7 @@ fn of_model(entry: &Entry<'_>) -> Option<ThreadScaling> {
 }
 
 fn point(
-    entry: &Entry<'_>,
+    entry: &ModelEntry<'_>,
     (fewest, base): (u64, &Cell<'_>),
     (threads, cell): (u64, &Cell<'_>),
 ) -> Option<ThreadPoint> {
@@ -52,8 +52,8 @@ fn point(
 }
 
 /// Amdahl's law, round by round: time = serial + parallel ÷ threads, by least squares; the serial part of the time of one thread.
-fn serial_shares(cells: &[(u64, &Cell<'_>)]) -> Rounds {
-    let Some((_, first)) = cells.first() else { return Rounds::new() };
+fn serial_shares(cells: &[(u64, &Cell<'_>)]) -> RoundTimes {
+    let Some((_, first)) = cells.first() else { return RoundTimes::new() };
     let shares = first.decode_s.keys().filter_map(|round| {
         let points: Option<Vec<(f64, f64)>> = cells
             .iter()

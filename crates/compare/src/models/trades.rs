@@ -2,15 +2,15 @@
 
 use record::{Figure, MeasuredModel, Model, Trade};
 
-use super::cells::Entry;
+use super::cells::ModelEntry;
 use super::figures::quality_of;
-use super::ranking::{Judge, original};
+use super::ranking::{SpeedJudge, original};
 use crate::stats::batch_mean_interval;
 
 /// Every model beside the one of the same sizes whose weights are largest.
 ///
 /// Copies of one model are left out: nothing is won or lost.
-pub(super) fn of(entries: &[Entry<'_>], models: &[MeasuredModel], judge: Option<&Judge>) -> Vec<Trade> {
+pub(super) fn of(entries: &[ModelEntry<'_>], models: &[MeasuredModel], judge: Option<&SpeedJudge>) -> Vec<Trade> {
     let mut trades = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
         let same = (0..entries.len()).filter(|other| shape(entries[*other].model) == shape(entry.model));
@@ -28,7 +28,7 @@ fn shape(model: &Model) -> [u64; 7] {
     [model.parameters, model.layers, model.width, model.heads, model.kv_heads, model.head_dim, model.vocab]
 }
 
-fn trade(entries: [&Entry<'_>; 2], models: [&MeasuredModel; 2], judge: Option<&Judge>) -> Trade {
+fn trade(entries: [&ModelEntry<'_>; 2], models: [&MeasuredModel; 2], judge: Option<&SpeedJudge>) -> Trade {
     let compared = judge.map(|judge| judge.pair(entries[0], entries[1]));
     let bytes = models.map(|model| model.memory.bytes);
     let memory = bytes[1].zip(bytes[0]).map(|(own, base)| own as f64 / base as f64);
@@ -50,7 +50,7 @@ fn trade(entries: [&Entry<'_>; 2], models: [&MeasuredModel; 2], judge: Option<&J
 
 /// By how much the perplexity changed, token by token: the same tokens are hard for both, so that much less is left to chance.
 /// Batches of neighbouring tokens count as one value each.
-fn change(entries: [&Entry<'_>; 2]) -> Option<Figure> {
+fn change(entries: [&ModelEntry<'_>; 2]) -> Option<Figure> {
     let [base, own] = [quality_of(entries[0])?, quality_of(entries[1])?];
     if base.text_blake3 != own.text_blake3 || base.each.len() != own.each.len() {
         return None;

@@ -11,7 +11,7 @@ const ENOUGH: usize = 6;
 
 /// What is asked of every metric.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Question {
+pub(super) struct RunQuestion {
     /// The change that matters, where one was asked for.
     pub(super) threshold: Option<f64>,
     /// Why nothing is said of any metric, where the runs cannot be compared or computed something else.
@@ -22,7 +22,7 @@ pub(super) struct Question {
     pub(super) same_subject: bool,
 }
 
-impl Question {
+impl RunQuestion {
     /// The change that matters; of what is exact any.
     fn threshold(&self, name: &str, metric: &Metric) -> f64 {
         let usual = rules::threshold(name, metric);
@@ -31,7 +31,7 @@ impl Question {
 }
 
 /// Judges the values of one metric before and after.
-pub(super) fn judged((name, metric): (&str, &Metric), values: [&[f64]; 2], question: &Question) -> Judgement {
+pub(super) fn judged((name, metric): (&str, &Metric), values: [&[f64]; 2], question: &RunQuestion) -> Judgement {
     let middle = values.map(median);
     let estimate = middle[0].zip(middle[1]).and_then(|(before, after)| ratio(before, after)).map(|ratio| ratio - 1.0);
     let threshold = question.threshold(name, metric);
@@ -103,7 +103,7 @@ fn change(values: [&[f64]; 2]) -> Option<Change> {
     Some(Change { estimate, low: ratio(before.high, after.low)? - 1.0, high: ratio(before.low, after.high)? - 1.0 })
 }
 
-fn noisy(found: &Judgement, values: [&[f64]; 2], better: Better, question: &Question) -> (Verdict, String) {
+fn noisy(found: &Judgement, values: [&[f64]; 2], better: Better, question: &RunQuestion) -> (Verdict, String) {
     let fewest = values.map(<[f64]>::len).into_iter().min().unwrap_or(0);
     let unresolved = |sentence: &str| (Verdict::Unresolved, sentence.to_owned());
     let Some(change) = found.change else {

@@ -20,15 +20,15 @@ use record::{
 };
 
 use crate::comparable::same_binary;
-use crate::{Side, comparable, same_subject};
-use judge::{CONFIDENCE, Question};
-use rows::View;
+use crate::{ComparisonSide, comparable, same_subject};
+use judge::{CONFIDENCE, RunQuestion};
+use rows::RunView;
 
 pub use scopes::without_indices;
 
 /// A run that is compared.
 #[derive(Debug, Clone, Copy)]
-pub struct Stored<'a> {
+pub struct NamedRun<'a> {
     /// The run.
     pub run: &'a Run,
     /// As it was asked for.
@@ -48,25 +48,25 @@ pub struct RunsSettings {
 
 /// Lays one run beside another.
 #[must_use]
-pub fn runs(base: Stored<'_>, candidate: Stored<'_>, settings: &RunsSettings) -> Comparison {
-    let sides = [Side::from(base.run), Side::from(candidate.run)];
+pub fn runs(base: NamedRun<'_>, candidate: NamedRun<'_>, settings: &RunsSettings) -> Comparison {
+    let sides = [ComparisonSide::from(base.run), ComparisonSide::from(candidate.run)];
     let mut differences = comparable(&sides[0], &sides[1]);
     differences.extend(arms(base.run, candidate.run));
     let same_subject = differences.is_empty() && same_subject(&sides[0], &sides[1]);
     let same_output = same_output(base.run, candidate.run);
     let withheld = withheld(&differences, same_output);
-    let question = Question {
+    let question = RunQuestion {
         threshold: settings.threshold,
         withheld,
         no_samples: no_samples(&[base.run, candidate.run]),
         same_subject,
     };
-    let views = [View::new(base.run), View::new(candidate.run)];
+    let views = [RunView::new(base.run), RunView::new(candidate.run)];
     let rows = rows::rows(&views[0], &views[1], &question);
     let (scopes, mut notes) = scopes::scopes(base.run, candidate.run);
     notes.extend(doubts(base.run, candidate.run, same_output));
     let (verdict, sentence) = verdict(&rows, &differences, &question);
-    let compared = |side: Stored<'_>| ComparedRun {
+    let compared = |side: NamedRun<'_>| ComparedRun {
         name: side.name.to_owned(),
         id: side.id.map(str::to_owned),
         created: side.run.created.clone(),
@@ -186,7 +186,7 @@ fn unread(run: &Run, which: &str) -> Option<String> {
 }
 
 /// All of it in one word and a sentence.
-fn verdict(rows: &[RowChange], differences: &[Difference], question: &Question) -> (Verdict, String) {
+fn verdict(rows: &[RowChange], differences: &[Difference], question: &RunQuestion) -> (Verdict, String) {
     let withheld = question.withheld;
     if withheld == Some(Verdict::Incomparable) {
         let named: Vec<String> = differences.iter().map(named).collect();
@@ -237,7 +237,7 @@ fn shortened(value: &str) -> String {
     if value.chars().count() <= MOST { value.to_owned() } else { value.chars().take(MOST).collect::<String>() + ".." }
 }
 
-fn sentence(gates: &[(&RowChange, &Judgement)], [worse, better]: [usize; 2], question: &Question) -> String {
+fn sentence(gates: &[(&RowChange, &Judgement)], [worse, better]: [usize; 2], question: &RunQuestion) -> String {
     let rows = |count: usize| if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
     let seem = |count: usize| format!("{} seem{}", rows(count), if count == 1 { "s" } else { "" });
     let all = gates.len();

@@ -2,11 +2,11 @@
 
 use record::{ModelChange, Row, Sample, StoredModel};
 
-use super::rows::View;
+use super::rows::RunView;
 use crate::median;
 
 /// Every model of both runs, in the order in which they come.
-pub(super) fn models(base: &View<'_>, candidate: &View<'_>) -> Vec<ModelChange> {
+pub(super) fn models(base: &RunView<'_>, candidate: &RunView<'_>) -> Vec<ModelChange> {
     let mut names: Vec<&str> = Vec::new();
     for view in [base, candidate] {
         let told = view.run.models.iter().map(|model| model.name.as_str());
@@ -25,7 +25,7 @@ pub(super) fn models(base: &View<'_>, candidate: &View<'_>) -> Vec<ModelChange> 
     names.into_iter().map(change).filter(|change| change.base.is_some() || change.candidate.is_some()).collect()
 }
 
-fn figures(view: &View<'_>, name: &str) -> Option<StoredModel> {
+fn figures(view: &RunView<'_>, name: &str) -> Option<StoredModel> {
     let rows: Vec<&Row> = view.run.rows.iter().filter(|row| is_of(view, row, name)).collect();
     let model = view.run.models.iter().find(|model| model.name == name);
     if rows.is_empty() && model.is_none() {
@@ -55,6 +55,6 @@ fn figures(view: &View<'_>, name: &str) -> Option<StoredModel> {
     })
 }
 
-fn is_of(view: &View<'_>, row: &Row, name: &str) -> bool {
+fn is_of(view: &RunView<'_>, row: &Row, name: &str) -> bool {
     row.model.as_deref().map_or_else(|| view.model(row).is_some_and(|model| model.name == name), |own| own == name)
 }

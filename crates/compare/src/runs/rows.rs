@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::{Judgement, Metric, Model, Phase, Presence, Row, RowChange, Run, Sample, Verdict, WorkRate};
 
-use super::judge::{Question, judged};
+use super::judge::{RunQuestion, judged};
 use crate::rules::is_summed;
-use crate::{Bounds, median, row_work};
+use crate::{MachineLimits, median, row_work};
 
 /// A run, prepared for being asked about rows.
-pub(super) struct View<'a> {
+pub(super) struct RunView<'a> {
     pub(super) run: &'a Run,
     timed: HashMap<&'a str, Vec<&'a Sample>>,
-    bounds: Option<Bounds<'a>>,
+    bounds: Option<MachineLimits<'a>>,
 }
 
 /// How often a row was repeated.
@@ -34,13 +34,13 @@ pub(super) fn sample_counts(run: &Run) -> HashMap<&str, Counts> {
     counts
 }
 
-impl<'a> View<'a> {
+impl<'a> RunView<'a> {
     pub(super) fn new(run: &'a Run) -> Self {
         let mut timed: HashMap<&str, Vec<&Sample>> = HashMap::new();
         for sample in run.samples.iter().filter(|sample| sample.phase == Phase::Timed) {
             timed.entry(&sample.row).or_default().push(sample);
         }
-        View { run, timed, bounds: Bounds::of(run) }
+        RunView { run, timed, bounds: MachineLimits::of(run) }
     }
 
     pub(super) fn samples(&self, row: &str) -> &[&'a Sample] {
@@ -98,8 +98,8 @@ impl<'a> View<'a> {
 }
 
 /// Every row of both runs, in the order of the candidate, behind it what is gone.
-pub(super) fn rows(base: &View<'_>, candidate: &View<'_>, question: &Question) -> Vec<RowChange> {
-    let by_name = |view: &View<'_>| -> HashMap<String, usize> {
+pub(super) fn rows(base: &RunView<'_>, candidate: &RunView<'_>, question: &RunQuestion) -> Vec<RowChange> {
+    let by_name = |view: &RunView<'_>| -> HashMap<String, usize> {
         view.run.rows.iter().enumerate().map(|(at, row)| (row.name.clone(), at)).rev().collect()
     };
     let (known, newer) = (by_name(base), by_name(candidate));
@@ -112,10 +112,10 @@ pub(super) fn rows(base: &View<'_>, candidate: &View<'_>, question: &Question) -
     rows
 }
 
-fn change(base: &View<'_>, candidate: &View<'_>, pair: [Option<&Row>; 2], question: &Question) -> RowChange {
+fn change(base: &RunView<'_>, candidate: &RunView<'_>, pair: [Option<&Row>; 2], question: &RunQuestion) -> RowChange {
     let [old, new] = pair;
     let shown = new.or(old).cloned().unwrap_or_default();
-    let samples = |view: &View<'_>, row: Option<&Row>| row.map_or(0, |row| view.samples(&row.name).len() as u64);
+    let samples = |view: &RunView<'_>, row: Option<&Row>| row.map_or(0, |row| view.samples(&row.name).len() as u64);
     let judgements = match (old, new) {
         (Some(old), Some(new)) => judgements(base, candidate, [old, new], question),
         _ => Vec::new(),
@@ -144,7 +144,12 @@ fn presence(before: bool, after: bool) -> Presence {
 /// The metrics that come first; the others follow by their names.
 const FIRST: [&str; 4] = ["wall_s", "cpu_s", "ttft_s", "token_s"];
 
-fn judgements(base: &View<'_>, candidate: &View<'_>, [old, new]: [&Row; 2], question: &Question) -> Vec<Judgement> {
+fn judgements(
+    base: &RunView<'_>,
+    candidate: &RunView<'_>,
+    [old, new]: [&Row; 2],
+    question: &RunQuestion,
+) -> Vec<Judgement> {
     let mut names: Vec<&str> = Vec::new();
     for (view, row) in [(base, old), (candidate, new)] {
         for sample in view.samples(&row.name) {
@@ -208,7 +213,7 @@ fn process_metrics() -> impl Iterator<Item = (String, Metric)> {
 const PROCESS: &str = "(the process)";
 
 /// What each process took as a whole: one value of each.
-fn process(base: &Run, candidate: &Run, question: &Question) -> Option<RowChange> {
+fn process(base: &Run, candidate: &Run, question: &RunQuestion) -> Option<RowChange> {
     let (old, new) = (base.process.as_ref()?, candidate.process.as_ref()?);
     let used = |process: &record::ProcessUse| {
         let cpu = process.user_s.zip(process.system_s).map(|(user, system)| user + system);

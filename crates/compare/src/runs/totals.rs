@@ -2,11 +2,11 @@
 
 use record::{Row, ScopeChange, ScopeFigures, Total, Totals};
 
-use super::rows::View;
+use super::rows::RunView;
 use crate::median;
 
 /// Of the call trees, where both runs have one, else of the rows, one call of each.
-pub(super) fn totals(base: &View<'_>, candidate: &View<'_>, scopes: &[ScopeChange]) -> Option<Totals> {
+pub(super) fn totals(base: &RunView<'_>, candidate: &RunView<'_>, scopes: &[ScopeChange]) -> Option<Totals> {
     if !scopes.is_empty() {
         let [base, candidate] = [|scope: &ScopeChange| scope.base, |scope: &ScopeChange| scope.candidate]
             .map(|side: fn(&ScopeChange) -> Option<ScopeFigures>| of_scopes(scopes, side));
@@ -28,7 +28,7 @@ fn of_scopes(scopes: &[ScopeChange], side: fn(&ScopeChange) -> Option<ScopeFigur
     })
 }
 
-fn of_rows(view: &View<'_>) -> Option<Total> {
+fn of_rows(view: &RunView<'_>) -> Option<Total> {
     let rows = &view.run.rows;
     let is_root = |row: &Row| row.part_of.as_ref().is_none_or(|whole| rows.iter().all(|row| row.name != *whole));
     let timed: Vec<(&Row, f64)> = rows.iter().filter_map(|row| Some((row, view.call_s(row)?))).collect();

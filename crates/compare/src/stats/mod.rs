@@ -10,6 +10,6 @@ mod student;
 pub use batch_means::batch_mean_interval;
 pub use fit::{Fit, fit};
 pub use multiple::{benjamini_hochberg, bonferroni, holm};
-pub use paired::{Located, launches_to_resolve, locate, locate_mean};
+pub use paired::{PairedEstimate, launches_to_resolve, locate, locate_mean};
 pub use sign::{binomial_interval, sign_interval, sign_p};
 pub use student::{mean_interval, mean_p, t_factor};

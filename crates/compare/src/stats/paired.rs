@@ -13,7 +13,7 @@ use crate::{Interval, median};
 
 /// Where differences lie.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Located {
+pub struct PairedEstimate {
     /// The median of all of them; of several comparisons, the mean of their medians.
     pub estimate: f64,
     /// The confidence interval; `None` below two launches, or with too few rounds.
@@ -24,7 +24,7 @@ pub struct Located {
 
 /// Locates the differences of each launch's rounds; the interval misses with a probability of at most `alpha`. `None` without values.
 #[must_use]
-pub fn locate(launches: &[Vec<f64>], alpha: f64) -> Option<Located> {
+pub fn locate(launches: &[Vec<f64>], alpha: f64) -> Option<PairedEstimate> {
     locate_mean(&[launches], alpha)
 }
 
@@ -33,7 +33,7 @@ pub fn locate(launches: &[Vec<f64>], alpha: f64) -> Option<Located> {
 /// Each comparison is of one value with one value, so under skewed noise it is as often too high as too low. One value against the
 /// mean of two is not: identical sides then differ.
 #[must_use]
-pub fn locate_mean(comparisons: &[&[Vec<f64>]], alpha: f64) -> Option<Located> {
+pub fn locate_mean(comparisons: &[&[Vec<f64>]], alpha: f64) -> Option<PairedEstimate> {
     let rounds: Vec<Vec<f64>> = comparisons.iter().map(|launches| launches.concat()).collect();
     let estimate = mean_of(rounds.iter().map(|rounds| median(rounds)))?;
     let by_rounds: Option<Vec<Interval>> = rounds.iter().map(|rounds| sign_interval(rounds, alpha)).collect();
@@ -47,7 +47,7 @@ pub fn locate_mean(comparisons: &[&[Vec<f64>]], alpha: f64) -> Option<Located> {
         (0..launches).filter_map(|launch| mean_of(comparisons.iter().map(|of| median(&of[launch])))).collect();
     let both = by_rounds.zip(mean_interval(&centres, alpha));
     let sign_p = rounds.iter().map(|rounds| sign_p(rounds)).fold(0.0, f64::max);
-    Some(Located {
+    Some(PairedEstimate {
         estimate,
         interval: both.map(|(a, b)| Interval { low: a.low.min(b.low), high: a.high.max(b.high) }),
         p: mean_p(&centres).map(|p| p.max(sign_p)),
@@ -66,7 +66,7 @@ fn mean_of(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 /// The true change is not known better than `located` tells, so both its uncertainty and that of the new measurement count.
 #[must_use]
 pub fn launches_to_resolve(
-    (located, now): (&Located, usize),
+    (located, now): (&PairedEstimate, usize),
     alpha: f64,
     threshold: f64,
     (power, most): (f64, u64),

@@ -3,7 +3,7 @@
 use compare::Interval;
 use compare::stats::{batch_mean_interval, mean_interval};
 
-use crate::sitting::Chance;
+use crate::simulated_duels::Chance;
 
 /// Values that lean to the one before them by this share, around 0 with a variance of 1.
 fn leaning(share: f64, count: usize, chance: &mut Chance) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! Which sides answer the same question.
 
-use compare::{Side, comparable, same_subject};
+use compare::{ComparisonSide, comparable, same_subject};
 use record::{Build, Difference, Environment, Git, Model, Run};
 
 /// A run that tells everything.
@@ -36,7 +36,7 @@ pub fn told() -> Run {
 }
 
 fn differences(base: &Run, candidate: &Run) -> Vec<Difference> {
-    comparable(&Side::from(base), &Side::from(candidate))
+    comparable(&ComparisonSide::from(base), &ComparisonSide::from(candidate))
 }
 
 fn fields(base: &Run, candidate: &Run) -> Vec<String> {
@@ -56,8 +56,8 @@ fn other(change: impl FnOnce(&mut Run)) -> Run {
 #[test]
 fn the_program_itself_is_what_a_comparison_is_about() {
     assert_eq!(fields(&told(), &other(|_| {})), [""; 0]);
-    assert!(!same_subject(&Side::from(&told()), &Side::from(&other(|_| {}))));
-    assert!(same_subject(&Side::from(&told()), &Side::from(&told())));
+    assert!(!same_subject(&ComparisonSide::from(&told()), &ComparisonSide::from(&other(|_| {}))));
+    assert!(same_subject(&ComparisonSide::from(&told()), &ComparisonSide::from(&told())));
     // One file with two names, and one script in two places, may be two programs.
     let called = |name: &str, path: &str| {
         let mut run = told();
@@ -65,7 +65,7 @@ fn the_program_itself_is_what_a_comparison_is_about() {
         run.subject.command = vec![path.to_owned(), "all".to_owned()];
         run
     };
-    let same = |one: &Run, other: &Run| same_subject(&Side::from(one), &Side::from(other));
+    let same = |one: &Run, other: &Run| same_subject(&ComparisonSide::from(one), &ComparisonSide::from(other));
     assert!(same(&called("ls", "bin/ls"), &called("ls", "bin/ls")));
     assert!(!same(&called("ls", "bin/ls"), &called("cat", "bin/ls")));
     assert!(!same(&called("run.sh", "old/run.sh"), &called("run.sh", "new/run.sh")));
@@ -111,7 +111,7 @@ fn what_is_not_known_is_a_difference() {
         "usable CPUs",
     ];
     assert_eq!(fields(&nothing, &nothing), expected);
-    assert!(!same_subject(&Side::from(&nothing), &Side::from(&nothing)));
+    assert!(!same_subject(&ComparisonSide::from(&nothing), &ComparisonSide::from(&nothing)));
     let unnamed = other(|run| run.models[0].weights_blake3 = None);
     assert_eq!(fields(&unnamed, &unnamed), ["model weights"]);
     let unprompted = other(|run| run.workload.prompt_blake3 = None);

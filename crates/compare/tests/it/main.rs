@@ -8,7 +8,7 @@ mod model_ranking;
 mod models;
 mod runs;
 mod scopes;
+mod simulated_duels;
 mod simulation;
-mod sitting;
 mod vectors;
 mod waterfall;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use compare::{Observed, models};
+use compare::{ModelRun, models};
 use record::{Model, Models, Row, Run, Sample, SpeedVerdict, Workload};
 
-use crate::sitting::Chance;
+use crate::simulated_duels::Chance;
 
 /// How a made-up machine scatters, in logarithms of time.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ fn sitting(machine: Machine, factors: &[f64], chance: &mut Chance) -> Models {
             }
         }
     }
-    models(&runs.iter().map(|run| Observed { run, id: None }).collect::<Vec<_>>())
+    models(&runs.iter().map(|run| ModelRun { run, id: None }).collect::<Vec<_>>())
 }
 
 fn row(name: &str, model: &str) -> Row {
@@ -124,7 +124,7 @@ fn the_metric_follows_from_the_threads() {
         runs[0].rows.truncate(1);
         runs[0].rows.push(Row { threads: runs[0].rows[0].threads, ..row("placebo/decode", "a") });
     };
-    let ranking = |runs: &[Run; 2]| models(&runs.each_ref().map(|run| Observed { run, id: None })).ranking.unwrap();
+    let ranking = |runs: &[Run; 2]| models(&runs.each_ref().map(|run| ModelRun { run, id: None })).ranking.unwrap();
     fill(&mut runs, [1.0, 2.0]);
     let by_cpu = ranking(&runs);
     assert_eq!((by_cpu.metric.as_str(), by_cpu.pairs[0].verdict), ("cpu_s", SpeedVerdict::Slower));
@@ -149,7 +149,7 @@ fn without_a_placebo_nobody_is_faster() {
             run.samples.push(sample);
         }
     }
-    let without = models(&runs.each_ref().map(|run| Observed { run, id: None })).ranking.unwrap();
+    let without = models(&runs.each_ref().map(|run| ModelRun { run, id: None })).ranking.unwrap();
     assert_eq!((without.placebo, without.pairs[0].verdict), (None, SpeedVerdict::CannotTell));
     assert!(without.pairs[0].ratio.unwrap().high.unwrap() < 0.6);
 }
@@ -167,7 +167,7 @@ fn copies_are_not_ranked() {
             run.samples.push(sample);
         }
     }
-    let document = models(&runs.each_ref().map(|run| Observed { run, id: None }));
+    let document = models(&runs.each_ref().map(|run| ModelRun { run, id: None }));
     let ranking = document.ranking.unwrap();
     assert_eq!(document.models[1].same_as.as_deref(), Some("a"));
     let [pair] = &ranking.pairs[..] else { panic!("{:?}", ranking.pairs) };

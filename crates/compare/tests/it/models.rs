@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use compare::{Observed, models};
+use compare::{ModelRun, models};
 use record::{
     Compute, Environment, Level, Limits, Memory, MemoryPart, Model, Models, Quality, Rate, Row, Run, Sample, Workload,
 };
@@ -128,7 +128,7 @@ fn run(made: &Made, cells: &[Cell]) -> Run {
 }
 
 fn beside(runs: &[Run]) -> Models {
-    models(&runs.iter().map(|run| Observed { run, id: None }).collect::<Vec<_>>())
+    models(&runs.iter().map(|run| ModelRun { run, id: None }).collect::<Vec<_>>())
 }
 
 #[track_caller]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use compare::{RunsSettings, Stored, runs};
+use compare::{NamedRun, RunsSettings, runs};
 use record::{
     Better, Build, Comparison, Correctness, Imported, Judgement, Metric, Phase, Presence, ProcessUse, Row, Run, Sample,
     Unread, Verdict,
@@ -47,8 +47,8 @@ fn compared(base: &Run, candidate: &Run) -> Comparison {
 fn asked(base: &Run, candidate: &Run, threshold: Option<f64>) -> Comparison {
     let settings = RunsSettings { threshold, ..RunsSettings::default() };
     let found = runs(
-        Stored { run: base, name: "@previous", id: None },
-        Stored { run: candidate, name: "@latest", id: None },
+        NamedRun { run: base, name: "@previous", id: None },
+        NamedRun { run: candidate, name: "@latest", id: None },
         &settings,
     );
     assert_eq!(Comparison::from_json(&found.to_json()).as_ref(), Ok(&found), "it is read as it was written");

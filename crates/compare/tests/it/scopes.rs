@@ -1,6 +1,6 @@
 //! Call trees laid over each other.
 
-use compare::{RunsSettings, Stored, runs, without_indices};
+use compare::{NamedRun, RunsSettings, runs, without_indices};
 use record::{Allocations, Comparison, Phase, Presence, Profile, Row, Run, Sample, Scope, ScopeChange};
 
 use crate::comparable::told;
@@ -40,7 +40,7 @@ fn profiled(scopes: Vec<Scope>) -> Run {
 }
 
 fn compared(base: &Run, candidate: &Run) -> Comparison {
-    let stored = |run| Stored { run, name: "", id: None };
+    let stored = |run| NamedRun { run, name: "", id: None };
     runs(stored(base), stored(candidate), &RunsSettings::default())
 }
 

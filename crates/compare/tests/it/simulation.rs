@@ -1,11 +1,11 @@
 //! What the rules promise, tried on machines whose truth is known. Every seed is fixed, so what passes once passes always.
 
-use compare::rules::Mode;
+use compare::rules::DuelMode;
 use compare::stats::{binomial_interval, locate, sign_interval};
 use compare::{confirm, has_changed, judge, quantile_interval, sorted};
 use record::{Duel, Finding, Verdict};
 
-use crate::sitting::{self, Chance};
+use crate::simulated_duels::{self, Chance};
 
 /// How a made-up machine scatters.
 #[derive(Clone, Copy)]
@@ -22,10 +22,10 @@ const QUIET: Machine = Machine { round: 0.01, launch: 0.002, held_up: 0.0 };
 const USUAL: Machine = Machine { round: 0.03, launch: 0.01, held_up: 0.1 };
 const LOADED: Machine = Machine { round: 0.15, launch: 0.03, held_up: 0.3 };
 
-fn sit(machine: Machine, mode: Mode, factor: f64, chance: &mut Chance) -> Duel {
+fn sit(machine: Machine, mode: DuelMode, factor: f64, chance: &mut Chance) -> Duel {
     let launches: Vec<[f64; 3]> =
         (0..mode.launches).map(|_| [(); 3].map(|()| machine.launch * chance.normal())).collect();
-    sitting::duel(mode, &mut |arm, launch, _| {
+    simulated_duels::duel(mode, &mut |arm, launch, _| {
         let side = ["A", "A'", "B"].iter().position(|name| *name == arm).unwrap();
         let held_up = if chance.share() < machine.held_up { 2.0 * chance.share() } else { 0.0 };
         let noise = launches[launch as usize][side] + machine.round * chance.normal() + held_up.ln_1p();
@@ -47,7 +47,7 @@ fn fight(duel: &Duel) -> Finding {
 }
 
 /// The verdict after a second measurement of what changed.
-fn confirmed(machine: Machine, mode: Mode, factor: f64, chance: &mut Chance) -> Verdict {
+fn confirmed(machine: Machine, mode: DuelMode, factor: f64, chance: &mut Chance) -> Verdict {
     let first = fight(&sit(machine, mode, factor, chance));
     if !mode.confirms || !has_changed(&first) {
         return first.verdict;
@@ -56,7 +56,7 @@ fn confirmed(machine: Machine, mode: Mode, factor: f64, chance: &mut Chance) -> 
 }
 
 /// How many of so many duels end with each of the words.
-fn count(machine: Machine, mode: Mode, factor: f64, duels: u64, words: &[Verdict]) -> u64 {
+fn count(machine: Machine, mode: DuelMode, factor: f64, duels: u64, words: &[Verdict]) -> u64 {
     let mut chance = Chance::of(duels ^ 0x5eed);
     (0..duels).filter(|_| words.contains(&confirmed(machine, mode, factor, &mut chance))).count() as u64
 }
@@ -66,11 +66,11 @@ const DECIDED: &[Verdict] = &[Verdict::Regressed, Verdict::Improved];
 #[test]
 fn nothing_changed_and_nothing_is_found() {
     for (machine, mode) in [
-        (QUIET, Mode::STANDARD),
-        (USUAL, Mode::STANDARD),
-        (LOADED, Mode::STANDARD),
-        (USUAL, Mode::THOROUGH),
-        (LOADED, Mode::QUICK),
+        (QUIET, DuelMode::STANDARD),
+        (USUAL, DuelMode::STANDARD),
+        (LOADED, DuelMode::STANDARD),
+        (USUAL, DuelMode::THOROUGH),
+        (LOADED, DuelMode::QUICK),
     ] {
         let duels = 600;
         let found = count(machine, mode, 1.0, duels, DECIDED);
@@ -83,30 +83,30 @@ fn directions_are_false_as_seldom_as_promised() {
     // The bound of 5 % holds for the direction alone too, over all looks and launches that differ by 3 %.
     let machine = Machine { round: 0.02, launch: 0.03, held_up: 0.0 };
     let words = &[Verdict::Regressed, Verdict::Improved, Verdict::LeaningWorse, Verdict::LeaningBetter];
-    let found = count(machine, Mode::THOROUGH, 1.0, 600, words);
+    let found = count(machine, DuelMode::THOROUGH, 1.0, 600, words);
     assert!(found <= 30, "{found} of 600");
 }
 
 #[test]
 fn same_is_as_seldom_false() {
     // Exactly at what matters, equality and its opposite are both wrong.
-    let found = count(QUIET, Mode::STANDARD, 1.02, 600, &[Verdict::Same, Verdict::Regressed]);
+    let found = count(QUIET, DuelMode::STANDARD, 1.02, 600, &[Verdict::Same, Verdict::Regressed]);
     assert!(found <= 30, "{found} of 600");
 }
 
 #[test]
 fn real_changes_are_found() {
     for (machine, mode, factor, least) in [
-        (QUIET, Mode::STANDARD, 1.05, 199),
-        (QUIET, Mode::STANDARD, 1.0 / 1.05, 199),
-        (USUAL, Mode::THOROUGH, 1.10, 190),
-        (LOADED, Mode::THOROUGH, 1.50, 190),
+        (QUIET, DuelMode::STANDARD, 1.05, 199),
+        (QUIET, DuelMode::STANDARD, 1.0 / 1.05, 199),
+        (USUAL, DuelMode::THOROUGH, 1.10, 190),
+        (LOADED, DuelMode::THOROUGH, 1.50, 190),
     ] {
         let word = if factor > 1.0 { Verdict::Regressed } else { Verdict::Improved };
         let found = count(machine, mode, factor, 200, &[word]);
         assert!(found >= least, "{factor}: {found} of 200");
     }
-    let same = count(QUIET, Mode::STANDARD, 1.0, 200, &[Verdict::Same]);
+    let same = count(QUIET, DuelMode::STANDARD, 1.0, 200, &[Verdict::Same]);
     assert!(same >= 190, "{same} of 200");
 }
 
@@ -155,7 +155,7 @@ fn bursts_on_one_of_three_sides_favour_nobody() {
     let (mut above, mut below) = (0_u32, 0_u32);
     for _ in 0..300 {
         let mut held_up = 0;
-        let duel = sitting::duel(Mode::STANDARD, &mut |arm, _, _| {
+        let duel = simulated_duels::duel(DuelMode::STANDARD, &mut |arm, _, _| {
             if arm == "A" {
                 held_up = (chance.share() * 3.0) as usize;
             }
@@ -180,9 +180,9 @@ fn advice_on_launches_mostly_resolves() {
     let (mut advised, mut resolved) = (0, 0);
     for factor in [1.0, 1.03, 1.05, 1.1] {
         for _ in 0..120 {
-            let finding = fight(&sit(USUAL, Mode::STANDARD, factor, &mut chance));
+            let finding = fight(&sit(USUAL, DuelMode::STANDARD, factor, &mut chance));
             let Some(more) = finding.judgements[0].more_launches else { continue };
-            let longer = Mode { launches: Mode::STANDARD.launches + more, looks: &[], ..Mode::STANDARD };
+            let longer = DuelMode { launches: DuelMode::STANDARD.launches + more, looks: &[], ..DuelMode::STANDARD };
             let mut duel = sit(USUAL, longer, factor, &mut chance);
             duel.design.looks = vec![longer.launches];
             advised += 1;

@@ -3,7 +3,7 @@
 use compare::waterfall;
 use record::{Arm, Duel, LaunchProfile, PathTime};
 
-use crate::sitting::Chance;
+use crate::simulated_duels::Chance;
 
 fn profile(arm: &str, launch: u64, wall_ns: u64, paths: &[(&[&str], u64, u64)]) -> LaunchProfile {
     let path = |(path, calls, self_ns): &(&[&str], u64, u64)| PathTime {

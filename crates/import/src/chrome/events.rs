@@ -40,16 +40,16 @@ pub(super) struct Event<'a> {
     #[serde(default)]
     pub(super) dur: Option<f64>,
     #[serde(borrow, default)]
-    pub(super) pid: Which<'a>,
+    pub(super) pid: TrackId<'a>,
     #[serde(borrow, default)]
-    pub(super) tid: Which<'a>,
+    pub(super) tid: TrackId<'a>,
     #[serde(borrow, default)]
     pub(super) args: Arguments<'a>,
 }
 
 /// A process or a thread: a number or a text.
 #[derive(Default, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Which<'a> {
+pub(super) enum TrackId<'a> {
     Number(i64),
     Text(Cow<'a, str>),
     #[default]
@@ -60,86 +60,86 @@ pub(super) enum Which<'a> {
 #[derive(Default)]
 pub(super) struct Arguments<'a>(pub(super) Option<Cow<'a, str>>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Which<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for TrackId<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_any(Words).map(|word| match word {
-            Word::Number(number) => Which::Number(number),
-            Word::Text(text) => Which::Text(text),
-            Word::Other(_) => Which::Missing,
+        deserializer.deserialize_any(FieldVisitor).map(|word| match word {
+            FieldValue::Number(number) => TrackId::Number(number),
+            FieldValue::Text(text) => TrackId::Text(text),
+            FieldValue::Other(_) => TrackId::Missing,
         })
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_any(Words).map(|word| match word {
-            Word::Other(name) => Arguments(name),
+        deserializer.deserialize_any(FieldVisitor).map(|word| match word {
+            FieldValue::Other(name) => Arguments(name),
             _ => Arguments(None),
         })
     }
 }
 
 /// Whatever stands there, without keeping what is of no use.
-enum Word<'a> {
+enum FieldValue<'a> {
     Number(i64),
     Text(Cow<'a, str>),
     /// With its field `name`, where it is an object that has one.
     Other(Option<Cow<'a, str>>),
 }
 
-struct Words;
+struct FieldVisitor;
 
-impl<'de> Visitor<'de> for Words {
-    type Value = Word<'de>;
+impl<'de> Visitor<'de> for FieldVisitor {
+    type Value = FieldValue<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
 
-    fn visit_i64<E>(self, number: i64) -> std::result::Result<Word<'de>, E> {
-        Ok(Word::Number(number))
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<FieldValue<'de>, E> {
+        Ok(FieldValue::Number(number))
     }
 
-    fn visit_u64<E>(self, number: u64) -> std::result::Result<Word<'de>, E> {
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<FieldValue<'de>, E> {
         // A number beyond these is still another one than the next.
-        Ok(i64::try_from(number).map_or_else(|_| Word::Text(number.to_string().into()), Word::Number))
+        Ok(i64::try_from(number).map_or_else(|_| FieldValue::Text(number.to_string().into()), FieldValue::Number))
     }
 
-    fn visit_f64<E>(self, number: f64) -> std::result::Result<Word<'de>, E> {
-        Ok(Word::Text(number.to_string().into()))
+    fn visit_f64<E>(self, number: f64) -> std::result::Result<FieldValue<'de>, E> {
+        Ok(FieldValue::Text(number.to_string().into()))
     }
 
-    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Word<'de>, E> {
-        Ok(Word::Text(text.into()))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<FieldValue<'de>, E> {
+        Ok(FieldValue::Text(text.into()))
     }
 
-    fn visit_str<E>(self, text: &str) -> std::result::Result<Word<'de>, E> {
-        Ok(Word::Text(text.to_owned().into()))
+    fn visit_str<E>(self, text: &str) -> std::result::Result<FieldValue<'de>, E> {
+        Ok(FieldValue::Text(text.to_owned().into()))
     }
 
-    fn visit_bool<E>(self, _: bool) -> std::result::Result<Word<'de>, E> {
-        Ok(Word::Other(None))
+    fn visit_bool<E>(self, _: bool) -> std::result::Result<FieldValue<'de>, E> {
+        Ok(FieldValue::Other(None))
     }
 
-    fn visit_unit<E>(self) -> std::result::Result<Word<'de>, E> {
-        Ok(Word::Other(None))
+    fn visit_unit<E>(self) -> std::result::Result<FieldValue<'de>, E> {
+        Ok(FieldValue::Other(None))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Word<'de>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<FieldValue<'de>, A::Error> {
         while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Word::Other(None))
+        Ok(FieldValue::Other(None))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> std::result::Result<Word<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> std::result::Result<FieldValue<'de>, A::Error> {
         let mut name = None;
         while let Some(key) = fields.next_key::<Cow<'de, str>>()? {
             if key != "name" {
                 fields.next_value::<IgnoredAny>()?;
-            } else if let Which::Text(text) = fields.next_value()? {
+            } else if let TrackId::Text(text) = fields.next_value()? {
                 name = Some(text);
             }
         }
-        Ok(Word::Other(name))
+        Ok(FieldValue::Other(name))
     }
 }
 

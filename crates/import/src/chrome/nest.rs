@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::Profile;
 
-use super::events::{Event, Trace, Which};
+use super::events::{Event, Trace, TrackId};
 use crate::calls::{Builder, Call};
 use crate::tree::unknown_clock;
 
@@ -24,14 +24,14 @@ pub(super) struct Nested<'a> {
     pub(super) first_us: f64,
 }
 
-type Place<'a> = (Which<'a>, Which<'a>);
+type Track<'a> = (TrackId<'a>, TrackId<'a>);
 
 pub(super) fn nest<'a>(trace: &'a Trace<'a>) -> Nested<'a> {
     let mut others = Vec::new();
     let first = trace.events.iter().filter_map(|event| event.ts).filter(|ts| ts.is_finite()).fold(f64::MAX, f64::min);
-    let mut threads: BTreeMap<Place<'a>, Vec<Call<'a>>> = BTreeMap::new();
-    let mut open: HashMap<Place<'a>, Vec<(&'a str, u64)>> = HashMap::new();
-    let mut names: HashMap<Place<'a>, &'a str> = HashMap::new();
+    let mut threads: BTreeMap<Track<'a>, Vec<Call<'a>>> = BTreeMap::new();
+    let mut open: HashMap<Track<'a>, Vec<(&'a str, u64)>> = HashMap::new();
+    let mut names: HashMap<Track<'a>, &'a str> = HashMap::new();
     for event in &trace.events {
         let place = (event.pid.clone(), event.tid.clone());
         match sort(event, first, open.entry(place.clone()).or_default()) {

@@ -4,7 +4,7 @@ use record::{Better, Row};
 
 use super::SUBJECT;
 use crate::draft::{Draft, value};
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::lines::Lines;
 use crate::numbers::{decimal, mib_as_bytes, whole, with_unit};
 use crate::{Result, Source};
@@ -27,7 +27,7 @@ const SAID_ELSEWHERE: &[&str] = &[
 ];
 
 /// One of the two workloads: what it is called there and here, and its words.
-struct Part {
+struct AllocationWorkload {
     heading: &'static str,
     row: &'static str,
     what: &'static str,
@@ -38,8 +38,8 @@ struct Part {
     expected: &'static str,
 }
 
-const PARTS: [Part; 2] = [
-    Part {
+const PARTS: [AllocationWorkload; 2] = [
+    AllocationWorkload {
         heading: "--- MatMul Backward Pass Allocation Profile ---",
         row: "matmul_backward",
         what: "a product of matrices with its gradients",
@@ -48,7 +48,7 @@ const PARTS: [Part; 2] = [
         bytes_each: "Allocations per iteration:",
         expected: "Expected allocations WITHOUT pooling:",
     },
-    Part {
+    AllocationWorkload {
         heading: "--- Training Workload Allocation Profile ---",
         row: "training",
         what: "a step of training: two products with their gradients",
@@ -59,7 +59,7 @@ const PARTS: [Part; 2] = [
     },
 ];
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
     let mut draft = Draft::new(SUBJECT, "smallmind-allocation");
     draft.single_shot = true;
@@ -75,10 +75,10 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
             None => draft.note(format!("It has no part `{}`.", part.heading.trim_matches(['-', ' ']))),
         }
     }
-    Ok(Found { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
+    Ok(ReadRuns { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
 }
 
-fn read_part(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
+fn read_part(draft: &mut Draft, lines: &mut Lines<'_>, part: &AllocationWorkload, at: usize) {
     let is_training = part.row == "training";
     lines.take(at);
     sizes(draft, lines, part, at);
@@ -113,7 +113,7 @@ fn read_part(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
     draft.sample(part.row, 0, values);
 }
 
-fn sizes(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
+fn sizes(draft: &mut Draft, lines: &mut Lines<'_>, part: &AllocationWorkload, at: usize) {
     if part.row == "training" {
         if let Some(sizes) = lines.value(at, "Batch size:") {
             draft.parameter("training", format!("batch size {sizes}"));
@@ -124,7 +124,7 @@ fn sizes(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
 }
 
 /// The saving that it prints is of a formula.
-fn expected(draft: &mut Draft, lines: &mut Lines<'_>, part: &Part, at: usize) {
+fn expected(draft: &mut Draft, lines: &mut Lines<'_>, part: &AllocationWorkload, at: usize) {
     let expected = lines.value(at, part.expected);
     // The same for each iteration.
     lines.value(at, "Expected per iteration:");

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::SUBJECT;
 use crate::draft::{Draft, value};
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::json::{Object, refuse};
 use crate::{Error, Result, Source};
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let document: Value = serde_json::from_str(text)?;
     let mut document = Object::new(document, "").ok_or_else(|| Error::new("it is no JSON object"))?;
     let mut unread = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         }
     }
     document.finish(&mut unread);
-    Ok(Found { drafts: vec![draft], unread })
+    Ok(ReadRuns { drafts: vec![draft], unread })
 }
 
 fn read_system(draft: &mut Draft, mut system: Object, unread: &mut Vec<Unread>) {

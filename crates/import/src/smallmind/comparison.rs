@@ -3,7 +3,7 @@
 use super::SUBJECT;
 use super::methods::{self, Mode};
 use crate::draft::Draft;
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::lines::{Lines, name};
 use crate::numbers::{decimal, mib_as_bytes, moment, ms_as_ns, whole, with_unit};
 use crate::tree::{Callers, MOST_METHODS, Method, TOO_MANY};
@@ -51,7 +51,7 @@ struct Side {
     said_methods: Option<u64>,
 }
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
     let moments = [lines.fact("Previous Run").and_then(moment), lines.fact("Current Run").and_then(moment)];
     let tokens = tokens(text);
@@ -61,7 +61,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     let unread = lines.finish(SAID_ELSEWHERE);
     let names = ["previous", "current"];
     let drafts = sides.into_iter().zip(moments).zip(names).map(|((side, moment), part)| draft(side, moment, part));
-    Ok(Found { drafts: drafts.collect(), unread })
+    Ok(ReadRuns { drafts: drafts.collect(), unread })
 }
 
 fn draft(side: Side, moment: Option<String>, part: &str) -> Draft {

@@ -6,7 +6,7 @@ use record::{Better, Row};
 use super::SUBJECT;
 use super::standard::system;
 use crate::draft::Draft;
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::lines::{Lines, name};
 use crate::numbers::{mib_as_bytes, moment, with_unit};
 use crate::{Result, Source};
@@ -62,7 +62,7 @@ const FIGURES: &[(&str, &str, &str, f64)] = &[
     ("Latency (P50)", "latency_s", "ms", 1e-3),
 ];
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
     let mut draft = Draft::new(SUBJECT, "smallmind-consolidated");
     draft.summarised = true;
@@ -87,7 +87,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
             lines.refuse(row.at, "a constant of the program that wrote the report: nobody measured it");
         }
     }
-    Ok(Found { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
+    Ok(ReadRuns { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
 }
 
 /// The figures; a zero stands for what was not measured, and is absent.

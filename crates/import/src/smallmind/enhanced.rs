@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::SUBJECT;
 use super::methods::{self, Mode};
 use crate::draft::Draft;
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::lines::{Lines, TableRow, name};
 use crate::numbers::{decimal, mib_as_bytes, moment, ms_as_ns, whole, with_unit};
 use crate::tree::{Callers, MOST_METHODS, Method, TOO_MANY};
@@ -22,7 +22,7 @@ const SAID_ELSEWHERE: &[&str] = &[
     "See COMPREHENSIVE_HOT_PATHS_ANALYSIS.md",
 ];
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
     let mut draft = Draft::new(SUBJECT, "smallmind-enhanced");
     draft.run.created = lines.fact("Generated").and_then(moment).unwrap_or_default();
@@ -45,7 +45,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
     methods::add(&mut draft, found, &Callers::new(), Mode::Enhanced, None);
     methods::say_total(&mut draft, said_ms, said_mib);
     draft.note("How long all of it took is not told: the wall time is the sum of the scopes that no other calls.");
-    Ok(Found { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
+    Ok(ReadRuns { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
 }
 
 fn hot_paths(lines: &mut Lines<'_>) -> Vec<Method> {

@@ -3,7 +3,7 @@
 use super::SUBJECT;
 use super::methods::{self, Mode};
 use crate::draft::Draft;
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::lines::{Lines, name};
 use crate::numbers::{decimal, mib_as_bytes, moment, ms_as_ns, whole, with_unit};
 use crate::tree::{Callers, MOST_METHODS, Method};
@@ -30,7 +30,7 @@ const SAID_ELSEWHERE: &[&str] = &[
     "Forward Pass Analysis",
 ];
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
     let mut draft = Draft::new(SUBJECT, "smallmind-enhanced");
     draft.run.created = lines.fact("Generated").and_then(moment).unwrap_or_default();
@@ -56,7 +56,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         row.tokens = row.tokens.or(of_this.map(|(_, tokens)| *tokens as f64));
     }
     specifications(&mut draft, &mut lines);
-    Ok(Found { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
+    Ok(ReadRuns { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
 }
 
 /// The whole generations of both models.

@@ -3,7 +3,7 @@
 use super::SUBJECT;
 use super::methods::{self, Mode};
 use crate::draft::Draft;
-use crate::format::Found;
+use crate::format::ReadRuns;
 use crate::lines::{Lines, name};
 use crate::numbers::{decimal, mib_as_bytes, moment, ms_as_ns, whole, with_unit};
 use crate::tree::{Callers, MOST_METHODS, Method, TOO_MANY};
@@ -30,7 +30,7 @@ const SAID_ELSEWHERE: &[&str] = &[
     "*methods** are called more than 10,000 times",
 ];
 
-pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
+pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
     let mut draft = Draft::new(SUBJECT, "smallmind-standard");
     draft.run.created = lines.fact("Generated").and_then(moment).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<Found> {
         let names = odd.join(", ");
         draft.note(format!("Of {names} the shortest call is longer than the longest: the clock was read at each use."));
     }
-    Ok(Found { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
+    Ok(ReadRuns { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
 }
 
 /// Where it ran, and on which runtime.

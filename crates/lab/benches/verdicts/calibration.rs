@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use compare::rules::{self, Mode};
+use compare::rules::{self, DuelMode};
 use compare::{confirm, has_changed, judge};
 use record::{Arm, Design, Duel, Finding, GateMetric, Phase, Sample, Verdict};
 
@@ -76,7 +76,7 @@ pub struct Calibration {
     rows: Vec<(Machine, [Counts; 2])>,
 }
 
-const MODES: [Mode; 2] = [Mode::STANDARD, Mode::THOROUGH];
+const MODES: [DuelMode; 2] = [DuelMode::STANDARD, DuelMode::THOROUGH];
 
 impl Calibration {
     /// Simulates so many duels of each kind.
@@ -105,7 +105,7 @@ impl Calibration {
     }
 }
 
-fn count(machine: Machine, mode: Mode, duels: u64, seed: u64) -> Counts {
+fn count(machine: Machine, mode: DuelMode, duels: u64, seed: u64) -> Counts {
     let mut random = Random(seed ^ 0x9e37_79b9 ^ mode.launches);
     let mut counts = Counts::default();
     for _ in 0..duels {
@@ -118,7 +118,7 @@ fn count(machine: Machine, mode: Mode, duels: u64, seed: u64) -> Counts {
         counts.wrong_sign += u64::from(slowed.verdict == Verdict::Improved);
         for (finding, more) in [(&same, 0.0), (&slowed, SLOWDOWN)] {
             let Some(launches) = finding.judgements[0].more_launches else { continue };
-            let longer = Mode { launches: mode.launches + launches, looks: &[], ..mode };
+            let longer = DuelMode { launches: mode.launches + launches, looks: &[], ..mode };
             counts.advised += 1;
             let again = measure(machine, longer, more, &mut random).verdict;
             counts.resolved += u64::from(matches!(again, Verdict::Regressed | Verdict::Improved | Verdict::Same));
@@ -128,12 +128,12 @@ fn count(machine: Machine, mode: Mode, duels: u64, seed: u64) -> Counts {
 }
 
 /// A duel as the command line measures it: it stops at the first look that decides, and a change is measured a second time.
-fn measure(machine: Machine, mode: Mode, more: f64, random: &mut Random) -> Finding {
+fn measure(machine: Machine, mode: DuelMode, more: f64, random: &mut Random) -> Finding {
     let first = once(machine, mode, more, random);
     if has_changed(&first) { confirm(&first, &once(machine, mode, more, random)) } else { first }
 }
 
-fn once(machine: Machine, mode: Mode, more: f64, random: &mut Random) -> Finding {
+fn once(machine: Machine, mode: DuelMode, more: f64, random: &mut Random) -> Finding {
     let looks = if mode.looks.is_empty() { vec![mode.launches] } else { mode.looks.to_vec() };
     let mut duel = Duel {
         design: Design {

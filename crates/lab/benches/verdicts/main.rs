@@ -14,7 +14,7 @@ mod table;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use compare::rules::{self, Mode};
+use compare::rules::{self, DuelMode};
 use lab::duel::{self, Contestant};
 use lab::selftest::Simulated;
 use record::{Duel, GateMetric, Metric, Tool};
@@ -87,10 +87,10 @@ fn fight(plan: &Plan) -> Table {
     for turn in 0..plan.same.max(plan.slowed) {
         // In turns, because the machine is another one in ten minutes.
         if turn < plan.same {
-            table.add_same(&measure(plan, Mode::STANDARD, 0.0, turn, &gates));
+            table.add_same(&measure(plan, DuelMode::STANDARD, 0.0, turn, &gates));
         }
         if turn < plan.slowed {
-            table.add_slowed(&measure(plan, Mode::THOROUGH, MORE, turn, &gates));
+            table.add_slowed(&measure(plan, DuelMode::THOROUGH, MORE, turn, &gates));
         }
         eprint!("\r{} of {} ", turn + 1, plan.same.max(plan.slowed));
     }
@@ -99,15 +99,15 @@ fn fight(plan: &Plan) -> Table {
 }
 
 /// Measures a duel to its end.
-fn measure(plan: &Plan, mode: Mode, more: f64, turn: u64, gates: &[GateMetric]) -> Duel {
-    let chosen = lab::machine::Chosen::from_environment().expect("the variable names what there is");
-    let settings = duel::Settings {
+fn measure(plan: &Plan, mode: DuelMode, more: f64, turn: u64, gates: &[GateMetric]) -> Duel {
+    let chosen = lab::machine::KernelChoice::from_environment().expect("the variable names what there is");
+    let settings = duel::DuelSettings {
         round: plan.round,
         profiled_rounds: 0,
         seed: plan.seed.wrapping_mul(1_000_003).wrapping_add(turn),
         // Never certain, so that no look ends it.
         alpha: f64::MIN_POSITIVE,
-        ..duel::Settings::new(mode, gates.to_vec(), chosen, Tool::default())
+        ..duel::DuelSettings::new(mode, gates.to_vec(), chosen, Tool::default())
     };
     let mut contestants: Vec<Box<dyn Contestant>> =
         [0.0, more].map(|more| Box::new(Simulated::new(more, worker)) as Box<dyn Contestant>).into();
@@ -123,8 +123,8 @@ fn worker(more: f64) -> Command {
 /// Nobody looks on.
 struct Nobody;
 
-impl duel::Watch for Nobody {
-    fn tell(&mut self, _: &duel::Progress<'_>) {}
+impl duel::DuelObserver for Nobody {
+    fn tell(&mut self, _: &duel::DuelProgress<'_>) {}
 
     fn is_stopped(&self) -> bool {
         false

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use compare::median;
-use compare::rules::Mode;
+use compare::rules::DuelMode;
 use compare::stats::binomial_interval;
 use lab::selftest::replay;
 use record::{Duel, GateMetric, Judgement, Phase, Verdict};
@@ -51,16 +51,16 @@ impl Table {
     /// A duel of two sides that are the same.
     pub fn add_same(&mut self, duel: &Duel) {
         let is_false = |call| call != Call::Nothing;
-        self.add(duel, Mode::STANDARD, 0, is_false);
+        self.add(duel, DuelMode::STANDARD, 0, is_false);
     }
 
     /// A duel of which the second side has more work.
     pub fn add_slowed(&mut self, duel: &Duel) {
-        self.add(duel, Mode::STANDARD, 1, |call| call == Call::Worse);
-        self.add(duel, Mode::THOROUGH, 2, |call| call == Call::Worse);
+        self.add(duel, DuelMode::STANDARD, 1, |call| call == Call::Worse);
+        self.add(duel, DuelMode::THOROUGH, 2, |call| call == Call::Worse);
     }
 
-    fn add(&mut self, duel: &Duel, mode: Mode, column: usize, counts: fn(Call) -> bool) {
+    fn add(&mut self, duel: &Duel, mode: DuelMode, column: usize, counts: fn(Call) -> bool) {
         for (place, gate) in self.gates.iter().enumerate() {
             let (base, candidate) = (values(duel, mode, "A", &gate.metric), values(duel, mode, "B", &gate.metric));
             for (rule, rival) in RIVALS.iter().enumerate() {
@@ -76,7 +76,7 @@ impl Table {
     }
 }
 
-fn values(duel: &Duel, mode: Mode, arm: &str, metric: &str) -> Vec<f64> {
+fn values(duel: &Duel, mode: DuelMode, arm: &str, metric: &str) -> Vec<f64> {
     let samples = duel.samples.iter().filter(|sample| {
         sample.phase == Phase::Timed
             && sample.arm.as_deref() == Some(arm)

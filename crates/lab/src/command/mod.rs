@@ -2,19 +2,19 @@
 //!
 //! ```no_run
 //! let command = lab::command::Command::new(["make".into(), "test".into()]).expect("a name is there");
-//! let ended = command.run(&lab::command::Asked::default(), |_process| {}).expect("it can be started");
+//! let ended = command.run(&lab::command::ProfilerOptions::default(), |_process| {}).expect("it can be started");
 //! println!("{} s", ended.usage.wall_s);
 //! ```
 
-mod found;
+mod executable;
 #[cfg_attr(
     not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
     path = "launcher/none.rs"
 )]
 mod launcher;
+mod measure;
 mod repeat;
 mod scratch;
-mod sitting;
 mod snapshots;
 mod start;
 mod usage;
@@ -27,17 +27,17 @@ use std::process;
 
 use record::{ProcessUse, Profile};
 
-pub use found::{CannotRun, Why};
-pub use repeat::{Measured, Repeats};
-pub use sitting::{Settings, Watch, measure};
-pub use usage::{Scheduled, terminate};
+pub use executable::{StartError, StartErrorKind};
+pub use measure::{CommandObserver, CommandSettings, measure};
+pub use repeat::{CommandMeasurement, RepeatCounts};
+pub use usage::{SchedulerTimes, terminate};
 pub use words::split;
 
 pub(crate) use scratch::Scratch;
 pub(crate) use usage::NO_PEAK;
 
 use snapshots::Snapshots;
-use start::Start;
+use start::ProgramStart;
 
 /// A command line.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ pub struct Command {
 
 /// What the library in the program is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Asked {
+pub struct ProfilerOptions {
     /// Calls that each thread's timeline keeps; `None`: no timeline.
     pub timeline: Option<usize>,
     /// The profiler's share of the run in percent, 0 to time every call; `None`: what the library takes by itself.
@@ -56,27 +56,27 @@ pub struct Asked {
 }
 
 /// Files for what a program prints.
-pub(crate) struct Streams {
+pub(crate) struct OutputFiles {
     pub(crate) output: File,
-    pub(crate) complaints: File,
+    pub(crate) stderr: File,
 }
 
 /// A program that ran and ended.
 #[derive(Debug, Clone, Default)]
-pub struct Ended {
+pub struct CompletedCommand {
     /// What the system counted for it, and how it ended.
     pub usage: ProcessUse,
     /// What the library in it recorded, where it wrote that.
     pub profile: Option<Profile>,
     /// What the scheduler knows of its main thread, where that could be read.
-    pub scheduled: Option<Scheduled>,
+    pub scheduled: Option<SchedulerTimes>,
     /// What has to be known to understand them.
     pub notes: Vec<String>,
 }
 
 /// How a program is run apart.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Apart {
+pub(crate) struct IsolatedRun {
     /// Whether the profiler in it is asked for a profile.
     pub(crate) profiled: bool,
     /// Another file that is executed instead of its own, under the name of the program.
@@ -109,7 +109,7 @@ impl Command {
     /// The program's file, if it is there.
     #[must_use]
     pub fn file(&self) -> Option<PathBuf> {
-        found::file(&self.program)
+        executable::file(&self.program)
     }
 
     /// Runs it, with the streams and the environment of this process, and waits until it has ended. `started` hears its id.
@@ -119,15 +119,20 @@ impl Command {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn run(&self, asked: &Asked, started: impl FnOnce(u32)) -> Result<Ended, CannotRun> {
+    pub fn run(&self, asked: &ProfilerOptions, started: impl FnOnce(u32)) -> Result<CompletedCommand, StartError> {
         self.execute(Some(asked), |_| {}, started)
     }
 
     /// The same with its output and complaints in these files.
-    fn run_hidden(&self, streams: Streams, asked: &Asked, started: impl FnOnce(u32)) -> Result<Ended, CannotRun> {
-        let Streams { output, complaints } = streams;
+    fn run_hidden(
+        &self,
+        streams: OutputFiles,
+        asked: &ProfilerOptions,
+        started: impl FnOnce(u32),
+    ) -> Result<CompletedCommand, StartError> {
+        let OutputFiles { output, stderr } = streams;
         let redirect = |command: &mut process::Command| {
-            command.stdout(output).stderr(complaints);
+            command.stdout(output).stderr(stderr);
         };
         self.execute(Some(asked), redirect, started)
     }
@@ -136,42 +141,42 @@ impl Command {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(crate) fn run_apart(&self, streams: Streams, apart: &Apart) -> Result<Ended, CannotRun> {
-        let Streams { output, complaints } = streams;
+    pub(crate) fn run_apart(&self, streams: OutputFiles, apart: &IsolatedRun) -> Result<CompletedCommand, StartError> {
+        let OutputFiles { output, stderr } = streams;
         let redirect = |command: &mut process::Command| {
-            command.stdin(process::Stdio::null()).stdout(output).stderr(complaints);
+            command.stdin(process::Stdio::null()).stdout(output).stderr(stderr);
             if let Some((name, value)) = &apart.variable {
                 command.env(name, value);
             }
         };
-        let start = Start::new(&self.program, &self.arguments, apart.file.as_deref());
-        self.execute_from(start, apart.profiled.then(Asked::default).as_ref(), redirect, |_| {})
+        let start = ProgramStart::new(&self.program, &self.arguments, apart.file.as_deref());
+        self.execute_from(start, apart.profiled.then(ProfilerOptions::default).as_ref(), redirect, |_| {})
     }
 
     fn execute(
         &self,
-        asked: Option<&Asked>,
+        asked: Option<&ProfilerOptions>,
         prepare: impl FnOnce(&mut process::Command),
         started: impl FnOnce(u32),
-    ) -> Result<Ended, CannotRun> {
-        self.execute_from(Start::new(&self.program, &self.arguments, None), asked, prepare, started)
+    ) -> Result<CompletedCommand, StartError> {
+        self.execute_from(ProgramStart::new(&self.program, &self.arguments, None), asked, prepare, started)
     }
 
     fn execute_from(
         &self,
-        mut start: Start,
-        asked: Option<&Asked>,
+        mut start: ProgramStart,
+        asked: Option<&ProfilerOptions>,
         prepare: impl FnOnce(&mut process::Command),
         started: impl FnOnce(u32),
-    ) -> Result<Ended, CannotRun> {
+    ) -> Result<CompletedCommand, StartError> {
         let command = start.command();
         prepare(command);
         // Never the folder of who measures this process.
         command.env_remove("HOTLOOP_SNAPSHOT_DIR");
         let Some(asked) = asked else {
-            let usage::Measured { usage, scheduled, notes, .. } =
-                usage::measure(start, started).map_err(|error| CannotRun::new(&self.program, error))?;
-            return Ok(Ended { usage, profile: None, scheduled, notes });
+            let usage::ProcessMeasurement { usage, scheduled, notes, .. } =
+                usage::measure(start, started).map_err(|error| StartError::new(&self.program, error))?;
+            return Ok(CompletedCommand { usage, profile: None, scheduled, notes });
         };
         let folder = Snapshots::new();
         if let Ok(folder) = &folder {
@@ -183,8 +188,8 @@ impl Command {
         if let Some(percent) = asked.budget_percent {
             command.env("HOTLOOP_BUDGET", percent.to_string());
         }
-        let usage::Measured { process, usage, scheduled, mut notes } =
-            usage::measure(start, started).map_err(|error| CannotRun::new(&self.program, error))?;
+        let usage::ProcessMeasurement { process, usage, scheduled, mut notes } =
+            usage::measure(start, started).map_err(|error| StartError::new(&self.program, error))?;
         let profile = match folder {
             Ok(folder) => folder.collect(process, &usage, &mut notes),
             Err(error) => {
@@ -192,6 +197,6 @@ impl Command {
                 None
             }
         };
-        Ok(Ended { usage, profile, scheduled, notes })
+        Ok(CompletedCommand { usage, profile, scheduled, notes })
     }
 }

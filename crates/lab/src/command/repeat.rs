@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use record::{Better, Metric, Per, Phase, ProcessUse, Profile, Row, Sample};
 
-use super::{Asked, CannotRun, Command, Ended, Scratch, Watch, Why};
+use super::{Command, CommandObserver, CompletedCommand, ProfilerOptions, Scratch, StartError, StartErrorKind};
 
 /// The name of the row.
 const ROW: &str = "command";
 
 /// How often to run it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Repeats {
+pub struct RepeatCounts {
     /// Runs that count; at least one.
     pub timed: u64,
     /// Runs before them.
@@ -23,7 +23,7 @@ pub struct Repeats {
 
 /// All runs of a command.
 #[derive(Debug, Clone, Default)]
-pub struct Measured {
+pub struct CommandMeasurement {
     /// What the values in the samples mean.
     pub metrics: BTreeMap<String, Metric>,
     /// The one row.
@@ -48,18 +48,23 @@ impl Command {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn repeat(&self, repeats: Repeats, asked: &Asked, watch: &mut dyn Watch) -> Result<Measured, CannotRun> {
+    pub fn repeat(
+        &self,
+        repeats: RepeatCounts,
+        asked: &ProfilerOptions,
+        watch: &mut dyn CommandObserver,
+    ) -> Result<CommandMeasurement, StartError> {
         let began = Instant::now();
         let what = format!("the command, from its start to its end: {}", self.words().join(" "));
         let row = Row { name: ROW.to_owned(), what, calls: 1, ..Row::default() };
-        let mut measured = Measured { metrics: metrics(), rows: vec![row], ..Measured::default() };
+        let mut measured = CommandMeasurement { metrics: metrics(), rows: vec![row], ..CommandMeasurement::default() };
         let mut hidden = repeats.hide_output.then(Scratch::new).transpose().map_err(|why| self.cannot_run(why))?;
         let mut first_code = None;
         let count = repeats.warmup + repeats.timed.max(1);
         for launch in 0..count {
             watch.run(launch, count);
             let start_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let Ended { usage, profile, notes, .. } = self.once(asked, hidden.as_mut(), watch)?;
+            let CompletedCommand { usage, profile, notes, .. } = self.once(asked, hidden.as_mut(), watch)?;
             let phase = if launch < repeats.warmup { Phase::Warmup } else { Phase::Timed };
             let failure = failure(&usage, *first_code.get_or_insert(usage.exit_code));
             // One that somebody ended before its end is none, unless it is the only one: servers end only so.
@@ -79,14 +84,19 @@ impl Command {
             measured.failures.push(format!("the program ended with exit code {code}"));
         }
         if let Some(hidden) = hidden.filter(|_| !measured.failures.is_empty() && !measured.interrupted) {
-            let [output, complaints] = hidden.last_output();
-            watch.printed(&output, &complaints);
+            let [output, stderr] = hidden.last_output();
+            watch.printed(&output, &stderr);
         }
         Ok(measured)
     }
 
     /// One of the runs, with what it prints in these files if there are any.
-    fn once(&self, asked: &Asked, hidden: Option<&mut Scratch>, watch: &mut dyn Watch) -> Result<Ended, CannotRun> {
+    fn once(
+        &self,
+        asked: &ProfilerOptions,
+        hidden: Option<&mut Scratch>,
+        watch: &mut dyn CommandObserver,
+    ) -> Result<CompletedCommand, StartError> {
         let ended = match hidden {
             Some(files) => {
                 let streams = files.streams().map_err(|why| self.cannot_run(why))?;
@@ -98,8 +108,8 @@ impl Command {
         ended
     }
 
-    fn cannot_run(&self, why: String) -> CannotRun {
-        CannotRun { program: self.words().swap_remove(0), why: Why::NotExecutable(why) }
+    fn cannot_run(&self, why: String) -> StartError {
+        StartError { program: self.words().swap_remove(0), why: StartErrorKind::NotExecutable(why) }
     }
 }
 

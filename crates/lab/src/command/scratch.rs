@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::Streams;
+use super::OutputFiles;
 
 /// What is shown of a program's complaints.
 const LAST_WORDS: u64 = 2_000;
@@ -15,26 +15,23 @@ const LAST_OUTPUT: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Scratch {
     output: File,
-    complaints: File,
+    stderr: File,
 }
 
 impl Scratch {
     pub(crate) fn new() -> Result<Self, String> {
         let file = || nameless().map_err(|error| format!("no file can be made for what it prints: {error}"));
-        Ok(Self { output: file()?, complaints: file()? })
+        Ok(Self { output: file()?, stderr: file()? })
     }
 
     /// Both of them, empty, for a program to write to.
-    pub(crate) fn streams(&mut self) -> Result<Streams, String> {
+    pub(crate) fn streams(&mut self) -> Result<OutputFiles, String> {
         let empty = |file: &File| {
             file.set_len(0)?;
             file.try_clone()
         };
         let failed = |error: io::Error| format!("what it prints cannot be kept: {error}");
-        Ok(Streams {
-            output: empty(&self.output).map_err(failed)?,
-            complaints: empty(&self.complaints).map_err(failed)?,
-        })
+        Ok(OutputFiles { output: empty(&self.output).map_err(failed)?, stderr: empty(&self.stderr).map_err(failed)? })
     }
 
     /// What was printed, from its beginning.
@@ -43,8 +40,8 @@ impl Scratch {
     }
 
     /// The same of what it complained of.
-    pub(crate) fn complaints(&self) -> Result<File, String> {
-        rewound(&self.complaints, SeekFrom::Start(0))
+    pub(crate) fn stderr(&self) -> Result<File, String> {
+        rewound(&self.stderr, SeekFrom::Start(0))
     }
 
     /// The last of what it complained of, else of what it printed.
@@ -53,12 +50,12 @@ impl Scratch {
             let words = String::from_utf8_lossy(&last(file, LAST_WORDS)).trim().to_owned();
             (!words.is_empty()).then_some(words)
         };
-        last(&self.complaints).or_else(|| last(&self.output)).unwrap_or_else(|| "it said nothing".to_owned())
+        last(&self.stderr).or_else(|| last(&self.output)).unwrap_or_else(|| "it said nothing".to_owned())
     }
 
     /// The end of what it printed and of what it complained of, for people.
     pub(crate) fn last_output(&self) -> [Vec<u8>; 2] {
-        [&self.output, &self.complaints].map(|file| last(file, LAST_OUTPUT))
+        [&self.output, &self.stderr].map(|file| last(file, LAST_OUTPUT))
     }
 }
 

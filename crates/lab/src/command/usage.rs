@@ -12,30 +12,30 @@ use record::ProcessUse;
 use wait4::{ResUse, Wait4};
 
 use super::launcher::{Launch, Launched};
-use super::start::Start;
+use super::start::ProgramStart;
 use crate::peak_rss;
 
 /// A program that ran to its end.
 #[derive(Debug, Default)]
-pub(super) struct Measured {
+pub(super) struct ProcessMeasurement {
     pub(super) process: u32,
     /// What the system counted for it.
     pub(super) usage: ProcessUse,
-    pub(super) scheduled: Option<Scheduled>,
+    pub(super) scheduled: Option<SchedulerTimes>,
     /// What has to be known to understand that.
     pub(super) notes: Vec<String>,
 }
 
 /// What the scheduler knows of the main thread of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Scheduled {
+pub struct SchedulerTimes {
     /// How long it ran on a CPU, in seconds.
     pub ran_s: f64,
     /// How long it waited for a CPU although it could run, and its end for somebody to notice it, in seconds.
     pub waited_s: f64,
 }
 
-impl Scheduled {
+impl SchedulerTimes {
     /// Of a process that runs, or has ended and was not waited for yet. `None` where the system does not tell.
     pub(crate) fn of(process: &str) -> Option<Self> {
         Self::read(&std::fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?)
@@ -55,21 +55,21 @@ impl Scheduled {
 }
 
 /// Runs a program to its end.
-pub(super) fn measure(start: Start, started: impl FnOnce(u32)) -> io::Result<Measured> {
+pub(super) fn measure(start: ProgramStart, started: impl FnOnce(u32)) -> io::Result<ProcessMeasurement> {
     match start {
-        Start::Launched(launch) => launched(launch, started),
-        Start::Directly(command, why) => direct(command, &why, started),
+        ProgramStart::Launched(launch) => launched(launch, started),
+        ProgramStart::Directly(command, why) => direct(command, &why, started),
     }
 }
 
-fn launched(launch: Launch, started: impl FnOnce(u32)) -> io::Result<Measured> {
+fn launched(launch: Launch, started: impl FnOnce(u32)) -> io::Result<ProcessMeasurement> {
     let start = Instant::now();
     let running = match launch.start()? {
         Launched::Running(running) => running,
         Launched::Killed(status) => {
             let usage = ProcessUse { wall_s: start.elapsed().as_secs_f64(), ..ProcessUse::default() };
             let usage = ProcessUse { exit_code: status.code(), signal: signal(status), ..usage };
-            return Ok(Measured { usage, ..Measured::default() });
+            return Ok(ProcessMeasurement { usage, ..ProcessMeasurement::default() });
         }
     };
     let process = running.process();
@@ -79,10 +79,10 @@ fn launched(launch: Launch, started: impl FnOnce(u32)) -> io::Result<Measured> {
     let (ended, wall, scheduled) = running.wait()?;
     let usage = usage(&ended, wall, before);
     let notes = usage.peak_rss_bytes.is_none().then(|| TOO_SMALL.to_owned());
-    Ok(Measured { process, usage, scheduled, notes: notes.into_iter().collect() })
+    Ok(ProcessMeasurement { process, usage, scheduled, notes: notes.into_iter().collect() })
 }
 
-fn direct(mut command: Command, why: &str, started: impl FnOnce(u32)) -> io::Result<Measured> {
+fn direct(mut command: Command, why: &str, started: impl FnOnce(u32)) -> io::Result<ProcessMeasurement> {
     let before = Counters::of_children();
     let start = Instant::now();
     let child = command.spawn()?;
@@ -100,7 +100,7 @@ fn direct(mut command: Command, why: &str, started: impl FnOnce(u32)) -> io::Res
             "{NO_PEAK}, because it is below that of hotloop itself, and the launcher cannot be used ({why})"
         ));
     }
-    Ok(Measured { process, usage, scheduled: None, notes })
+    Ok(ProcessMeasurement { process, usage, scheduled: None, notes })
 }
 
 /// How every note about a peak that is not known begins.
@@ -192,9 +192,12 @@ mod tests {
 
     #[test]
     fn what_the_scheduler_tells_is_read() {
-        let read = Scheduled::read("1500000000 20000000 12\n");
-        assert_eq!(read, Some(Scheduled { ran_s: 1.5, waited_s: 0.02 }));
-        assert_eq!((Scheduled::read(""), Scheduled::read("12"), Scheduled::read("a b c")), (None, None, None));
-        assert_eq!(Scheduled::of("no such process"), None);
+        let read = SchedulerTimes::read("1500000000 20000000 12\n");
+        assert_eq!(read, Some(SchedulerTimes { ran_s: 1.5, waited_s: 0.02 }));
+        assert_eq!(
+            (SchedulerTimes::read(""), SchedulerTimes::read("12"), SchedulerTimes::read("a b c")),
+            (None, None, None)
+        );
+        assert_eq!(SchedulerTimes::of("no such process"), None);
     }
 }

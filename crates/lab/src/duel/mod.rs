@@ -6,11 +6,11 @@
 mod calibrate;
 mod confirm;
 mod differences;
+mod measurement;
 mod profiles;
 mod program;
 mod revision;
 mod settings;
-mod sitting;
 #[cfg(test)]
 mod tests;
 pub mod worker;
@@ -23,12 +23,12 @@ use std::time::Duration;
 use record::{Arm, Change, Difference, Metric, Profile};
 use serde::{Deserialize, Serialize};
 
-pub use compare::rules::Mode;
+pub use compare::rules::DuelMode;
 pub use confirm::{confirm, needs_confirmation};
+pub use measurement::{JudgeFn, duel};
 pub use program::{Program, ProgramSettings};
-pub use revision::{NotBuilt, Project, Revision};
-pub use settings::Settings;
-pub use sitting::{Judge, duel};
+pub use revision::{BuildError, Project, Revision};
+pub use settings::DuelSettings;
 
 /// The time of a round by the clock: what a round's length is told by.
 pub const WALL: &str = "wall_s";
@@ -140,9 +140,9 @@ impl Reading {
 }
 
 /// Who looks on.
-pub trait Watch {
+pub trait DuelObserver {
     /// How far it is.
-    fn tell(&mut self, progress: &Progress<'_>);
+    fn tell(&mut self, progress: &DuelProgress<'_>);
 
     /// Whether to end now, with what there is.
     fn is_stopped(&self) -> bool;
@@ -155,9 +155,9 @@ pub trait Watch {
 
 /// How far a duel is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress<'a> {
+pub struct DuelProgress<'a> {
     /// What is being done.
-    pub doing: Doing,
+    pub stage: DuelStage,
     /// The launch, counted from 1.
     pub launch: u64,
     /// Launches there are at most.
@@ -169,14 +169,14 @@ pub struct Progress<'a> {
     /// Whether this is the second measurement of a change that the first one found.
     pub confirmation: bool,
     /// How the first metric that is judged changed, of the first candidate, as far as the launches before this one tell.
-    pub so_far: Option<SoFar<'a>>,
+    pub so_far: Option<ChangeSoFar<'a>>,
     /// What is left if all launches are needed, as far as that is known.
     pub left: Option<Duration>,
 }
 
 /// What is known of a change while it is being measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SoFar<'a> {
+pub struct ChangeSoFar<'a> {
     /// The metric.
     pub metric: &'a str,
     /// Where its change lies.
@@ -185,7 +185,7 @@ pub struct SoFar<'a> {
 
 /// What a duel is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
+pub enum DuelStage {
     /// Finding out how often the work has to be repeated in a round.
     Calibrating,
     /// Starting processes.

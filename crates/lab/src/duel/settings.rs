@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use compare::rules::{self, Mode};
+use compare::rules::{self, DuelMode};
 use record::{GateMetric, Tool};
 
-use crate::machine::Chosen;
+use crate::machine::KernelChoice;
 
 /// What to measure, and how.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct DuelSettings {
     /// How much.
-    pub mode: Mode,
+    pub mode: DuelMode,
     /// Launches at most.
     pub launches: u64,
     /// Rounds of each launch that count.
@@ -39,16 +39,16 @@ pub struct Settings {
     /// A name for what is compared.
     pub name: Option<String>,
     /// The kernels, for the description of the machine.
-    pub chosen: Chosen,
+    pub chosen: KernelChoice,
     /// Who measures.
     pub tool: Tool,
 }
 
-impl Settings {
+impl DuelSettings {
     /// As the mode has it, judged by these metrics.
     #[must_use]
-    pub fn new(mode: Mode, gates: Vec<GateMetric>, chosen: Chosen, tool: Tool) -> Self {
-        Settings {
+    pub fn new(mode: DuelMode, gates: Vec<GateMetric>, chosen: KernelChoice, tool: Tool) -> Self {
+        DuelSettings {
             mode,
             launches: mode.launches,
             rounds: mode.rounds,
@@ -76,7 +76,7 @@ impl Settings {
 
 /// Launches after which it is looked whether the verdict stands, of so many.
 pub(super) fn looks(launches: u64) -> Vec<u64> {
-    let before = Mode::THOROUGH.looks.iter().copied().filter(|look| *look < launches);
+    let before = DuelMode::THOROUGH.looks.iter().copied().filter(|look| *look < launches);
     before.chain([launches]).collect()
 }
 
@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn the_last_launch_is_always_looked_at() {
-        let chosen = Chosen::from_environment().expect("kernels");
+        let chosen = KernelChoice::from_environment().expect("kernels");
         let looks = |launches| {
-            let settings = Settings::new(Mode::STANDARD, Vec::new(), chosen, Tool::default());
-            Settings { launches, ..settings }.looks()
+            let settings = DuelSettings::new(DuelMode::STANDARD, Vec::new(), chosen, Tool::default());
+            DuelSettings { launches, ..settings }.looks()
         };
         assert_eq!(looks(2), [2]);
         assert_eq!(looks(3), [3]);

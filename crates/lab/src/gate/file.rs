@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use compare::rules::Mode;
+use compare::rules::DuelMode;
 use record::Acceptance;
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::metrics::{self, BudgetTable, MetricTable};
-use super::sides::{Named, Wrong};
-use super::{Build, Cell, Config, Effort, Fault};
+use super::sides::{PlacedError, SideKeys};
+use super::{BuildConfig, CellConfig, CellEffort, GateConfig, GateConfigError};
 
 /// Names become names of files.
 const LONGEST_NAME: usize = 64;
@@ -76,8 +76,8 @@ struct AcceptTable {
     until: Option<Spanned<Value>>,
 }
 
-pub(super) fn read(text: &str) -> Result<Config, Fault> {
-    let fault = |(place, message): Wrong| Fault { line: line(text, place.unwrap_or(0)), message };
+pub(super) fn read(text: &str) -> Result<GateConfig, GateConfigError> {
+    let fault = |(place, message): PlacedError| GateConfigError { line: line(text, place.unwrap_or(0)), message };
     let tables: Tables = toml::from_str(text).map_err(|error| {
         let place = error.span().map(|span| span.start);
         fault((place, error.message().replace("unknown field", "unknown key").replace("missing field", "missing key")))
@@ -90,9 +90,9 @@ fn line(text: &str, offset: usize) -> usize {
     text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
-fn config(tables: &Tables) -> Result<Config, Wrong> {
+fn config(tables: &Tables) -> Result<GateConfig, PlacedError> {
     let whole = effort(
-        Effort { mode: Mode::STANDARD, launches: None, rounds: None, round_s: None },
+        CellEffort { mode: DuelMode::STANDARD, launches: None, rounds: None, round_s: None },
         (&tables.mode, &tables.launches, &tables.rounds, &tables.round_s),
     )?;
     let fail_on_unresolved = match &tables.on_unresolved {
@@ -106,7 +106,7 @@ fn config(tables: &Tables) -> Result<Config, Wrong> {
     if tables.cell.is_empty() {
         return Err((None, "there is no `[[cell]]`: nothing would be compared".to_owned()));
     }
-    let mut cells: Vec<Cell> = Vec::new();
+    let mut cells: Vec<CellConfig> = Vec::new();
     for table in &tables.cell {
         let cell = cell(table, whole)?;
         if cells.iter().any(|other| other.name == cell.name) {
@@ -115,13 +115,13 @@ fn config(tables: &Tables) -> Result<Config, Wrong> {
         cells.push(cell);
     }
     let accepted = tables.accept.iter().map(|table| acceptance(table, &cells)).collect::<Result<_, _>>()?;
-    let build = tables.build.as_ref().map_or_else(Build::default, |table| Build {
+    let build = tables.build.as_ref().map_or_else(BuildConfig::default, |table| BuildConfig {
         package: table.package.clone(),
         bin: table.bin.clone(),
         features: table.features.clone(),
         profile: table.profile.clone(),
     });
-    let config = Config { seed: tables.seed.unwrap_or(0), fail_on_unresolved, build, cells, accepted };
+    let config = GateConfig { seed: tables.seed.unwrap_or(0), fail_on_unresolved, build, cells, accepted };
     match (config.cannot_pass(), &tables.on_unresolved) {
         (Some(cell), Some(word)) => {
             at(word, format!("cell `{}` is measured quickly, which decides nothing: it could not but fail", cell.name))
@@ -130,7 +130,7 @@ fn config(tables: &Tables) -> Result<Config, Wrong> {
     }
 }
 
-fn at<T, V>(place: &Spanned<V>, message: String) -> Result<T, Wrong> {
+fn at<T, V>(place: &Spanned<V>, message: String) -> Result<T, PlacedError> {
     Err((Some(place.span().start), message))
 }
 
@@ -139,10 +139,10 @@ type EffortKeys<'a> =
     (&'a Option<Spanned<String>>, &'a Option<Spanned<u64>>, &'a Option<Spanned<u64>>, &'a Option<Spanned<f64>>);
 
 /// What is said here, and where nothing is, what was said before.
-fn effort(before: Effort, (mode, launches, rounds, round_s): EffortKeys<'_>) -> Result<Effort, Wrong> {
+fn effort(before: CellEffort, (mode, launches, rounds, round_s): EffortKeys<'_>) -> Result<CellEffort, PlacedError> {
     let mode = match mode {
         None => before.mode,
-        Some(word) => match Mode::named(word.get_ref()) {
+        Some(word) => match DuelMode::named(word.get_ref()) {
             Some(mode) => mode,
             None => {
                 return at(
@@ -163,7 +163,7 @@ fn effort(before: Effort, (mode, launches, rounds, round_s): EffortKeys<'_>) -> 
             format!("`round_s` is in seconds, from 0.001 to {LONGEST_ROUND_S}, not {}", seconds.get_ref()),
         );
     }
-    Ok(Effort {
+    Ok(CellEffort {
         mode,
         launches: launches.as_ref().map(|count| *count.get_ref()).or(before.launches),
         rounds: rounds.as_ref().map(|count| *count.get_ref()).or(before.rounds),
@@ -171,7 +171,7 @@ fn effort(before: Effort, (mode, launches, rounds, round_s): EffortKeys<'_>) -> 
     })
 }
 
-fn cell(table: &Spanned<CellTable>, whole: Effort) -> Result<Cell, Wrong> {
+fn cell(table: &Spanned<CellTable>, whole: CellEffort) -> Result<CellConfig, PlacedError> {
     let start = table.span().start;
     let keys = table.get_ref();
     let name = keys.name.get_ref();
@@ -180,14 +180,14 @@ fn cell(table: &Spanned<CellTable>, whole: Effort) -> Result<Cell, Wrong> {
         let message = format!("a cell's name has up to {LONGEST_NAME} letters, digits, `.`, `_` and `-`, not `{name}`");
         return at(&keys.name, message);
     }
-    let named = Named {
+    let named = SideKeys {
         command: keys.command.as_ref(),
         a: keys.a.as_ref(),
         b: keys.b.as_ref(),
         model: keys.model.as_ref(),
         synthetic: keys.synthetic.as_ref(),
     };
-    let here = |(place, message): Wrong| (Some(place.unwrap_or(start)), format!("cell `{name}`: {message}"));
+    let here = |(place, message): PlacedError| (Some(place.unwrap_or(start)), format!("cell `{name}`: {message}"));
     let budgets = keys.budgets.iter().map(metrics::budget).collect::<Result<Vec<_>, _>>().map_err(here)?;
     let gates = match &keys.metrics {
         Some(tables) if !tables.is_empty() || !budgets.is_empty() => metrics::gates(tables).map_err(here)?,
@@ -204,7 +204,7 @@ fn cell(table: &Spanned<CellTable>, whole: Effort) -> Result<Cell, Wrong> {
             other => return at(word, format!("`output` is \"same\" or \"any\", not \"{other}\"")),
         },
     };
-    Ok(Cell {
+    Ok(CellConfig {
         name: name.clone(),
         advisory: keys.advisory,
         effort: effort(whole, (&keys.mode, &keys.launches, &keys.rounds, &keys.round_s)).map_err(here)?,
@@ -216,7 +216,7 @@ fn cell(table: &Spanned<CellTable>, whole: Effort) -> Result<Cell, Wrong> {
     })
 }
 
-fn acceptance(table: &Spanned<AcceptTable>, cells: &[Cell]) -> Result<Acceptance, Wrong> {
+fn acceptance(table: &Spanned<AcceptTable>, cells: &[CellConfig]) -> Result<Acceptance, PlacedError> {
     let AcceptTable { cell, metric, commit, reason, until } = table.get_ref();
     let Some(meant) = cells.iter().find(|known| known.name == *cell.get_ref()) else {
         return at(cell, format!("there is no cell `{}` to accept something of", cell.get_ref()));

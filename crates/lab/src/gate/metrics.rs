@@ -7,20 +7,20 @@ use record::Budget;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Gate;
-use super::sides::Wrong;
+use super::MetricGate;
+use super::sides::PlacedError;
 
 /// A threshold alone, or with more about the metric.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a threshold in percent, or a table with `threshold` and `advisory`")]
 pub(super) enum MetricTable {
     Percent(f64),
-    More(More),
+    MetricOptions(MetricOptions),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct More {
+pub(super) struct MetricOptions {
     threshold: Option<f64>,
     #[serde(default)]
     advisory: bool,
@@ -36,21 +36,21 @@ pub(super) struct BudgetTable {
 }
 
 /// The metrics of a cell, by their names.
-pub(super) fn gates(tables: &BTreeMap<String, Spanned<MetricTable>>) -> Result<Vec<Gate>, Wrong> {
+pub(super) fn gates(tables: &BTreeMap<String, Spanned<MetricTable>>) -> Result<Vec<MetricGate>, PlacedError> {
     let gate = |(name, table): (&String, &Spanned<MetricTable>)| {
         let (percent, advisory) = match table.get_ref() {
             MetricTable::Percent(percent) => (Some(*percent), false),
-            MetricTable::More(More { threshold, advisory }) => (*threshold, *advisory),
+            MetricTable::MetricOptions(MetricOptions { threshold, advisory }) => (*threshold, *advisory),
         };
         match percent {
             Some(percent) if !(0.0..=1_000.0).contains(&percent) => Err((
                 Some(table.span().start),
                 format!("the threshold of `{name}` is in percent, from 0 to 1000, not {percent}"),
             )),
-            _ => Ok(Gate { metric: name.clone(), threshold: percent.map(|percent| percent / 100.0), advisory }),
+            _ => Ok(MetricGate { metric: name.clone(), threshold: percent.map(|percent| percent / 100.0), advisory }),
         }
     };
-    let gates: Vec<Gate> = tables.iter().map(gate).collect::<Result<_, _>>()?;
+    let gates: Vec<MetricGate> = tables.iter().map(gate).collect::<Result<_, _>>()?;
     if gates.len() > MOST_GATES {
         let place = tables.values().nth(MOST_GATES).map(|table| table.span().start);
         let message = format!("a cell is judged by {MOST_GATES} metrics at most: each costs the others certainty");
@@ -60,7 +60,7 @@ pub(super) fn gates(tables: &BTreeMap<String, Spanned<MetricTable>>) -> Result<V
 }
 
 /// A limit: one bound, and a quantile that can be known.
-pub(super) fn budget(table: &Spanned<BudgetTable>) -> Result<Budget, Wrong> {
+pub(super) fn budget(table: &Spanned<BudgetTable>) -> Result<Budget, PlacedError> {
     let wrong = |message: String| Err((Some(table.span().start), message));
     let BudgetTable { metric, quantile, at_most, at_least } = table.get_ref();
     if at_most.is_some() == at_least.is_some() {

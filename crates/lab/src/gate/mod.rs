@@ -8,32 +8,32 @@ mod tests;
 
 use std::fmt;
 
-use compare::rules::Mode;
+use compare::rules::DuelMode;
 use record::{Acceptance, Budget};
 
-pub use sides::{BIN, Sides};
+pub use sides::{BIN, CellSides};
 
 /// A commented example of the file.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// What is measured, and what has to hold.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Config {
+pub struct GateConfig {
     /// What the orders of all cells follow from.
     pub seed: u64,
     /// Whether what cannot be told fails.
     pub fail_on_unresolved: bool,
     /// How revisions are built.
-    pub build: Build,
+    pub build: BuildConfig,
     /// What is compared, in the order of the file.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<CellConfig>,
     /// Regressions that somebody accepted.
     pub accepted: Vec<Acceptance>,
 }
 
 /// How a revision of a Cargo project is built.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Build {
+pub struct BuildConfig {
     /// The package; absent: that of the folder.
     pub package: Option<String>,
     /// The program; absent: the package's only one.
@@ -46,30 +46,30 @@ pub struct Build {
 
 /// Something that is compared.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
+pub struct CellConfig {
     /// Its name.
     pub name: String,
     /// Whether its speed fails nothing.
     pub advisory: bool,
     /// How much is measured.
-    pub effort: Effort,
+    pub effort: CellEffort,
     /// What is compared with what.
-    pub sides: Sides,
+    pub sides: CellSides,
     /// Whether the sides have to put out the same; absent: commands have to, settings unless they change numbers on purpose.
     pub same_output: Option<bool>,
     /// Whether instructions are counted one by one, which takes long.
     pub exact: bool,
     /// What it is judged by; empty where there are only budgets.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<MetricGate>,
     /// Limits that hold whatever the base does.
     pub budgets: Vec<Budget>,
 }
 
 /// How much of a cell is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Effort {
+pub struct CellEffort {
     /// The mode.
-    pub mode: Mode,
+    pub mode: DuelMode,
     /// Launches at most; absent: as the mode has it.
     pub launches: Option<u64>,
     /// Rounds of each launch; absent: as the mode has it.
@@ -80,7 +80,7 @@ pub struct Effort {
 
 /// A metric that a cell is judged by.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gate {
+pub struct MetricGate {
     /// Its name.
     pub metric: String,
     /// The change that matters, as a share; absent: as the metric has it.
@@ -91,33 +91,33 @@ pub struct Gate {
 
 /// What is wrong with the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct GateConfigError {
     /// The line, counted from 1.
     pub line: usize,
     /// What is wrong, and what could stand there instead.
     pub message: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for GateConfigError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "line {}: {}", self.line, self.message)
     }
 }
 
-impl Config {
+impl GateConfig {
     /// Reads the file.
     ///
     /// # Errors
     /// The first thing that is wrong with it, and where.
-    pub fn read(text: &str) -> Result<Self, Fault> {
+    pub fn read(text: &str) -> Result<Self, GateConfigError> {
         file::read(text)
     }
 
     /// A cell that could not but fail: what is not decided fails, and its mode decides nothing.
     #[must_use]
-    pub fn cannot_pass(&self) -> Option<&Cell> {
-        let counts = |cell: &Cell| !cell.advisory && cell.gates.iter().any(|gate| !gate.advisory);
-        let is_hopeless = |cell: &&Cell| cell.effort.mode.is_screening() && counts(cell);
+    pub fn cannot_pass(&self) -> Option<&CellConfig> {
+        let counts = |cell: &CellConfig| !cell.advisory && cell.gates.iter().any(|gate| !gate.advisory);
+        let is_hopeless = |cell: &&CellConfig| cell.effort.mode.is_screening() && counts(cell);
         self.cells.iter().find(is_hopeless).filter(|_| self.fail_on_unresolved)
     }
 }

@@ -11,7 +11,7 @@ pub const BIN: &str = "{bin}";
 
 /// What is compared with what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sides {
+pub enum CellSides {
     /// Two revisions, built and run with the same words; `{bin}` is the program of each.
     Revisions {
         /// The command.
@@ -38,7 +38,7 @@ pub enum Sides {
 }
 
 /// The keys of a cell that say what is compared.
-pub(super) struct Named<'a> {
+pub(super) struct SideKeys<'a> {
     pub(super) command: Option<&'a Spanned<Value>>,
     pub(super) a: Option<&'a Spanned<Value>>,
     pub(super) b: Option<&'a Spanned<Value>>,
@@ -47,11 +47,11 @@ pub(super) struct Named<'a> {
 }
 
 /// Where something is wrong, as an offset, and what.
-pub(super) type Wrong = (Option<usize>, String);
+pub(super) type PlacedError = (Option<usize>, String);
 
-impl Named<'_> {
+impl SideKeys<'_> {
     /// What is compared with what; all that does not go together is refused.
-    pub(super) fn sides(&self) -> Result<Sides, Wrong> {
+    pub(super) fn sides(&self) -> Result<CellSides, PlacedError> {
         let model = self.model.or(self.synthetic);
         match (self.command, self.a, self.b) {
             (Some(command), None, None) => match model {
@@ -76,9 +76,9 @@ impl Named<'_> {
         }
     }
 
-    fn settings(&self, a: &Spanned<Value>, b: &Spanned<Value>) -> Result<Sides, Wrong> {
+    fn settings(&self, a: &Spanned<Value>, b: &Spanned<Value>) -> Result<CellSides, PlacedError> {
         let text = |named: Option<&Spanned<String>>| named.map(|named| named.get_ref().clone());
-        Ok(Sides::Settings {
+        Ok(CellSides::Settings {
             model: text(self.model),
             synthetic: text(self.synthetic),
             a: settings("a", a)?,
@@ -87,19 +87,19 @@ impl Named<'_> {
     }
 }
 
-fn wrong<T, V>(place: &Spanned<V>, message: &str) -> Result<T, Wrong> {
+fn wrong<T, V>(place: &Spanned<V>, message: &str) -> Result<T, PlacedError> {
     Err((Some(place.span().start), message.to_owned()))
 }
 
-fn revisions(command: &Spanned<Value>) -> Result<Sides, Wrong> {
+fn revisions(command: &Spanned<Value>) -> Result<CellSides, PlacedError> {
     let words = command_words("command", command)?;
     if !words.iter().any(|word| word.contains(BIN)) {
         return wrong(command, "`command` needs `{bin}`, which stands for the program of each revision");
     }
-    Ok(Sides::Revisions { command: words })
+    Ok(CellSides::Revisions { command: words })
 }
 
-fn commands(a: &Spanned<Value>, b: &Spanned<Value>) -> Result<Sides, Wrong> {
+fn commands(a: &Spanned<Value>, b: &Spanned<Value>) -> Result<CellSides, PlacedError> {
     if let Some(table) = [a, b].into_iter().find(|side| side.get_ref().is_table()) {
         return wrong(table, "settings need `model = \"FILE\"` or `synthetic = \"NAME\"` beside them");
     }
@@ -109,11 +109,11 @@ fn commands(a: &Spanned<Value>, b: &Spanned<Value>) -> Result<Sides, Wrong> {
             return wrong(side, "`{bin}` stands in `command` only, which is for revisions");
         }
     }
-    Ok(Sides::Commands { a: first, b: second })
+    Ok(CellSides::Commands { a: first, b: second })
 }
 
 /// A command as one text or as its words.
-fn command_words(key: &str, value: &Spanned<Value>) -> Result<Vec<String>, Wrong> {
+fn command_words(key: &str, value: &Spanned<Value>) -> Result<Vec<String>, PlacedError> {
     let found = match value.get_ref() {
         Value::String(line) => split(line).map_err(|error| (Some(value.span().start), format!("`{key}`: {error}")))?,
         Value::Array(list) => {
@@ -132,7 +132,7 @@ fn command_words(key: &str, value: &Spanned<Value>) -> Result<Vec<String>, Wrong
 }
 
 /// Names and values; numbers and truths are written as they are elsewhere.
-fn settings(key: &str, value: &Spanned<Value>) -> Result<BTreeMap<String, String>, Wrong> {
+fn settings(key: &str, value: &Spanned<Value>) -> Result<BTreeMap<String, String>, PlacedError> {
     let Value::Table(table) = value.get_ref() else {
         return wrong(value, &format!("`{key}` beside a model is a table of settings, such as {{ kv = \"off\" }}"));
     };

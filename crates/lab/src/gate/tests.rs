@@ -4,15 +4,15 @@ const CELL: &str = "[[cell]]\nname = \"a\"\na = \"x\"\nb = \"y\"\nmetrics = { wa
 
 #[track_caller]
 fn refused(text: &str, line: usize, part: &str) {
-    match Config::read(text) {
+    match GateConfig::read(text) {
         Err(fault) => assert!(fault.line == line && fault.message.contains(part), "{fault}\n\n{text}"),
         Ok(config) => panic!("read as {config:?}"),
     }
 }
 
 #[track_caller]
-fn read(text: &str) -> Config {
-    Config::read(text).unwrap_or_else(|fault| panic!("{fault}\n\n{text}"))
+fn read(text: &str) -> GateConfig {
+    GateConfig::read(text).unwrap_or_else(|fault| panic!("{fault}\n\n{text}"))
 }
 
 #[test]
@@ -34,27 +34,30 @@ fn the_example_is_right_with_and_without_its_comments() {
     assert_eq!(config.build.features, ["fast"]);
     assert_eq!(config.cells[0].budgets[0].at_most, Some(0.5));
     assert_eq!(config.accepted[0].until, "2026-12-31");
-    assert!(matches!(&config.cells[2].sides, Sides::Settings { synthetic: Some(_), a, .. } if a["kv"] == "off"));
+    assert!(matches!(&config.cells[2].sides, CellSides::Settings { synthetic: Some(_), a, .. } if a["kv"] == "off"));
 }
 
 #[test]
 fn cells_have_what_is_said_for_all() {
     let config = read(&format!("mode = \"thorough\"\nrounds = 3\n{CELL}mode = \"quick\"\nround_s = 0.05\n"));
     let effort = config.cells[0].effort;
-    assert_eq!((effort.mode, effort.rounds, effort.launches, effort.round_s), (Mode::QUICK, Some(3), None, Some(0.05)));
-    assert_eq!(read(CELL).cells[0].effort.mode, Mode::STANDARD);
+    assert_eq!(
+        (effort.mode, effort.rounds, effort.launches, effort.round_s),
+        (DuelMode::QUICK, Some(3), None, Some(0.05))
+    );
+    assert_eq!(read(CELL).cells[0].effort.mode, DuelMode::STANDARD);
     let cell = &read(&format!("{CELL}output = \"any\"\nexact = true\n")).cells[0];
     assert_eq!((cell.same_output, cell.exact, read(CELL).cells[0].same_output), (Some(false), true, None));
-    assert_eq!(read(CELL).cells[0].sides, Sides::Commands { a: vec!["x".to_owned()], b: vec!["y".to_owned()] });
+    assert_eq!(read(CELL).cells[0].sides, CellSides::Commands { a: vec!["x".to_owned()], b: vec!["y".to_owned()] });
 }
 
 #[test]
 fn commands_are_texts_or_lists() {
     let of = |command: &str| {
         let text = format!("[[cell]]\nname = \"a\"\ncommand = {command}\nmetrics = {{ wall_s = 3 }}\n");
-        Config::read(&text).map(|config| config.cells[0].sides.clone())
+        GateConfig::read(&text).map(|config| config.cells[0].sides.clone())
     };
-    let expected = Sides::Revisions { command: ["{bin}", "--prompt", "a b"].map(str::to_owned).to_vec() };
+    let expected = CellSides::Revisions { command: ["{bin}", "--prompt", "a b"].map(str::to_owned).to_vec() };
     assert_eq!(of("\"{bin} --prompt 'a b'\""), Ok(expected.clone()));
     assert_eq!(of("[\"{bin}\", \"--prompt\", \"a b\"]"), Ok(expected));
     for (command, part) in [
@@ -154,9 +157,9 @@ fn acceptances_need_a_reason_and_a_day() {
 fn any_text_is_read_or_refused() {
     // Every beginning of the example, and every one with a byte that is not there.
     for end in (0..EXAMPLE.len()).filter(|end| EXAMPLE.is_char_boundary(*end)) {
-        let _ = Config::read(&EXAMPLE[..end]);
-        let _ = Config::read(&format!("{}]{}", &EXAMPLE[..end], &EXAMPLE[end..]));
+        let _ = GateConfig::read(&EXAMPLE[..end]);
+        let _ = GateConfig::read(&format!("{}]{}", &EXAMPLE[..end], &EXAMPLE[end..]));
     }
     let deep = format!("a = {}1{}", "[".repeat(10_000), "]".repeat(10_000));
-    assert!(Config::read(&deep).is_err());
+    assert!(GateConfig::read(&deep).is_err());
 }

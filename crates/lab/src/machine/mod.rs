@@ -27,21 +27,21 @@ pub use noise::NoiseWatch;
 
 /// The kernels that are used, and whether somebody asked for them.
 #[derive(Debug, Clone, Copy)]
-pub struct Chosen {
+pub struct KernelChoice {
     /// Those that are used.
     pub kernels: Kernels,
     /// Whether [`kernels::ISA_VARIABLE`] names them.
     pub forced: bool,
 }
 
-impl Chosen {
+impl KernelChoice {
     /// As [`Kernels::chosen`] has it.
     ///
     /// # Errors
     /// Where the variable names instructions that are unknown or that this CPU has not.
     pub fn from_environment() -> Result<Self, String> {
         let forced = std::env::var_os(kernels::ISA_VARIABLE).is_some_and(|name| !name.is_empty());
-        Ok(Chosen { kernels: Kernels::chosen()?, forced })
+        Ok(KernelChoice { kernels: Kernels::chosen()?, forced })
     }
 
     /// Those whose limits count: the forced ones alone, or all but plain Rust, which nobody would choose beside others.
@@ -53,7 +53,7 @@ impl Chosen {
 }
 
 /// The machine that these files tell of.
-pub fn machine(files: &impl Files, chosen: Chosen) -> Machine {
+pub fn machine(files: &impl Files, chosen: KernelChoice) -> Machine {
     let cpuinfo = files.read("/proc/cpuinfo").unwrap_or_default();
     let topology = topology::read(files, &cpuinfo);
     let memory = memory::read(files);
@@ -105,7 +105,7 @@ fn usable_threads(allowed: u32, cgroup_cpu_max: Option<f64>) -> u32 {
     cgroup_cpu_max.map_or(allowed, |cpus| allowed.min(cpus as u32)).max(1)
 }
 
-fn instruction_sets(chosen: Chosen, cpuinfo: &str) -> InstructionSets {
+fn instruction_sets(chosen: KernelChoice, cpuinfo: &str) -> InstructionSets {
     InstructionSets {
         chosen: chosen.kernels.isa().name().to_owned(),
         available: Kernels::available().iter().map(|kernels| kernels.isa().name().to_owned()).collect(),

@@ -17,7 +17,7 @@ pub(crate) struct Moment {
 
 /// What happened from one moment to another; absent is what the system does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct While {
+pub(crate) struct Disturbance {
     pub(crate) steal_share: Option<f64>,
     pub(crate) cpu_pressure: Option<f64>,
     pub(crate) load_1m: Option<f64>,
@@ -34,14 +34,14 @@ impl Moment {
     }
 
     /// From this moment to now.
-    pub(crate) fn until_now(self, files: &impl Files) -> While {
+    pub(crate) fn until_now(self, files: &impl Files) -> Disturbance {
         let now = Self::now(files);
         let share = |((all, stolen), (all_now, stolen_now)): ((f64, f64), (f64, f64))| {
             (all_now > all).then(|| ((stolen_now - stolen) / (all_now - all)).clamp(0.0, 1.0))
         };
         let elapsed_s = now.at.duration_since(self.at).as_secs_f64();
         let waited = self.waited_s.zip(now.waited_s).filter(|_| elapsed_s > 0.0);
-        While {
+        Disturbance {
             steal_share: self.ticks.zip(now.ticks).and_then(share),
             cpu_pressure: waited.map(|(before, after)| ((after - before) / elapsed_s).clamp(0.0, 1.0)),
             load_1m: files.read("/proc/loadavg").and_then(|text| load(&text)).map(|[minute, _]| minute),
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn what_is_not_told_is_absent() {
         let silent: BTreeMap<&str, &str> = BTreeMap::new();
-        assert_eq!(Moment::now(&silent).until_now(&silent), While::default());
+        assert_eq!(Moment::now(&silent).until_now(&silent), Disturbance::default());
     }
 
     #[test]
@@ -79,6 +79,6 @@ mod tests {
         let after =
             BTreeMap::from([("/proc/stat", "cpu  60 0 0 100 0 0 0 40 0 0\n"), ("/proc/loadavg", "2.5 1 1 1/2 3\n")]);
         let passed = Moment::now(&before).until_now(&after);
-        assert_eq!(passed, While { steal_share: Some(0.4), cpu_pressure: None, load_1m: Some(2.5) });
+        assert_eq!(passed, Disturbance { steal_share: Some(0.4), cpu_pressure: None, load_1m: Some(2.5) });
     }
 }

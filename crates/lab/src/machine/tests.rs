@@ -9,7 +9,7 @@ use super::*;
 type Fixture = BTreeMap<&'static str, &'static str>;
 
 fn of(files: &Fixture) -> Machine {
-    machine(files, Chosen { kernels: Kernels::with(kernels::Isa::Scalar).expect("always there"), forced: true })
+    machine(files, KernelChoice { kernels: Kernels::with(kernels::Isa::Scalar).expect("always there"), forced: true })
 }
 
 fn with(mut files: Fixture, more: &[(&'static str, &'static str)]) -> Fixture {
@@ -166,16 +166,16 @@ fn the_key_names_the_hardware_and_nothing_that_changes() {
 #[test]
 fn forced_kernels_are_measured_alone() {
     let scalar = Kernels::with(kernels::Isa::Scalar).expect("always there");
-    let isas = |chosen: Chosen| chosen.candidates().iter().map(|kernels| kernels.isa()).collect::<Vec<_>>();
-    assert_eq!(isas(Chosen { kernels: scalar, forced: true }), [kernels::Isa::Scalar]);
-    let free = isas(Chosen { kernels: scalar, forced: false });
+    let isas = |chosen: KernelChoice| chosen.candidates().iter().map(|kernels| kernels.isa()).collect::<Vec<_>>();
+    assert_eq!(isas(KernelChoice { kernels: scalar, forced: true }), [kernels::Isa::Scalar]);
+    let free = isas(KernelChoice { kernels: scalar, forced: false });
     assert_eq!(free.contains(&kernels::Isa::Scalar), Kernels::available().len() == 1);
     assert!(!free.is_empty());
 }
 
 #[test]
 fn this_machine_can_be_read() {
-    let machine = machine(&System, Chosen::from_environment().expect("nothing is forced to what is not there"));
+    let machine = machine(&System, KernelChoice::from_environment().expect("nothing is forced to what is not there"));
     assert!(machine.cpus >= 1 && machine.threads >= 1 && machine.clock.read_ns > 0.0);
     let counters = counters(&System);
     assert!(counters.reason.is_some() || counters.counters_available.len() == 6, "{counters:?}");

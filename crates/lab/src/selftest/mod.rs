@@ -11,12 +11,12 @@ mod work;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use compare::rules::Mode;
+use compare::rules::DuelMode;
 use record::{Duel, Environment, GateMetric, SELF_TEST_SCHEMA, SELF_TEST_VERSION, SelfTest, Tool, Verdict};
 
 use crate::doctor::now;
 use crate::duel::{self, Contestant};
-use crate::machine::{self, Chosen, NoiseWatch, System};
+use crate::machine::{self, KernelChoice, NoiseWatch, System};
 
 pub use replay::replay;
 pub use simulated::{Simulated, serve};
@@ -27,9 +27,9 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What to try.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct SelfTestSettings {
     /// How much each duel measures.
-    pub mode: Mode,
+    pub mode: DuelMode,
     /// What a round should take at least.
     pub round: Duration,
     /// Duels of two sides that are the same.
@@ -45,15 +45,15 @@ pub struct Settings {
     /// What orders follow from.
     pub seed: u64,
     /// The kernels, for the description of the machine.
-    pub chosen: Chosen,
+    pub chosen: KernelChoice,
     /// Who measures.
     pub tool: Tool,
 }
 
 /// Who looks on.
-pub trait Watch {
+pub trait SelfTestObserver {
     /// A duel is over.
-    fn tell(&mut self, progress: &Progress);
+    fn tell(&mut self, progress: &SelfTestProgress);
 
     /// Whether to end now, with what there is.
     fn is_stopped(&self) -> bool;
@@ -61,7 +61,7 @@ pub trait Watch {
 
 /// How far it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct SelfTestProgress {
     /// Duels that are over.
     pub done: u64,
     /// Of so many.
@@ -77,9 +77,9 @@ pub struct Progress {
 /// # Errors
 /// Why a duel could not be measured, or that there was no time for one.
 pub fn selftest(
-    settings: &Settings,
+    settings: &SelfTestSettings,
     worker: impl Fn(f64) -> Command + Clone + 'static,
-    watch: &mut dyn Watch,
+    watch: &mut dyn SelfTestObserver,
 ) -> Result<SelfTest, String> {
     let (began, created) = (Instant::now(), now());
     let noise = NoiseWatch::start(&System);
@@ -100,7 +100,7 @@ pub fn selftest(
         done += 1;
         let verdict = trials.add(&fought, *more);
         design = fought.design;
-        watch.tell(&Progress { done, of: plan.len() as u64, more: *more, verdict });
+        watch.tell(&SelfTestProgress { done, of: plan.len() as u64, more: *more, verdict });
     }
     if done == 0 {
         return Err("it was ended before the first duel was over".to_owned());
@@ -123,7 +123,7 @@ pub fn selftest(
     })
 }
 
-impl Settings {
+impl SelfTestSettings {
     /// The duels in turns, so that what there is when time is up is of all kinds.
     fn plan(&self) -> Vec<f64> {
         let kinds = || [(0.0, self.same)].into_iter().chain(self.slowdowns.iter().map(|more| (*more, self.slowed)));
@@ -134,29 +134,29 @@ impl Settings {
 
 /// Measures one duel to its end.
 fn fight(
-    settings: &Settings,
+    settings: &SelfTestSettings,
     (worker, more): (impl Fn(f64) -> Command + Clone + 'static, f64),
     seed: u64,
-    watch: &mut dyn Watch,
+    watch: &mut dyn SelfTestObserver,
 ) -> Result<Duel, String> {
     let mut contestants: Vec<Box<dyn Contestant>> =
         vec![Box::new(Simulated::new(0.0, worker.clone())), Box::new(Simulated::new(more, worker))];
-    let duel = duel::Settings {
+    let duel = duel::DuelSettings {
         round: settings.round,
         profiled_rounds: 0,
         seed,
         // Never certain, so that no look ends it.
         alpha: f64::MIN_POSITIVE,
-        ..duel::Settings::new(settings.mode, settings.gates.clone(), settings.chosen, settings.tool.clone())
+        ..duel::DuelSettings::new(settings.mode, settings.gates.clone(), settings.chosen, settings.tool.clone())
     };
-    duel::duel(&duel, &mut contestants, &mut Passing(watch))
+    duel::duel(&duel, &mut contestants, &mut DuelObserverAdapter(watch))
 }
 
 /// Tells a duel when to stop.
-struct Passing<'a>(&'a mut dyn Watch);
+struct DuelObserverAdapter<'a>(&'a mut dyn SelfTestObserver);
 
-impl duel::Watch for Passing<'_> {
-    fn tell(&mut self, _: &duel::Progress<'_>) {}
+impl duel::DuelObserver for DuelObserverAdapter<'_> {
+    fn tell(&mut self, _: &duel::DuelProgress<'_>) {}
 
     fn is_stopped(&self) -> bool {
         self.0.is_stopped()

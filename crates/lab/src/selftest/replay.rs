@@ -1,13 +1,13 @@
 //! Judging a duel that was measured to its end as if it had been looked at on the way.
 
-use compare::Outcome;
-use compare::rules::{self, Mode};
+use compare::JudgedDuel;
+use compare::rules::{self, DuelMode};
 use record::{Duel, GateMetric};
 
 /// What a duel of this mode would have said, by these gates: its first launches and rounds, as many as the mode has, looked at in
 /// turns until it is decided.
 #[must_use]
-pub fn replay(duel: &Duel, mode: Mode, gates: &[GateMetric]) -> Outcome {
+pub fn replay(duel: &Duel, mode: DuelMode, gates: &[GateMetric]) -> JudgedDuel {
     let mut seen = duel.clone();
     seen.findings.clear();
     seen.design.mode = mode.name.to_owned();

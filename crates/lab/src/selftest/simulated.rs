@@ -6,10 +6,10 @@ use std::process::Command;
 
 use record::{Arm, Metric, Subject};
 
-use super::work::Work;
+use super::work::SimulatedWork;
 use crate::duel::worker::{self, Worker};
 use crate::duel::{Contestant, Launched};
-use crate::meter;
+use crate::metrics;
 
 /// Work that is always the same, and a share of it more.
 pub struct Simulated<F> {
@@ -32,7 +32,7 @@ impl<F: Fn(f64) -> Command> Contestant for Simulated<F> {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        meter::metrics().collect()
+        metrics::metrics().collect()
     }
 
     fn launch(&mut self) -> Result<Box<dyn Launched>, String> {
@@ -45,6 +45,6 @@ impl<F: Fn(f64) -> Command> Contestant for Simulated<F> {
 /// # Errors
 /// The streams fail, or a line is no request.
 pub fn serve(more: f64) -> io::Result<()> {
-    let work = Work::new(more);
+    let work = SimulatedWork::new(more);
     worker::serve(io::stdin().lock(), io::stdout().lock(), |calls, _| Ok(work.round(calls)))
 }

@@ -4,20 +4,20 @@ use compare::median;
 use compare::stats::binomial_interval;
 use record::{Duel, GateMetric, Judgement, Trial, Verdict, WordCount};
 
-use super::{Settings, replay};
+use super::{SelfTestSettings, replay};
 
 /// What the bounds of shares are sure of.
 const CONFIDENCE: f64 = 0.95;
 
 /// What was said of every duel.
 pub(super) struct Trials<'a> {
-    settings: &'a Settings,
+    settings: &'a SelfTestSettings,
     /// By the place of the gate, how much more work there was, and the judgement.
     said: Vec<(usize, f64, Judgement)>,
 }
 
 impl<'a> Trials<'a> {
-    pub(super) fn new(settings: &'a Settings) -> Self {
+    pub(super) fn new(settings: &'a SelfTestSettings) -> Self {
         Self { settings, said: Vec::new() }
     }
 

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use crate::duel::Reading;
-use crate::meter;
+use crate::metrics;
 
 /// Numbers of one step: 4 KiB, of which each waits for the one before, so that a step takes some microseconds and 2 GB/s or more.
 const STEP: usize = 512;
@@ -13,12 +13,12 @@ const STEPS: u64 = 100;
 const MEMORY: usize = 1 << 19;
 
 /// So much work, and a share of it more.
-pub struct Work {
+pub struct SimulatedWork {
     memory: Vec<u64>,
     more: u64,
 }
 
-impl Work {
+impl SimulatedWork {
     /// With a share of the work besides, in hundredths: 0.05 is 5 % more.
     #[must_use]
     pub fn new(more: f64) -> Self {
@@ -29,7 +29,7 @@ impl Work {
     /// Does it so often. What is put out depends on the work itself and not on what there is besides.
     #[must_use]
     pub fn round(&self, calls: u64) -> Reading {
-        let (output, taken) = meter::timed(|| {
+        let (output, taken) = metrics::timed(|| {
             let mut sum = 1;
             for call in 0..calls {
                 let first = call * STEPS;
@@ -57,10 +57,13 @@ mod tests {
 
     #[test]
     fn more_work_puts_out_the_same() {
-        let (usual, more) = (Work::new(0.0).round(3), Work::new(0.05).round(3));
+        let (usual, more) = (SimulatedWork::new(0.0).round(3), SimulatedWork::new(0.05).round(3));
         assert_eq!(usual.output, more.output);
-        assert_ne!(usual.output, Work::new(0.0).round(4).output);
+        assert_ne!(usual.output, SimulatedWork::new(0.0).round(4).output);
         assert!(usual.values["wall_s"] > 0.0);
-        assert_eq!((Work::new(0.05).more, Work::new(0.1).more, Work::new(0.02).more), (5, 10, 2));
+        assert_eq!(
+            (SimulatedWork::new(0.05).more, SimulatedWork::new(0.1).more, SimulatedWork::new(0.02).more),
+            (5, 10, 2)
+        );
     }
 }

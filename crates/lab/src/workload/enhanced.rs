@@ -9,10 +9,10 @@ use super::inference::{self, Infer, Inference};
 use super::kernel_rows::{self, KernelRow};
 use super::model_rows::{self, Create};
 use super::tokens::{self, Generated};
-use super::{Arithmetic, Outcome, Task, start_profiler, take_profile};
-use crate::course::{Course, Taken, WALL};
-use crate::meter::{counted, counted_in, timed};
-use crate::{Models, Use, Which};
+use super::{Arithmetic, Task, WorkloadResult, start_profiler, take_profile};
+use crate::metrics::{counted, counted_in, timed};
+use crate::recorder::{Measurement, RunRecorder, WALL};
+use crate::{ModelChoice, ModelUse, Models};
 
 /// SmallMind's: 25 tokens behind 10 at random.
 const TOKENS: usize = 25;
@@ -26,23 +26,23 @@ const ONE_PASS: &str = "the call tree and the rankings are of one pass with the 
 
 /// One of the two models.
 struct Subject {
-    which: Which,
+    which: ModelChoice,
     name: &'static str,
     create: Create,
     infer: Infer,
 }
 
 const SUBJECTS: [Subject; 2] = [
-    Subject { which: Which::Small, name: "Model_Small", create: model_rows::SMALL, infer: inference::small },
-    Subject { which: Which::Medium, name: "Model_Medium", create: model_rows::MEDIUM, infer: inference::medium },
+    Subject { which: ModelChoice::Small, name: "Model_Small", create: model_rows::SMALL, infer: inference::small },
+    Subject { which: ModelChoice::Medium, name: "Model_Medium", create: model_rows::MEDIUM, infer: inference::medium },
 ];
 
 pub(super) fn run(
     task: &Task,
     models: &dyn Models,
     with: Arithmetic<'_>,
-    course: &mut Course<'_>,
-) -> Result<Outcome, String> {
+    recorder: &mut RunRecorder<'_>,
+) -> Result<WorkloadResult, String> {
     let mut families = vec![kernel_rows::matmul(with, 64), kernel_rows::gelu(with), kernel_rows::softmax(with)];
     families.extend(kernel_rows::tensors(with).into_iter().map(|row| vec![row]));
     for subject in &SUBJECTS {
@@ -50,31 +50,32 @@ pub(super) fn run(
         subject.prompt(task, models)?;
     }
     let mut done = 0;
-    let mut next = |course: &mut Course<'_>| {
+    let mut next = |recorder: &mut RunRecorder<'_>| {
         let share = |done: u32| f64::from(done) / f64::from(REPEATED);
-        course.part(share(done), share(done + 1));
+        recorder.part(share(done), share(done + 1));
         done += 1;
-        course.fair(REPEATED + 1 - done)
+        recorder.fair(REPEATED + 1 - done)
     };
     for rows in &mut families {
         for row in rows.iter_mut() {
-            let time = next(course);
-            row.measure(course, time)?;
+            let time = next(recorder);
+            row.measure(recorder, time)?;
         }
-        let time = next(course);
-        kernel_rows::measure_together(rows, course, time)?;
-        if course.is_over() {
-            return Ok(Outcome::default());
+        let time = next(recorder);
+        kernel_rows::measure_together(rows, recorder, time)?;
+        if recorder.is_over() {
+            return Ok(WorkloadResult::default());
         }
     }
-    let mut outcome = Outcome { prompt_tokens: Some(PROMPT), notes: vec![ONE_PASS.to_owned()], ..Outcome::default() };
+    let mut outcome =
+        WorkloadResult { prompt_tokens: Some(PROMPT), notes: vec![ONE_PASS.to_owned()], ..WorkloadResult::default() };
     let (mut generated, tokens) = (Vec::new(), task.tokens.unwrap_or(TOKENS));
     for subject in &SUBJECTS {
-        let time = next(course);
-        subject.measure_creation(models, tokens, course, time)?;
-        let time = next(course);
-        generated.push(subject.measure_inference(task, models, (course, time), &mut outcome)?);
-        if course.is_over() {
+        let time = next(recorder);
+        subject.measure_creation(models, tokens, recorder, time)?;
+        let time = next(recorder);
+        generated.push(subject.measure_inference(task, models, (recorder, time), &mut outcome)?);
+        if recorder.is_over() {
             return Ok(outcome);
         }
     }
@@ -98,7 +99,7 @@ fn profile(task: &Task, models: &dyn Models, families: &mut [Vec<KernelRow<'_>>]
         hotloop::scope!("enhanced");
         families.iter_mut().flatten().for_each(KernelRow::profile);
         for (subject, prompt) in SUBJECTS.iter().zip(&prompts) {
-            let mut generator = (subject.create)(models, subject.which, Use::usual(PROMPT + tokens))?;
+            let mut generator = (subject.create)(models, subject.which, ModelUse::usual(PROMPT + tokens))?;
             (subject.infer)(&mut *generator, prompt, tokens)?;
         }
         Ok(())
@@ -121,16 +122,16 @@ impl Subject {
         &self,
         models: &dyn Models,
         tokens: usize,
-        course: &mut Course<'_>,
+        recorder: &mut RunRecorder<'_>,
         time: Duration,
     ) -> Result<(), String> {
         let name = self.part("Creation");
-        let usage = Use::usual(PROMPT + tokens);
+        let usage = ModelUse::usual(PROMPT + tokens);
         let model = Some(models.create(self.which, usage)?.describe().name);
         let what = "from the recipe to a model that is ready".to_owned();
-        course.row(Row { name: name.clone(), what, model, calls: 1, ..Row::default() });
+        recorder.row(Row { name: name.clone(), what, model, calls: 1, ..Row::default() });
         let allocated = counted(|| drop(models.create(self.which, usage)));
-        course.repeat(
+        recorder.repeat(
             &name.clone(),
             time,
             |_: Phase| (),
@@ -150,13 +151,13 @@ impl Subject {
         &self,
         task: &Task,
         models: &dyn Models,
-        (course, time): (&mut Course<'_>, Duration),
-        outcome: &mut Outcome,
+        (recorder, time): (&mut RunRecorder<'_>, Duration),
+        outcome: &mut WorkloadResult,
     ) -> Result<Generated, String> {
         let tokens = task.tokens.unwrap_or(TOKENS);
         let prompt = self.prompt(task, models)?;
-        let mut generator = models.create(self.which, Use::usual(PROMPT + tokens))?;
-        self.declare(&generator.describe().name, tokens, models.threads(), course);
+        let mut generator = models.create(self.which, ModelUse::usual(PROMPT + tokens))?;
+        self.declare(&generator.describe().name, tokens, models.threads(), recorder);
         outcome.models.push(generator.describe());
         outcome.memory.push(generator.memory());
         outcome.prompt_blake3.get_or_insert_with(|| tokens::hash(&prompt));
@@ -165,7 +166,7 @@ impl Subject {
         // What the tokens allocate, not what the lab keeps of them.
         let allocated =
             counted_in(&self.part("GenerateToken"), || drop((self.infer)(&mut *generator, &prompt, tokens)));
-        course.repeat(
+        recorder.repeat(
             &self.part("Inference"),
             time,
             |_: Phase| (),
@@ -182,7 +183,7 @@ impl Subject {
         Ok(generated)
     }
 
-    fn declare(&self, model: &str, tokens: usize, threads: usize, course: &mut Course<'_>) {
+    fn declare(&self, model: &str, tokens: usize, threads: usize, recorder: &mut RunRecorder<'_>) {
         let (inference, token) = (self.part("Inference"), self.part("GenerateToken"));
         let row = |name: &str, what: String, part_of: Option<&str>, calls: usize, tokens: usize| Row {
             name: name.to_owned(),
@@ -195,17 +196,17 @@ impl Subject {
             ..Row::default()
         };
         let whole = format!("a prompt of {PROMPT} tokens and {tokens} tokens behind it");
-        course.row(row(&inference, whole, None, 1, tokens));
-        course.row(row(&token, "a token, the prompt with the first".to_owned(), Some(&inference), tokens, 1));
-        course.row(row(&self.part("Forward"), "a pass over the weights".to_owned(), Some(&token), tokens, 1));
+        recorder.row(row(&inference, whole, None, 1, tokens));
+        recorder.row(row(&token, "a token, the prompt with the first".to_owned(), Some(&inference), tokens, 1));
+        recorder.row(row(&self.part("Forward"), "a pass over the weights".to_owned(), Some(&token), tokens, 1));
     }
 
-    fn parts(&self, inference: &Inference) -> Vec<(String, Taken)> {
+    fn parts(&self, inference: &Inference) -> Vec<(String, Measurement)> {
         let tokens = inference.first_s + inference.token_s.iter().sum::<f64>();
         vec![
             (self.part("Inference"), inference.whole.clone()),
-            (self.part("GenerateToken"), Taken::of(&[(WALL, tokens)])),
-            (self.part("Forward"), Taken::of(&[(WALL, inference.forward_s)])),
+            (self.part("GenerateToken"), Measurement::of(&[(WALL, tokens)])),
+            (self.part("Forward"), Measurement::of(&[(WALL, inference.forward_s)])),
         ]
     }
 }

@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 use crate::Generator;
-use crate::course::{Taken, bookkeeping};
-use crate::meter::{cpu_s, timed};
+use crate::metrics::{cpu_s, timed};
+use crate::recorder::{Measurement, bookkeeping};
 
 /// What one inference did and took.
 pub(super) struct Inference {
     pub(super) tokens: Vec<u32>,
     /// The whole, with the time to the first token and of every other.
-    pub(super) whole: Taken,
+    pub(super) whole: Measurement,
     /// From the prompt to the first token.
     pub(super) first_s: f64,
     /// Each token after the first.
@@ -115,7 +115,7 @@ impl Clock {
         self.tokens.borrow_mut().push(now.duration_since(self.last.replace(now)).as_secs_f64());
     }
 
-    fn inference(self, tokens: Vec<u32>, mut whole: Taken) -> Inference {
+    fn inference(self, tokens: Vec<u32>, mut whole: Measurement) -> Inference {
         let mut times = self.tokens.into_inner();
         let first_s = times.remove(0);
         whole.values.insert("ttft_s".to_owned(), first_s);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use kernels::{Kernels, Matrix, MatrixMut, Pool, Product};
 use record::{Phase, Row};
 
-use crate::course::Course;
-use crate::meter::{counted, timed};
+use crate::metrics::{counted, timed};
+use crate::recorder::RunRecorder;
 
 /// What computes kernels.
 #[derive(Clone, Copy)]
@@ -34,13 +34,13 @@ pub(super) struct KernelRow<'a> {
 }
 
 /// Opens the scope of a row and makes so many calls in it.
-type Scoped = fn(&mut dyn FnMut(), u64, Work);
+type Scoped = fn(&mut dyn FnMut(), u64, CallWork);
 /// A row's name, its size, its function.
 type Size = (&'static str, usize, Scoped);
 
 /// The work of one call, declared for its scope.
 #[derive(Clone, Copy)]
-struct Work {
+struct CallWork {
     flops: u64,
     bytes: u64,
 }
@@ -195,20 +195,20 @@ impl KernelRow<'_> {
     }
 
     /// Repeats it without the profiler, which would be a large part of a short call.
-    pub(super) fn measure(&mut self, course: &mut Course<'_>, time: Duration) -> Result<(), String> {
+    pub(super) fn measure(&mut self, recorder: &mut RunRecorder<'_>, time: Duration) -> Result<(), String> {
         let call = &mut self.call;
         call();
         let (_, once) = timed(&mut *call);
-        let once = once.values[crate::course::WALL];
+        let once = once.values[crate::recorder::WALL];
         let many = (SAMPLE.as_secs_f64() / once.max(1e-9)).ceil() as u64;
         // A multiple of SmallMind's number, so that its rows and these can be laid side by side.
         let calls = many.div_ceil(self.calls).clamp(1, 1 << 20) * self.calls;
         let flops = (self.flops > 0.0).then_some(self.flops);
         let (name, what) = (self.name.to_owned(), self.what.clone());
         let (bytes, threads, limited_by) = (Some(self.bytes), Some(self.threads), Some(self.limited_by.to_owned()));
-        course.row(Row { name, what, limited_by, calls, flops, bytes, threads, ..Row::default() });
+        recorder.row(Row { name, what, limited_by, calls, flops, bytes, threads, ..Row::default() });
         let allocated = counted(&mut *call);
-        course.repeat(
+        recorder.repeat(
             self.name,
             time,
             |_: Phase| (),
@@ -224,7 +224,7 @@ impl KernelRow<'_> {
 
     /// The pass with scopes.
     pub(super) fn profile(&mut self) {
-        let work = Work { flops: self.flops as u64, bytes: self.bytes as u64 };
+        let work = CallWork { flops: self.flops as u64, bytes: self.bytes as u64 };
         (self.scoped)(&mut *self.call, self.calls, work);
     }
 }
@@ -232,22 +232,22 @@ impl KernelRow<'_> {
 /// Repeats one call of each size as one row: what SmallMind counted together.
 pub(super) fn measure_together(
     rows: &mut [KernelRow<'_>],
-    course: &mut Course<'_>,
+    recorder: &mut RunRecorder<'_>,
     time: Duration,
 ) -> Result<(), String> {
     let Some(first) = rows.first() else { return Ok(()) };
     let (name, sizes) = (first.iteration(), rows.len() as u64);
     let mut all = || rows.iter_mut().for_each(|row| (row.call)());
     all();
-    let once = timed(&mut all).1.values[crate::course::WALL];
+    let once = timed(&mut all).1.values[crate::recorder::WALL];
     let times = ((SAMPLE.as_secs_f64() / once.max(1e-9)).ceil() as u64).clamp(1, 1 << 20);
     let what = if sizes == 1 {
         "one call of it".to_owned()
     } else {
         format!("a call of one of the {sizes} sizes, on average")
     };
-    course.row(Row { name: name.clone(), what, calls: sizes * times, ..Row::default() });
-    course.repeat(
+    recorder.row(Row { name: name.clone(), what, calls: sizes * times, ..Row::default() });
+    recorder.repeat(
         &name.clone(),
         time,
         |_| (),

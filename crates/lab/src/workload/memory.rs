@@ -8,10 +8,10 @@ use record::{Phase, Row};
 
 use super::kernel_rows::numbers;
 use super::tokens::{self, Generated};
-use super::{Arithmetic, Outcome, Task, inference, model_of, model_rows, start_profiler, take_profile};
-use crate::course::Course;
-use crate::meter::{counted, timed};
-use crate::{Generator, Models, Use, Which};
+use super::{Arithmetic, Task, WorkloadResult, inference, model_of, model_rows, start_profiler, take_profile};
+use crate::metrics::{counted, timed};
+use crate::recorder::RunRecorder;
+use crate::{Generator, ModelChoice, ModelUse, Models};
 
 /// Something done in one of two ways.
 struct Variant<'a> {
@@ -31,8 +31,8 @@ pub(super) fn run(
     task: &Task,
     models: &dyn Models,
     with: Arithmetic<'_>,
-    course: &mut Course<'_>,
-) -> Result<Outcome, String> {
+    recorder: &mut RunRecorder<'_>,
+) -> Result<WorkloadResult, String> {
     let pairs = [
         matmul_backward(with),
         training_step(with),
@@ -43,24 +43,24 @@ pub(super) fn run(
     // The model's two pairs are the rest.
     let count = pairs.len() as u32 + 2;
     let tokens = task.tokens.unwrap_or(TOKENS);
-    let which = model_of(task, Which::Small);
+    let which = model_of(task, ModelChoice::Small);
     let prompt = tokens::prompt(task, models, which, (PROMPT, tokens))?;
     let share = |at: u32| f64::from(at) / f64::from(count);
     for (at, pair) in (0..).zip(pairs) {
-        course.part(share(at), share(at + 1));
-        let time = course.fair(count - at);
-        measure(pair, course, time)?;
+        recorder.part(share(at), share(at + 1));
+        let time = recorder.fair(count - at);
+        measure(pair, recorder, time)?;
     }
-    if course.is_over() {
-        return Ok(Outcome::default());
+    if recorder.is_over() {
+        return Ok(WorkloadResult::default());
     }
-    course.part(share(count - 2), 1.0);
-    let mut outcome = of_model(models, which, (&prompt, tokens), course)?;
-    if course.is_over() {
+    recorder.part(share(count - 2), 1.0);
+    let mut outcome = of_model(models, which, (&prompt, tokens), recorder)?;
+    if recorder.is_over() {
         return Ok(outcome);
     }
     let (profile, mut memory) = profile(task, models, which, (&prompt, tokens))?;
-    let generator = models.create(which, Use::usual(prompt.len() + tokens))?;
+    let generator = models.create(which, ModelUse::usual(prompt.len() + tokens))?;
     memory.cache_per_token_measured = cache_per_token(&*generator)?;
     (outcome.profile, outcome.memory) = (Some(profile), vec![memory]);
     outcome.notes.push(ONE_PASS.to_owned());
@@ -75,13 +75,13 @@ pub(super) const ONE_PASS: &str =
 fn profile(
     task: &Task,
     models: &dyn Models,
-    which: Which,
+    which: ModelChoice,
     (prompt, tokens): (&[u32], usize),
 ) -> Result<(record::Profile, record::Memory), String> {
     start_profiler(task);
     let worked = (|| {
         hotloop::scope!("memory");
-        let mut generator = (model_rows::STANDARD)(models, which, Use::usual(prompt.len() + tokens))?;
+        let mut generator = (model_rows::STANDARD)(models, which, ModelUse::usual(prompt.len() + tokens))?;
         (inference::standard)(&mut *generator, prompt, tokens).map(|_| generator)
     })();
     let profile = take_profile()?;
@@ -90,17 +90,17 @@ fn profile(
 }
 
 /// Repeats both ways in turns, so that whatever disturbs disturbs both.
-fn measure(mut pair: [Variant<'_>; 2], course: &mut Course<'_>, time: Duration) -> Result<(), String> {
+fn measure(mut pair: [Variant<'_>; 2], recorder: &mut RunRecorder<'_>, time: Duration) -> Result<(), String> {
     let mut allocated = Vec::new();
     for variant in &mut pair {
         let (name, what, calls) = (variant.name.to_owned(), variant.what.to_owned(), variant.calls);
-        course.row(Row { name, what, calls, threads: None, ..Row::default() });
+        recorder.row(Row { name, what, calls, threads: None, ..Row::default() });
         (variant.work)();
         allocated.push(counted(|| (variant.work)()));
     }
     let first = pair[0].name;
     let mut turn = false;
-    course.repeat(
+    recorder.repeat(
         first,
         time,
         |_: Phase| (),
@@ -262,27 +262,27 @@ fn layer_norm<'a>(kernels: Kernels) -> [Variant<'a>; 2] {
 /// The model with and without memory that is kept between passes, and with and without keys and values that are.
 fn of_model(
     models: &dyn Models,
-    which: Which,
+    which: ModelChoice,
     (prompt, tokens): (&[u32], usize),
-    course: &mut Course<'_>,
-) -> Result<Outcome, String> {
-    let usual = Use::usual(prompt.len() + tokens);
-    let create = |usage: Use| models.create(which, usage);
+    recorder: &mut RunRecorder<'_>,
+) -> Result<WorkloadResult, String> {
+    let usual = ModelUse::usual(prompt.len() + tokens);
+    let create = |usage: ModelUse| models.create(which, usage);
     let mut kept = create(usual)?;
-    let mut outcome = Outcome {
+    let mut outcome = WorkloadResult {
         models: vec![kept.describe()],
         prompt_blake3: Some(tokens::hash(prompt)),
         prompt_tokens: Some(prompt.len()),
         tokens: Some(tokens),
-        ..Outcome::default()
+        ..WorkloadResult::default()
     };
     let mut generated = Generated::default();
     let whys = [
-        (Use { pooled: false, ..usual }, "Inference/fresh", "Inference/pooled"),
-        (Use { keeps: false, ..usual }, "KvCache/recomputed", "KvCache/kept"),
+        (ModelUse { pooled: false, ..usual }, "Inference/fresh", "Inference/pooled"),
+        (ModelUse { keeps: false, ..usual }, "KvCache/recomputed", "KvCache/kept"),
     ];
     for (left, (without, without_name, with_name)) in (1..=2).rev().zip(whys) {
-        if course.is_over() {
+        if recorder.is_over() {
             break;
         }
         let mut other = create(without)?;
@@ -297,8 +297,8 @@ fn of_model(
             Variant { name: without_name, what, calls, work: Box::new(|| run(&mut *other)) },
             Variant { name: with_name, what, calls, work: Box::new(|| run(&mut *kept)) },
         ];
-        let time = course.fair(left);
-        measure(pair, course, time)?;
+        let time = recorder.fair(left);
+        measure(pair, recorder, time)?;
     }
     outcome.correctness = generated.correctness();
     Ok(outcome)

@@ -16,11 +16,11 @@ mod tokens;
 
 use record::{Correctness, Memory, Model, Profile, WorkloadKind};
 
-use crate::course::Course;
-use crate::{Models, Which};
+use crate::recorder::RunRecorder;
+use crate::{ModelChoice, Models};
 
 pub use kernel_rows::Arithmetic;
-pub use side_by_side::{Contender, ModelRounds, SideBySide, Text, Work, side_by_side};
+pub use side_by_side::{Contender, ModelRounds, QualityText, RoundWork, SideBySide, side_by_side};
 pub(crate) use tokens::at_random as tokens_at_random;
 
 /// Which workload.
@@ -83,7 +83,7 @@ pub struct Task {
 
 /// What came out beside rows and samples.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct WorkloadResult {
     pub(crate) models: Vec<Model>,
     pub(crate) memory: Vec<Memory>,
     pub(crate) profile: Option<Profile>,
@@ -101,13 +101,13 @@ pub(crate) fn run(
     task: &Task,
     models: &dyn Models,
     with: Arithmetic<'_>,
-    course: &mut Course<'_>,
-) -> Result<Outcome, String> {
+    recorder: &mut RunRecorder<'_>,
+) -> Result<WorkloadResult, String> {
     match task.workload {
-        Workload::Standard => standard::run(task, models, course),
-        Workload::Deep => deep::run(task, models, with, course),
-        Workload::Enhanced => enhanced::run(task, models, with, course),
-        Workload::Memory => memory::run(task, models, with, course),
+        Workload::Standard => standard::run(task, models, recorder),
+        Workload::Deep => deep::run(task, models, with, recorder),
+        Workload::Enhanced => enhanced::run(task, models, with, recorder),
+        Workload::Memory => memory::run(task, models, with, recorder),
     }
 }
 
@@ -137,6 +137,6 @@ pub fn take_profile() -> Result<Profile, String> {
 }
 
 /// The model of a workload: the one that was named, or its own.
-fn model_of(task: &Task, own: Which) -> Which {
-    if task.has_model { Which::Given } else { own }
+fn model_of(task: &Task, own: ModelChoice) -> ModelChoice {
+    if task.has_model { ModelChoice::Given } else { own }
 }

@@ -6,12 +6,12 @@ use record::{Memory, MemoryPart, Model, Phase, Profile, Row, Scope};
 
 use super::inference::{Infer, Inference};
 use super::tokens::Generated;
-use crate::course::{Course, Taken, WALL, bookkeeping};
-use crate::meter::timed;
-use crate::{Generator, Models, Use, Which};
+use crate::metrics::timed;
+use crate::recorder::{Measurement, RunRecorder, WALL, bookkeeping};
+use crate::{Generator, ModelChoice, ModelUse, Models};
 
 /// Makes a model in the scope of a workload.
-pub(super) type Create = for<'a> fn(&'a dyn Models, Which, Use) -> Result<Box<dyn Generator + 'a>, String>;
+pub(super) type Create = for<'a> fn(&'a dyn Models, ModelChoice, ModelUse) -> Result<Box<dyn Generator + 'a>, String>;
 
 /// A function that makes a model in a scope of this name.
 macro_rules! create {
@@ -29,7 +29,7 @@ pub(super) const SMALL: Create = create!("Model_Small_Creation");
 pub(super) const MEDIUM: Create = create!("Model_Medium_Creation");
 
 /// What an inference is called, and how it is run.
-pub(super) struct Kind {
+pub(super) struct InferenceKind {
     /// The name of the model that its rows are of.
     pub(super) model: String,
     pub(super) infer: Infer,
@@ -42,17 +42,17 @@ pub(super) struct Kind {
 /// Makes it, and keeps how long that took.
 pub(super) fn create<'a>(
     models: &'a dyn Models,
-    (create, which, usage): (Create, Which, Use),
-    course: &mut Course<'_>,
+    (create, which, usage): (Create, ModelChoice, ModelUse),
+    recorder: &mut RunRecorder<'_>,
 ) -> Result<Box<dyn Generator + 'a>, String> {
-    let start_ns = course.now_ns();
+    let start_ns = recorder.now_ns();
     let (generator, taken) = timed(|| create(models, which, usage));
     let generator = generator?;
     bookkeeping(|| {
         let what = "from the file or the recipe to a model that is ready";
         let model = Some(generator.describe().name);
-        course.row(Row { name: "creation".to_owned(), what: what.to_owned(), calls: 1, model, ..Row::default() });
-        course.keep("creation", Phase::Timed, (0, start_ns), taken);
+        recorder.row(Row { name: "creation".to_owned(), what: what.to_owned(), calls: 1, model, ..Row::default() });
+        recorder.keep("creation", Phase::Timed, (0, start_ns), taken);
     });
     Ok(generator)
 }
@@ -61,18 +61,18 @@ pub(super) fn create<'a>(
 pub(super) fn infer(
     generator: &mut dyn Generator,
     prompt: &[u32],
-    kind: &Kind,
-    course: &mut Course<'_>,
+    kind: &InferenceKind,
+    recorder: &mut RunRecorder<'_>,
     time: Duration,
 ) -> Result<Generated, String> {
-    bookkeeping(|| declare(kind, prompt.len(), course));
+    bookkeeping(|| declare(kind, prompt.len(), recorder));
     let mut generated = Generated::default();
     let phased = |phase| match phase {
         Phase::Warmup => hotloop::stop(),
         // It goes on with what it had recorded.
         Phase::Timed => super::profiler(kind.timeline).start(),
     };
-    course.repeat("inference", time, phased, || {
+    recorder.repeat("inference", time, phased, || {
         let inference = (kind.infer)(generator, prompt, kind.tokens)?;
         Ok(bookkeeping(|| {
             let parts = parts(&inference);
@@ -83,7 +83,7 @@ pub(super) fn infer(
     Ok(generated)
 }
 
-fn declare(kind: &Kind, prompt: usize, course: &mut Course<'_>) {
+fn declare(kind: &InferenceKind, prompt: usize, recorder: &mut RunRecorder<'_>) {
     let row = |name: &str, what: String| Row {
         name: name.to_owned(),
         what,
@@ -93,18 +93,18 @@ fn declare(kind: &Kind, prompt: usize, course: &mut Course<'_>) {
         ..Row::default()
     };
     let tokens = kind.tokens;
-    course.row(Row {
+    recorder.row(Row {
         tokens: Some(tokens as f64),
         ..row("inference", format!("a prompt of {prompt} tokens and {tokens} tokens behind it"))
     });
     let part_of = Some("inference".to_owned());
-    course.row(Row {
+    recorder.row(Row {
         tokens: Some(prompt as f64),
         part_of: part_of.clone(),
         ..row("prefill", "the prompt, and the choice of the first token".to_owned())
     });
     if tokens > 1 {
-        course.row(Row {
+        recorder.row(Row {
             tokens: Some(1.0),
             part_of,
             calls: tokens as u64 - 1,
@@ -114,23 +114,23 @@ fn declare(kind: &Kind, prompt: usize, course: &mut Course<'_>) {
 }
 
 /// The whole, the prompt and the rest.
-pub(super) fn parts(inference: &Inference) -> Vec<(String, Taken)> {
+pub(super) fn parts(inference: &Inference) -> Vec<(String, Measurement)> {
     let mut parts = vec![
         ("inference".to_owned(), inference.whole.clone()),
-        ("prefill".to_owned(), Taken::of(&[(WALL, inference.first_s)])),
+        ("prefill".to_owned(), Measurement::of(&[(WALL, inference.first_s)])),
     ];
     if !inference.token_s.is_empty() {
-        parts.push(("decode".to_owned(), Taken::of(&[(WALL, inference.token_s.iter().sum())])));
+        parts.push(("decode".to_owned(), Measurement::of(&[(WALL, inference.token_s.iter().sum())])));
     }
     parts
 }
 
 /// What the passes below these scopes declared they would do, for the rows of prompt and tokens.
-pub(super) fn declare_work(course: &mut Course<'_>, profile: &Profile, model: &Model, scopes: [&str; 2]) {
+pub(super) fn declare_work(recorder: &mut RunRecorder<'_>, profile: &Profile, model: &Model, scopes: [&str; 2]) {
     for (row, scope) in ["prefill", "decode"].into_iter().zip(scopes) {
         let Some([flops, bytes]) = work_below(profile, scope) else { continue };
         let is_prompt = row == "prefill";
-        for row in course.rows.iter_mut().filter(|known| known.name == row) {
+        for row in recorder.rows.iter_mut().filter(|known| known.name == row) {
             (row.flops, row.bytes) = (flops, bytes);
             row.limited_by = Some(if is_prompt { arithmetic_of(&model.format) } else { "read" }.to_owned());
         }

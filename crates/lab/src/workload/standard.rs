@@ -2,9 +2,9 @@
 
 use record::Correctness;
 
-use super::{Outcome, Task, inference, model_of, model_rows, start_profiler, take_profile, tokens};
-use crate::course::Course;
-use crate::{Models, Use, Which};
+use super::{Task, WorkloadResult, inference, model_of, model_rows, start_profiler, take_profile, tokens};
+use crate::recorder::RunRecorder;
+use crate::{ModelChoice, ModelUse, Models};
 
 /// SmallMind's: 50 tokens behind 10 at random.
 const TOKENS: usize = 50;
@@ -12,9 +12,9 @@ const PROMPT: usize = 10;
 /// Tokens that are kept as text: some pages.
 const MOST_KEPT: usize = 2048;
 
-pub(super) fn run(task: &Task, models: &dyn Models, course: &mut Course<'_>) -> Result<Outcome, String> {
-    let which = model_of(task, Which::Given);
-    let own = Names {
+pub(super) fn run(task: &Task, models: &dyn Models, recorder: &mut RunRecorder<'_>) -> Result<WorkloadResult, String> {
+    let which = model_of(task, ModelChoice::Given);
+    let own = ScopeNames {
         create: model_rows::STANDARD,
         infer: inference::standard,
         creation: "ModelCreation",
@@ -25,14 +25,14 @@ pub(super) fn run(task: &Task, models: &dyn Models, course: &mut Course<'_>) -> 
     start_profiler(task);
     let worked = {
         hotloop::scope!("standard");
-        generate(task, models, Plan { which, prompt, tokens, names: own }, course)
+        generate(task, models, Plan { which, prompt, tokens, names: own }, recorder)
     };
     let profile = take_profile()?;
-    worked?.outcome(profile, course)
+    worked?.outcome(profile, recorder)
 }
 
 /// The names of a workload's scopes.
-pub(super) struct Names {
+pub(super) struct ScopeNames {
     pub(super) create: model_rows::Create,
     pub(super) infer: inference::Infer,
     pub(super) creation: &'static str,
@@ -41,14 +41,14 @@ pub(super) struct Names {
 
 /// What a model generates.
 pub(super) struct Plan {
-    pub(super) which: Which,
+    pub(super) which: ModelChoice,
     pub(super) prompt: Vec<u32>,
     pub(super) tokens: usize,
-    pub(super) names: Names,
+    pub(super) names: ScopeNames,
 }
 
 /// A model that has generated.
-pub(super) struct Worked<'a> {
+pub(super) struct StandardRun<'a> {
     generator: Box<dyn crate::Generator + 'a>,
     generated: tokens::Generated,
     prompt: Vec<u32>,
@@ -61,25 +61,25 @@ pub(super) fn generate<'a>(
     task: &Task,
     models: &'a dyn Models,
     plan: Plan,
-    course: &mut Course<'_>,
-) -> Result<Worked<'a>, String> {
+    recorder: &mut RunRecorder<'_>,
+) -> Result<StandardRun<'a>, String> {
     let Plan { which, prompt, tokens, names } = plan;
-    course.tell(0.0, "making the model");
-    let made = (names.create, which, Use::usual(prompt.len() + tokens));
-    let mut generator = model_rows::create(models, made, course)?;
-    let kind = model_rows::Kind {
+    recorder.tell(0.0, "making the model");
+    let made = (names.create, which, ModelUse::usual(prompt.len() + tokens));
+    let mut generator = model_rows::create(models, made, recorder)?;
+    let kind = model_rows::InferenceKind {
         model: generator.describe().name,
         infer: names.infer,
         tokens,
         threads: models.threads(),
         timeline: task.timeline,
     };
-    let time = course.fair(1);
-    let generated = model_rows::infer(&mut *generator, &prompt, &kind, course, time)?;
-    Ok(Worked { generator, generated, prompt, tokens, scopes: [names.creation, names.whole] })
+    let time = recorder.fair(1);
+    let generated = model_rows::infer(&mut *generator, &prompt, &kind, recorder, time)?;
+    Ok(StandardRun { generator, generated, prompt, tokens, scopes: [names.creation, names.whole] })
 }
 
-impl Worked<'_> {
+impl StandardRun<'_> {
     /// The prompt and what came behind it, where that says something.
     fn text(&self) -> Option<String> {
         let tokens = [&self.prompt, self.generated.first()?].concat();
@@ -87,10 +87,14 @@ impl Worked<'_> {
     }
 
     /// What came out, with what the profiler saw.
-    pub(super) fn outcome(self, profile: record::Profile, course: &mut Course<'_>) -> Result<Outcome, String> {
+    pub(super) fn outcome(
+        self,
+        profile: record::Profile,
+        recorder: &mut RunRecorder<'_>,
+    ) -> Result<WorkloadResult, String> {
         let model = self.generator.describe();
-        model_rows::declare_work(course, &profile, &model, ["Prefill", "GenerateToken"]);
-        Ok(Outcome {
+        model_rows::declare_work(recorder, &profile, &model, ["Prefill", "GenerateToken"]);
+        Ok(WorkloadResult {
             memory: vec![model_rows::memory(self.generator.memory(), &profile, self.scopes)],
             models: vec![model],
             correctness: self

@@ -3,13 +3,13 @@
 use record::Correctness;
 
 use super::Task;
-use crate::{Models, Which};
+use crate::{ModelChoice, Models};
 
 /// The tokens to go on from: those of the text, or so many at random. There is room for `tokens` behind them.
 pub(super) fn prompt(
     task: &Task,
     models: &dyn Models,
-    which: Which,
+    which: ModelChoice,
     (random, tokens): (usize, usize),
 ) -> Result<Vec<u32>, String> {
     let outline = models.outline(which, task.prompt.as_deref())?;

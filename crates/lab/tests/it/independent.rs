@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use kernels::limits::{self, Measured, Pages, Plan, Reading};
-use lab::machine::{Chosen, System, machine};
+use lab::machine::{KernelChoice, System, machine};
 use record::CacheKind;
 
 /// How far the two may lie apart.
@@ -70,8 +70,8 @@ fn check(what: &str, arguments: &[&str], by_library: impl Fn() -> Option<Measure
     }
 }
 
-fn chosen() -> Chosen {
-    Chosen::from_environment().expect("nothing is forced to what is not there")
+fn chosen() -> KernelChoice {
+    KernelChoice::from_environment().expect("nothing is forced to what is not there")
 }
 
 /// Whether the comparison makes sense: the program in C always uses the best that the CPU has.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lab::duel::{NotBuilt, Project, Revision};
+use lab::duel::{BuildError, Project, Revision};
 
 /// A repository with one program, and a cache beside it.
 struct Place(PathBuf);
@@ -99,8 +99,8 @@ fn what_cannot_be_built_says_why() {
     place.commit("broken", "fn main() { let x: u32 = \"text\"; }");
     let project = place.project();
     let fails = |project: &Project, reference: &str| project.build(reference, &mut |_| {}).expect_err("it fails");
-    assert!(matches!(fails(&project, "broken"), NotBuilt::Failed(_)));
-    assert!(matches!(fails(&project, "nowhere"), NotBuilt::Refused(_)));
+    assert!(matches!(fails(&project, "broken"), BuildError::Failed(_)));
+    assert!(matches!(fails(&project, "nowhere"), BuildError::Refused(_)));
     let fails = |project: &Project, reference: &str| fails(project, reference).to_string();
     let error = fails(&project, "broken");
     assert!(error.starts_with("broken (") && error.contains("mismatched types"), "{error}");

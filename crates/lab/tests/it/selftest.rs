@@ -3,9 +3,9 @@
 use std::process::Command;
 use std::time::Duration;
 
-use compare::rules::Mode;
-use lab::machine::Chosen;
-use lab::selftest::{Progress, Settings, Watch, replay, selftest};
+use compare::rules::DuelMode;
+use lab::machine::KernelChoice;
+use lab::selftest::{SelfTestObserver, SelfTestProgress, SelfTestSettings, replay, selftest};
 use record::{GateMetric, SelfTest, Tool, Verdict};
 
 /// Says a second, and as much more as there is more work; every answer is the same.
@@ -26,8 +26,8 @@ fn steady(more: f64) -> Command {
 /// Ends it behind so many duels.
 struct Few(u64, u64);
 
-impl Watch for Few {
-    fn tell(&mut self, progress: &Progress) {
+impl SelfTestObserver for Few {
+    fn tell(&mut self, progress: &SelfTestProgress) {
         self.0 = progress.done;
     }
 
@@ -36,10 +36,10 @@ impl Watch for Few {
     }
 }
 
-fn settings() -> Settings {
+fn settings() -> SelfTestSettings {
     let gate = |metric: &str, threshold| GateMetric { metric: metric.to_owned(), threshold };
-    Settings {
-        mode: Mode::STANDARD,
+    SelfTestSettings {
+        mode: DuelMode::STANDARD,
         round: Duration::from_millis(1),
         same: 2,
         slowed: 1,
@@ -47,7 +47,7 @@ fn settings() -> Settings {
         gates: vec![gate("cpu_s", 0.02), gate("wall_s", 0.10)],
         budget: None,
         seed: 1,
-        chosen: Chosen::from_environment().expect("kernels"),
+        chosen: KernelChoice::from_environment().expect("kernels"),
         tool: Tool::default(),
     }
 }
@@ -73,7 +73,7 @@ fn what_is_broken_off_has_what_there_was() {
     assert!(tried.interrupted && duels == 4, "{tried:?}");
     let nothing = selftest(&settings(), steady, &mut Few(0, 0)).expect_err("none was");
     assert!(nothing.contains("before the first duel"), "{nothing}");
-    let late = Settings { budget: Some(Duration::ZERO), ..settings() };
+    let late = SelfTestSettings { budget: Some(Duration::ZERO), ..settings() };
     assert!(selftest(&late, steady, &mut Few(0, 9)).is_err());
 }
 
@@ -99,9 +99,9 @@ fn a_duel_is_judged_as_if_looked_at_on_the_way() {
         ..record::Duel::default()
     };
     let gates = [GateMetric { metric: "cpu_s".to_owned(), threshold: 0.02 }];
-    let outcome = replay(&duel, Mode::STANDARD, &gates);
+    let outcome = replay(&duel, DuelMode::STANDARD, &gates);
     assert_eq!((outcome.verdict, outcome.findings[0].judgements[0].rounds), (Verdict::Regressed, 24), "the first look");
-    let late = Mode { looks: &[14], ..Mode::THOROUGH };
+    let late = DuelMode { looks: &[14], ..DuelMode::THOROUGH };
     let outcome = replay(&duel, late, &gates);
     assert_ne!((outcome.verdict, outcome.findings[0].judgements[0].rounds), (Verdict::Regressed, 126));
     assert_eq!(outcome.findings[0].judgements[0].rounds, 126);

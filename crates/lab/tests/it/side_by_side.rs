@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lab::duel::Launched;
-use lab::machine::Chosen;
+use lab::machine::KernelChoice;
 use lab::{
-    Contender, Effort, Generator, ModelRounds, Models, Outline, Room, Scored, SideBySide, Text, Use, Watch, Which,
-    Work, side_by_side,
+    Contender, Generator, ModelChoice, ModelOutline, ModelRounds, ModelUse, Models, QualityText, RepeatSettings,
+    ReservedMemory, RoundWork, RunObserver, SideBySide, TextScore, side_by_side,
 };
 use record::{Memory, Model, Phase, ProcessUse, Run};
 
@@ -28,11 +28,11 @@ struct Fake<'a> {
 struct Shared<'a>(&'a dyn Models);
 
 impl Models for Shared<'_> {
-    fn outline(&self, which: Which, text: Option<&str>) -> Result<Outline, String> {
+    fn outline(&self, which: ModelChoice, text: Option<&str>) -> Result<ModelOutline, String> {
         self.0.outline(which, text)
     }
 
-    fn create(&self, which: Which, usage: Use) -> Result<Box<dyn Generator + '_>, String> {
+    fn create(&self, which: ModelChoice, usage: ModelUse) -> Result<Box<dyn Generator + '_>, String> {
         self.0.create(which, usage)
     }
 
@@ -48,11 +48,11 @@ struct FakeGenerator<'a> {
 }
 
 impl Models for Fake<'_> {
-    fn outline(&self, _: Which, _: Option<&str>) -> Result<Outline, String> {
-        Ok(Outline { vocab: 100, context: self.context, tokens: None })
+    fn outline(&self, _: ModelChoice, _: Option<&str>) -> Result<ModelOutline, String> {
+        Ok(ModelOutline { vocab: 100, context: self.context, tokens: None })
     }
 
-    fn create(&self, _: Which, _: Use) -> Result<Box<dyn Generator + '_>, String> {
+    fn create(&self, _: ModelChoice, _: ModelUse) -> Result<Box<dyn Generator + '_>, String> {
         Ok(Box::new(FakeGenerator { of: self, repeats: 0, last: 0 }))
     }
 
@@ -87,12 +87,12 @@ impl Generator for FakeGenerator<'_> {
         self.last
     }
 
-    fn room(&self, _: usize) -> Result<Room, String> {
-        Ok(Room { held: Box::new(()), other_bytes: 0 })
+    fn room(&self, _: usize) -> Result<ReservedMemory, String> {
+        Ok(ReservedMemory { held: Box::new(()), other_bytes: 0 })
     }
 
-    fn score(&self, text: &str) -> Result<Option<Scored>, String> {
-        Ok((self.of.name != "random").then(|| Scored { each: vec![1.0, 3.0], bytes: text.len() as u64, window: 2 }))
+    fn score(&self, text: &str) -> Result<Option<TextScore>, String> {
+        Ok((self.of.name != "random").then(|| TextScore { each: vec![1.0, 3.0], bytes: text.len() as u64, window: 2 }))
     }
 }
 
@@ -101,7 +101,7 @@ struct Quiet {
     told: u64,
 }
 
-impl Watch for Quiet {
+impl RunObserver for Quiet {
     fn tell(&mut self, share: f64, _: &str) {
         assert!((0.0..=1.0).contains(&share), "{share}");
         self.told += 1;
@@ -114,12 +114,12 @@ impl Watch for Quiet {
 
 fn settings(repeat: Option<u64>, contexts: &[usize]) -> SideBySide {
     SideBySide {
-        work: Work { prompt_tokens: 4, tokens: 3, contexts: contexts.to_vec(), seed: 42 },
+        work: RoundWork { prompt_tokens: 4, tokens: 3, contexts: contexts.to_vec(), seed: 42 },
         threads: 2,
-        text: Some(Text { name: "bundled".to_owned(), words: "four".to_owned() }),
-        effort: Effort { repeat, warmup: 1, time: Duration::ZERO },
+        text: Some(QualityText { name: "bundled".to_owned(), words: "four".to_owned() }),
+        effort: RepeatSettings { repeat, warmup: 1, time: Duration::ZERO },
         limits: false,
-        chosen: Chosen::from_environment().expect("nothing is forced to what is not there"),
+        chosen: KernelChoice::from_environment().expect("nothing is forced to what is not there"),
         tool: record::Tool { name: "test".to_owned(), version: "0".to_owned() },
         subject: record::Subject::default(),
         parameters: BTreeMap::new(),

@@ -33,7 +33,7 @@ pub struct RunHead {
     pub rows: Vec<Row>,
     /// Of its samples, what tells how fast it generated.
     #[serde(default, rename = "samples")]
-    pub decoded: Decoded,
+    pub decoded: DecodeTimes,
     /// Whether it was broken off.
     #[serde(default)]
     pub interrupted: bool,
@@ -58,14 +58,14 @@ pub struct MachineHead {
 
 /// The seconds of each sample that counts of the row `decode`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Decoded {
+pub struct DecodeTimes {
     /// In the order of the samples.
     pub wall_s: Vec<f64>,
     /// Whether they are of several sides of a comparison, so that no figure is that of the run.
     pub is_of_several_arms: bool,
 }
 
-impl<'de> Deserialize<'de> for Decoded {
+impl<'de> Deserialize<'de> for DecodeTimes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_seq(Samples)
     }
@@ -75,14 +75,14 @@ impl<'de> Deserialize<'de> for Decoded {
 struct Samples;
 
 impl<'de> Visitor<'de> for Samples {
-    type Value = Decoded;
+    type Value = DecodeTimes;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of samples")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut samples: A) -> Result<Decoded, A::Error> {
-        let mut decoded = Decoded::default();
+    fn visit_seq<A: SeqAccess<'de>>(self, mut samples: A) -> Result<DecodeTimes, A::Error> {
+        let mut decoded = DecodeTimes::default();
         let mut first_arm: Option<Option<Cow<'de, str>>> = None;
         while let Some(SampleHead { row, phase, arm, values }) = samples.next_element()? {
             let (DECODE, Phase::Timed, Wall(Some(wall_s))) = (&*row, phase, values) else { continue };

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use head::{Decoded, EnvironmentHead, MachineHead, RunHead};
+pub use head::{DecodeTimes, EnvironmentHead, MachineHead, RunHead};
 pub use imported::{Imported, Unread};
 pub use memory::{Memory, MemoryPart, ProcessUse};
 pub use profile::{
@@ -23,7 +23,7 @@ pub use profile::{
 pub use quality::Quality;
 pub use sample::{Better, Metric, Per, Phase, Row, Sample};
 pub use subject::{Arithmetic, Build, Git, Model, Subject};
-pub use unknown::Unknown;
+pub use unknown::UnknownFields;
 pub use workload::{Correctness, Environment, Workload, WorkloadKind};
 
 use crate::Tool;
@@ -94,7 +94,7 @@ pub struct Run {
     pub imported: Option<Imported>,
     /// Fields that this program does not know, to be written again.
     #[serde(skip)]
-    pub unknown: Unknown,
+    pub unknown: UnknownFields,
 }
 
 impl Run {
@@ -110,7 +110,7 @@ impl Run {
     /// What is wrong and where, if it is no run or one of a later version.
     pub fn from_json(text: &str) -> Result<Self, String> {
         crate::check_version(text, RUN_SCHEMA, RUN_VERSION)?;
-        let (mut run, unknown): (Run, Unknown) = Unknown::read(text)?;
+        let (mut run, unknown): (Run, UnknownFields) = UnknownFields::read(text)?;
         if let Some(wrong) = run.profile.as_ref().and_then(Profile::fault) {
             return Err(wrong);
         }

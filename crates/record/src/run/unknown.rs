@@ -6,9 +6,9 @@ use serde_json::Value;
 
 /// What a document had beyond what is known, in the shape of the document; usually nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Unknown(Option<Value>);
+pub struct UnknownFields(Option<Value>);
 
-impl Unknown {
+impl UnknownFields {
     /// A document, and what of it is not known.
     pub(super) fn read<T: Serialize + DeserializeOwned>(text: &str) -> Result<(T, Self), String> {
         let mut is_known = true;

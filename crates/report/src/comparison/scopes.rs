@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use compare::Estimate;
-use record::{Comparison, Part, Presence, ScopeChange, ScopeFigures, Waterfall};
+use record::{Comparison, Presence, ScopeChange, ScopeFigures, Waterfall, WaterfallPart};
 
 use super::is_comparable;
 use super::words::{both, changed, signed_seconds};
@@ -50,8 +50,8 @@ impl Trees<'_> {
 
     /// Where less time was spent, or more: own times, so that nothing is counted again in what called it.
     fn moved(&self, more: bool) -> Option<Section> {
-        let is_it = |part: &&Part| !part.path.is_empty() && (part.change.estimate > 0.0) == more;
-        let parts: Vec<&Part> = self.why()?.parts.iter().filter(is_it).collect();
+        let is_it = |part: &&WaterfallPart| !part.path.is_empty() && (part.change.estimate > 0.0) == more;
+        let parts: Vec<&WaterfallPart> = self.why()?.parts.iter().filter(is_it).collect();
         let mut table = Table::new(&["path", "calls", "before", "after", "difference", "change"]);
         for part in parts.iter().take(self.top) {
             let change = part.base_s.zip(part.candidate_s).filter(|_| is_comparable(self.comparison));
@@ -93,7 +93,8 @@ impl Trees<'_> {
             sum += change;
             table.row([name, signed_seconds(change), seconds(sum.max(0.0))]);
         };
-        let (named, unnamed): (Vec<&Part>, Vec<&Part>) = why.parts.iter().partition(|part| !part.path.is_empty());
+        let (named, unnamed): (Vec<&WaterfallPart>, Vec<&WaterfallPart>) =
+            why.parts.iter().partition(|part| !part.path.is_empty());
         for part in named.iter().take(self.top) {
             step(&mut table, self.path(&part.path), part.change.estimate);
         }
@@ -249,7 +250,7 @@ fn side(time: Option<f64>, se: Option<f64>) -> String {
 }
 
 /// Whether the difference lies within what sampling leaves uncertain: then nothing says that it is one.
-fn is_within_error(part: &Part) -> bool {
+fn is_within_error(part: &WaterfallPart) -> bool {
     let se = compare::error_of_sum(part.base_se_s, part.candidate_se_s);
     let change = Estimate { value: part.change.estimate.abs(), se };
     change.se.is_some() && change.low() == 0.0

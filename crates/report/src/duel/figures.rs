@@ -1,6 +1,6 @@
 //! Figures as a duel shows them.
 
-use record::{Change, Duel, Judgement, Seconds};
+use record::{Change, Duel, Judgement, TimeDifference};
 
 use crate::units::{in_unit, seconds};
 
@@ -47,7 +47,7 @@ pub(super) fn signed_seconds(value: f64) -> String {
     signed(value, seconds)
 }
 
-pub(super) fn seconds_interval(change: &Seconds) -> String {
+pub(super) fn seconds_interval(change: &TimeDifference) -> String {
     let bounds = change.low.zip(change.high);
     bounds.map_or_else(String::new, |(low, high)| between(low, high, seconds))
 }

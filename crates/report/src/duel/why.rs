@@ -1,6 +1,6 @@
 //! Where a change comes from, part by part.
 
-use record::{Duel, Finding, Part, Seconds, Waterfall};
+use record::{Duel, Finding, TimeDifference, Waterfall, WaterfallPart};
 
 use super::figures::{calls, seconds_interval, signed_seconds};
 use crate::run::document::{Block, Section, Table};
@@ -16,7 +16,7 @@ pub(super) fn section(duel: &Duel, finding: &Finding, top: usize) -> Option<Sect
         table.row(cells(part));
     }
     if !rest.is_empty() {
-        let sum = |of: fn(&Part) -> f64| rest.iter().map(of).sum::<f64>();
+        let sum = |of: fn(&WaterfallPart) -> f64| rest.iter().map(of).sum::<f64>();
         table.row([
             plural(rest.len() as u64, "other part"),
             seconds(sum(|part| part.base_s.unwrap_or(0.0))),
@@ -24,7 +24,7 @@ pub(super) fn section(duel: &Duel, finding: &Finding, top: usize) -> Option<Sect
             signed_seconds(sum(|part| part.change.estimate)),
         ]);
     }
-    let Seconds { estimate, .. } = waterfall.total;
+    let TimeDifference { estimate, .. } = waterfall.total;
     table.row([
         "total".to_owned(),
         seconds(waterfall.base_s),
@@ -38,7 +38,7 @@ pub(super) fn section(duel: &Duel, finding: &Finding, top: usize) -> Option<Sect
 
 /// Times and counts of a call instead of a round.
 fn per_call(mut waterfall: Waterfall, calls: f64) -> Waterfall {
-    let scale = |change: &mut Seconds| {
+    let scale = |change: &mut TimeDifference| {
         change.estimate /= calls;
         [&mut change.low, &mut change.high].into_iter().flatten().for_each(|bound| *bound /= calls);
     };
@@ -53,7 +53,7 @@ fn per_call(mut waterfall: Waterfall, calls: f64) -> Waterfall {
     waterfall
 }
 
-fn cells(part: &Part) -> [String; 6] {
+fn cells(part: &WaterfallPart) -> [String; 6] {
     let name = if part.path.is_empty() { "(no scope, or waiting for a CPU)".to_owned() } else { part.path.join(" > ") };
     let time = |time: Option<f64>| time.map_or_else(|| "absent".to_owned(), seconds);
     let calls = match (part.base_calls, part.candidate_calls) {

@@ -1,6 +1,6 @@
 //! A comment below a change: at most ten lines that are seen at once, and all of it where somebody opens it.
 
-use record::{About, AcceptanceState, Gate, GateCell, Judgement, Reason, Verdict};
+use record::{AcceptanceState, Gate, GateCell, Judgement, Reason, ReasonSubject, Verdict};
 
 use super::figures::{self, percent, signed_change, value};
 use super::{found, headline, is_compared, sides, word};
@@ -85,8 +85,8 @@ fn told(gate: &Gate, reason: &Reason) -> String {
         Some((cell, judgement)) if reason.sentence == judgement.sentence => figures_of(cell, judgement),
         _ => {
             let kind = match reason.about {
-                About::Budget => "budget: ",
-                About::Acceptance => "acceptance: ",
+                ReasonSubject::Budget => "budget: ",
+                ReasonSubject::Acceptance => "acceptance: ",
                 _ => "",
             };
             format!("{}{}{kind}{}", name(&reason.cell), name(&reason.metric), one_line(&reason.sentence))

@@ -2,7 +2,7 @@
 //!
 //! Elements and attributes are those that the schema of Jenkins' xUnit plugin knows.
 
-use record::{About, Budget, BudgetState, Gate, GateCell, Judgement, Reason, Verdict};
+use record::{Budget, BudgetState, Gate, GateCell, Judgement, Reason, ReasonSubject, Verdict};
 
 use super::figures::{self, percent, signed_change};
 use super::{is_compared, word};
@@ -94,14 +94,14 @@ fn case(suite: &str, case: &Case) -> String {
 fn cases(gate: &Gate, cell: &GateCell) -> Vec<Case> {
     let mut cases = Vec::new();
     if cell.failure.is_some() || cell.findings.iter().any(|finding| !is_compared(finding)) {
-        let outcome = outcome(gate, cell, About::Cell, None);
+        let outcome = outcome(gate, cell, ReasonSubject::Cell, None);
         cases.push(Case { name: "measurement".to_owned(), outcome, said: String::new() });
     }
     for finding in cell.findings.iter().filter(|finding| is_compared(finding)) {
         cases.extend(cell.gates.iter().map(|declared| {
             let metric = &declared.metric;
             let judgement = finding.judgements.iter().find(|judgement| judgement.metric == *metric);
-            let outcome = outcome(gate, cell, About::Metric, Some(metric));
+            let outcome = outcome(gate, cell, ReasonSubject::Metric, Some(metric));
             Case { name: metric.clone(), outcome, said: judgement.map_or_else(String::new, said) }
         }));
     }
@@ -112,7 +112,7 @@ fn cases(gate: &Gate, cell: &GateCell) -> Vec<Case> {
 }
 
 /// What the reasons say of a metric or of a whole cell. What is warned of is skipped: there is no word for a warning.
-fn outcome(gate: &Gate, cell: &GateCell, about: About, metric: Option<&String>) -> Outcome {
+fn outcome(gate: &Gate, cell: &GateCell, about: ReasonSubject, metric: Option<&String>) -> Outcome {
     let is_meant = |reason: &&Reason| {
         reason.about == about && reason.cell.as_ref() == Some(&cell.name) && reason.metric.as_ref() == metric
     };

@@ -7,7 +7,7 @@ mod figures;
 mod junit;
 mod terminal;
 
-use record::{About, Finding, Gate, GateCell, Judgement, Reason, Verdict};
+use record::{Finding, Gate, GateCell, Judgement, Reason, ReasonSubject, Verdict};
 
 use crate::duel::told;
 
@@ -61,7 +61,7 @@ fn found<'a>(gate: &'a Gate, reason: &Reason) -> Option<(&'a GateCell, &'a Judge
     let cell = gate.cells.iter().find(|cell| Some(&cell.name) == reason.cell.as_ref())?;
     let judgements = cell.findings.iter().flat_map(|finding| &finding.judgements);
     let judgement = judgements.into_iter().find(|judgement| Some(&judgement.metric) == reason.metric.as_ref())?;
-    (reason.about == About::Metric && judgement.change.is_some()).then_some((cell, judgement))
+    (reason.about == ReasonSubject::Metric && judgement.change.is_some()).then_some((cell, judgement))
 }
 
 /// A verdict as it is written.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::{Model, Row, WorkloadKind};
 
 use super::document::{Block, Section, Table, not_measured};
-use super::limits::{Arithmetic, InWords as _, Roof, Work};
+use super::limits::{Arithmetic, InWords as _, RooflineLimit, RowWork};
 use super::rows::between;
 use super::view::{CONFIDENCE, Timing, View};
 use crate::units::{count, mean_bytes, mean_count, seconds, tokens_per_s, whole_percent};
@@ -31,7 +31,7 @@ pub(super) struct Speed {
     interval: Option<(f64, f64)>,
     samples: usize,
     /// The least time of one call, and the time that it took.
-    pub(super) roof: Option<Roof>,
+    pub(super) roof: Option<RooflineLimit>,
     pub(super) call_s: f64,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Group<'a> {
     }
 
     /// The least time of a pass: as declared, or all weights read once and multiplied with every token.
-    fn roof(&self, view: &View<'a>, row: Option<&Row>, tokens: f64) -> Option<Roof> {
+    fn roof(&self, view: &View<'a>, row: Option<&Row>, tokens: f64) -> Option<RooflineLimit> {
         let declared = row.filter(|row| row.flops.is_some() || row.bytes.is_some());
         let weights = self.model.map(|model| model.weight_bytes as f64);
         let arithmetic = match row.and_then(|row| row.limited_by.as_deref()) {
@@ -145,11 +145,11 @@ impl<'a> Group<'a> {
         let multiplied = self.model.map(|model| 2.0 * model.active_parameters as f64 * tokens);
         let (flops, bytes) = declared.map_or((multiplied, weights), |row| (row.flops, row.bytes));
         let working_set = weights.unwrap_or(0.0);
-        view.roof(&Work { flops, bytes, working_set, arithmetic, threads: view.threads(row) })
+        view.roof(&RowWork { flops, bytes, working_set, arithmetic, threads: view.threads(row) })
     }
 }
 
-fn speed(tokens: f64, times: &[f64], roof: Option<Roof>) -> Option<Speed> {
+fn speed(tokens: f64, times: &[f64], roof: Option<RooflineLimit>) -> Option<Speed> {
     let times: Vec<f64> = times.iter().copied().filter(|time| *time > 0.0).collect();
     let time = Timing::of(&times)?;
     let interval = time.interval.map(|found| (tokens / found.high, tokens / found.low));

@@ -5,7 +5,7 @@ use record::{Compute, Limits};
 use super::view::View;
 use crate::units::{digits, plural, rate, whole_percent};
 
-pub(super) use compare::{Bounds, Roof, Work};
+pub(super) use compare::{MachineLimits, RooflineLimit, RowWork};
 pub(super) use record::Arithmetic;
 
 /// A limit, as it is written.
@@ -16,7 +16,7 @@ pub(super) trait InWords {
     fn cell(&self) -> String;
 }
 
-impl InWords for Roof {
+impl InWords for RooflineLimit {
     fn in_words(&self) -> String {
         let limit = match self.is_arithmetic {
             true => format!("{} arithmetic at {}", self.by, rate(self.per_second, operations(&self.by))),
@@ -81,7 +81,7 @@ impl View<'_> {
     }
 
     /// The least time of work, where the machine was measured.
-    pub(super) fn roof(&self, work: &Work) -> Option<Roof> {
+    pub(super) fn roof(&self, work: &RowWork) -> Option<RooflineLimit> {
         self.bounds.as_ref()?.roof(work)
     }
 }
@@ -116,8 +116,9 @@ mod tests {
     fn a_limit_says_of_how_many_threads_it_is() {
         let mut run = Run::default();
         run.environment.limits = Some(limits());
-        let bounds = Bounds::of(&run).expect("it was measured");
-        let roof = |threads: u64| bounds.roof(&Work { flops: Some(1.0), threads: Some(threads), ..Work::default() });
+        let bounds = MachineLimits::of(&run).expect("it was measured");
+        let roof =
+            |threads: u64| bounds.roof(&RowWork { flops: Some(1.0), threads: Some(threads), ..RowWork::default() });
         let [one, all] = [1, 4].map(|threads| roof(threads).expect("it was measured"));
         assert_eq!([one.cell(), all.cell()], ["f32, 1 thread", "f32"]);
         assert_eq!(one.in_words(), "f32 arithmetic at 100 GFLOP/s on 1 thread");

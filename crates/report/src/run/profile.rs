@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::call_tree;
 use super::document::{Block, Section, Table, not_measured};
 use super::estimates::{Time, longest_text, marks, percentile_text, rests_on_few, tilde};
-use super::limits::{InWords as _, Roof, Work, operations};
+use super::limits::{InWords as _, RooflineLimit, RowWork, operations};
 use super::tree::{Sum, Tree};
 use super::view::View;
 use crate::units::{
@@ -144,7 +144,7 @@ fn of_wall(ns: u64, wall: u64) -> String {
 
 impl View<'_> {
     /// The least time of a call of these scopes, by the work that they declare.
-    pub(super) fn scope_roof(&self, sum: &Sum<'_>) -> Option<Roof> {
+    pub(super) fn scope_roof(&self, sum: &Sum<'_>) -> Option<RooflineLimit> {
         let calls = (sum.calls > 0).then_some(sum.calls as f64)?;
         let per_call = |amount: u64| (amount > 0).then(|| amount as f64 / calls);
         let row = self.row_of(sum);
@@ -154,7 +154,7 @@ impl View<'_> {
         // Scopes on several threads are timed by the sum of those; else the caller's time is that of all who help it.
         let threads = if sum.threads > 1 { Some(1) } else { self.threads(row) };
         let (flops, bytes, arithmetic) = (per_call(sum.flops), per_call(sum.bytes), compare::arithmetic(model));
-        self.roof(&Work { flops, bytes, working_set, arithmetic, threads })
+        self.roof(&RowWork { flops, bytes, working_set, arithmetic, threads })
     }
 
     /// The model whose work a scope does: that of its row; of several the smallest, so that no share comes out too large.
@@ -168,7 +168,7 @@ impl View<'_> {
     }
 
     /// The share of that limit which they reach, and the limit.
-    pub(super) fn scope_share(&self, sum: &Sum<'_>) -> Option<(f64, Roof)> {
+    pub(super) fn scope_share(&self, sum: &Sum<'_>) -> Option<(f64, RooflineLimit)> {
         let (roof, time) = (self.scope_roof(sum)?, sum.work_s()?);
         Some((roof.seconds / time, roof))
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use record::Row;
 
 use super::document::{Block, Section, Table};
-use super::limits::{InWords as _, Roof, operations};
+use super::limits::{InWords as _, RooflineLimit, operations};
 use super::view::{Timing, View, is_command};
 use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
@@ -13,7 +13,7 @@ use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, w
 pub(super) struct Measured<'a> {
     pub(super) row: &'a Row,
     pub(super) time: Timing,
-    pub(super) roof: Option<Roof>,
+    pub(super) roof: Option<RooflineLimit>,
 }
 
 impl Measured<'_> {
@@ -31,7 +31,7 @@ impl<'a> View<'a> {
         Some(Measured { row, time, roof: self.row_roof(row) })
     }
 
-    fn row_roof(&self, row: &Row) -> Option<Roof> {
+    fn row_roof(&self, row: &Row) -> Option<RooflineLimit> {
         self.roof(&compare::row_work(row, self.model(row), self.threads(Some(row)))?)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use record::{Model, Phase, Row, Run, Sample, WorkloadKind};
 
-use super::limits::Bounds;
+use super::limits::MachineLimits;
 use super::tree::{Sum, Tree};
 
 /// A run and what is computed from it once.
@@ -12,7 +12,7 @@ pub(super) struct View<'a> {
     pub(super) run: &'a Run,
     /// The first so many of every ranking.
     pub(super) top: usize,
-    pub(super) bounds: Option<Bounds<'a>>,
+    pub(super) bounds: Option<MachineLimits<'a>>,
     pub(super) tree: Option<Tree<'a>>,
     timed: HashMap<&'a str, Vec<&'a Sample>>,
     models: HashMap<&'a str, &'a Model>,
@@ -28,7 +28,7 @@ impl<'a> View<'a> {
         }
         let tree = run.profile.as_ref().map(Tree::new);
         let models = run.models.iter().map(|model| (model.name.as_str(), model)).collect();
-        View { run, top, bounds: Bounds::of(run), tree, timed, models, scope_rows: scope_rows(run) }
+        View { run, top, bounds: MachineLimits::of(run), tree, timed, models, scope_rows: scope_rows(run) }
     }
 
     /// The row of these scopes, of which all that matters for their limit is the same; nothing where it is not.

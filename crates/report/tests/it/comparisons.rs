@@ -1,6 +1,6 @@
 //! Comparisons of runs whose figures are known.
 
-use compare::{RunsSettings, Stored};
+use compare::{NamedRun, RunsSettings};
 use record::{Comparison, Metric, Run, Tool};
 use report::{RunOptions, comparison_markdown, comparison_smallmind, comparison_text, comparison_verdict_line};
 
@@ -10,8 +10,8 @@ use super::snapshots::check;
 pub fn compared(base: &Run, candidate: &Run) -> Comparison {
     let tool = Tool { name: "hotloop".into(), version: "0.1.0".into() };
     compare::runs(
-        Stored { run: base, name: "@previous", id: Some("1f3a") },
-        Stored { run: candidate, name: "@latest", id: Some("20c4") },
+        NamedRun { run: base, name: "@previous", id: Some("1f3a") },
+        NamedRun { run: candidate, name: "@latest", id: Some("20c4") },
         &RunsSettings { tool, threshold: None },
     )
 }

@@ -124,24 +124,24 @@ pub fn regressed() -> Duel {
     ];
     let mut duel =
         with(Verdict::Regressed, "Time grew by 7.1 % (+5.2 % to +9.0 %), more than the 3 % that count.", judgements);
-    let part = |path: &[&str], base_s: f64, candidate_s: f64| Part {
+    let part = |path: &[&str], base_s: f64, candidate_s: f64| WaterfallPart {
         path: path.iter().map(|name| (*name).to_owned()).collect(),
         base_s: Some(base_s),
         candidate_s: Some(candidate_s),
-        change: Seconds {
+        change: TimeDifference {
             estimate: candidate_s - base_s,
             low: Some(candidate_s - base_s - 1e-3),
             high: Some(candidate_s - base_s + 1e-3),
         },
         base_calls: Some(100.0),
         candidate_calls: Some(if path.is_empty() { 100.0 } else { 120.0 }),
-        ..Part::default()
+        ..WaterfallPart::default()
     };
-    let added = Part { base_s: None, base_calls: None, ..part(&["step", "check"], 0.0, 0.004) };
+    let added = WaterfallPart { base_s: None, base_calls: None, ..part(&["step", "check"], 0.0, 0.004) };
     duel.findings[0].why = Some(Waterfall {
         base_s: 0.25,
         candidate_s: 0.26775,
-        total: Seconds { estimate: 0.01775, low: Some(0.013), high: Some(0.022) },
+        total: TimeDifference { estimate: 0.01775, low: Some(0.013), high: Some(0.022) },
         parts: vec![part(&["step", "forward"], 0.2, 0.214), added, part(&[], 0.05, 0.04975)],
     });
     duel.profiles.push(LaunchProfile { arm: "A".to_owned(), ..LaunchProfile::default() });

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use lab::duel::{Doing, Progress, SoFar, Watch};
+use lab::duel::{ChangeSoFar, DuelObserver, DuelProgress, DuelStage};
 
 use super::super::{interrupt, progress};
 
@@ -52,24 +52,24 @@ impl Follower {
     }
 }
 
-impl Watch for Follower {
-    fn tell(&mut self, progress: &Progress<'_>) {
-        let doing = match progress.doing {
-            Doing::Calibrating => "sizing rounds",
-            Doing::Launching => "starting",
-            Doing::WarmingUp => "warming up",
-            Doing::Profiling => "profiling",
-            Doing::Measuring => "measuring",
+impl DuelObserver for Follower {
+    fn tell(&mut self, progress: &DuelProgress<'_>) {
+        let stage = match progress.stage {
+            DuelStage::Calibrating => "sizing rounds",
+            DuelStage::Launching => "starting",
+            DuelStage::WarmingUp => "warming up",
+            DuelStage::Profiling => "profiling",
+            DuelStage::Measuring => "measuring",
         };
         let again = if progress.confirmation { ", second measurement" } else { "" };
         let left = progress.left.map_or_else(String::new, |left| format!(", at most {} left", time(left)));
         let launch = format!("launch {} of {}", progress.launch.max(1), progress.launches);
-        let so_far = progress.so_far.map_or_else(String::new, |SoFar { metric, change }| {
+        let so_far = progress.so_far.map_or_else(String::new, |ChangeSoFar { metric, change }| {
             format!("; {metric} {:+.1} to {:+.1} %", change.low * 100.0, change.high * 100.0)
         });
         self.bar.set_length(progress.launches * progress.rounds);
         self.bar.set_position(progress.launch.saturating_sub(1) * progress.rounds + progress.round);
-        self.say(&format!("{doing}, {launch}{again}{left}{so_far}"));
+        self.say(&format!("{stage}, {launch}{again}{left}{so_far}"));
     }
 
     fn is_stopped(&self) -> bool {

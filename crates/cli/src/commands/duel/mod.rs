@@ -8,8 +8,8 @@ mod revisions;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use lab::duel::{Contestant, Settings, confirm, duel, needs_confirmation};
-use lab::machine::Chosen;
+use lab::duel::{Contestant, DuelSettings, confirm, duel, needs_confirmation};
+use lab::machine::KernelChoice;
 use record::{Duel, GateMetric, Metric, Verdict};
 
 use super::{Outcome, Refusal, export, interrupt, shown, tool};
@@ -44,7 +44,7 @@ impl From<Refusal> for Failure {
 /// Measures, judges, and measures changes a second time.
 pub fn run(options: &args::Duel) -> Result<Outcome, Failure> {
     let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
     if let Some(out) = &options.output.out {
         // What cannot be written in the end is said before minutes of measuring.
         export::try_place(out).map_err(|error| Failure {
@@ -86,7 +86,7 @@ fn contestant(side: &str, options: &args::Duel, follower: &Follower) -> Result<B
 }
 
 fn fight(
-    settings: &Settings,
+    settings: &DuelSettings,
     contestants: &mut [Box<dyn Contestant>],
     confirms: bool,
     follower: &mut Follower,
@@ -94,18 +94,18 @@ fn fight(
     let budget = settings.time_budget;
     let begun = Instant::now();
     let share = if confirms { FIRST_SHARE } else { 1.0 };
-    let first = Settings { time_budget: budget.map(|budget| budget.mul_f64(share)), ..settings.clone() };
+    let first = DuelSettings { time_budget: budget.map(|budget| budget.mul_f64(share)), ..settings.clone() };
     let first = duel(&first, contestants, follower)?;
     if !confirms || !needs_confirmation(&first) {
         return Ok(first);
     }
     let left = budget.map(|budget| budget.saturating_sub(begun.elapsed()));
-    confirm(first, &Settings { time_budget: left, ..settings.clone() }, contestants, follower)
+    confirm(first, &DuelSettings { time_budget: left, ..settings.clone() }, contestants, follower)
 }
 
-fn settings(options: &args::Duel, chosen: Chosen) -> Settings {
+fn settings(options: &args::Duel, chosen: KernelChoice) -> DuelSettings {
     let effort = &options.effort;
-    let mut settings = Settings::new(options.mode(), gates(options), chosen, tool());
+    let mut settings = DuelSettings::new(options.mode(), gates(options), chosen, tool());
     settings.launches = effort.launches.map_or(settings.launches, |launches| launches as u64);
     settings.rounds = effort.rounds.map_or(settings.rounds, |rounds| rounds as u64);
     settings.round = options.round().unwrap_or(settings.round);

@@ -1,6 +1,6 @@
 //! Sides that are revisions of the Cargo project in this folder.
 
-use lab::duel::{Contestant, NotBuilt, Project};
+use lab::duel::{BuildError, Contestant, Project};
 
 use super::super::{Refusal, cache};
 use super::commands::{placed, program};
@@ -27,7 +27,7 @@ pub fn contestant(
     let hint =
         "a revision is built as `cargo build --release` builds it; `--package`, `--bin` and `--features` choose what";
     let revision = project.build(reference, &mut |what| follower.say(what)).map_err(|error| Failure {
-        code: matches!(error, NotBuilt::Failed(_)).then_some(NOT_MEASURED),
+        code: matches!(error, BuildError::Failed(_)).then_some(NOT_MEASURED),
         refusal: Refusal { error: error.to_string(), hint },
     })?;
     let own = [revision.program.to_string_lossy().into_owned()];

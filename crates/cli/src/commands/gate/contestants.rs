@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use lab::duel::{Contestant, NotBuilt, Program, ProgramSettings, Project, Revision};
-use lab::gate::{BIN, Build, Cell, Sides};
+use lab::duel::{BuildError, Contestant, Program, ProgramSettings, Project, Revision};
+use lab::gate::{BIN, BuildConfig, CellConfig, CellSides};
 
 use super::super::cache;
 use super::super::duel::engine::{self, Output, Terms};
@@ -14,29 +14,29 @@ use crate::args::Named;
 
 /// Makes sides; revisions are built once for all cells.
 pub struct Workshop {
-    build: Build,
+    build: BuildConfig,
     revisions: Option<Revisions>,
     /// The base and the head, or why they could not be built: another cell would not build them either.
     built: Option<Result<[Revision; 2], String>>,
 }
 
 impl Workshop {
-    pub fn new(build: &Build, revisions: Option<Revisions>) -> Self {
+    pub fn new(build: &BuildConfig, revisions: Option<Revisions>) -> Self {
         Self { build: build.clone(), revisions, built: None }
     }
 
     /// The base first.
-    pub fn contestants(&mut self, cell: &Cell, follower: &Follower) -> Result<Vec<Box<dyn Contestant>>, String> {
+    pub fn contestants(&mut self, cell: &CellConfig, follower: &Follower) -> Result<Vec<Box<dyn Contestant>>, String> {
         match &cell.sides {
-            Sides::Commands { a, b } => {
+            CellSides::Commands { a, b } => {
                 let program = |words: &Vec<String>| self::program(cell, words.join(" "), words, None);
                 Ok(vec![program(a)?, program(b)?])
             }
-            Sides::Revisions { command } => {
+            CellSides::Revisions { command } => {
                 let sides = self.built(follower)?;
                 sides.iter().map(|revision| of_revision(cell, command, revision)).collect()
             }
-            Sides::Settings { model, synthetic, a, b } => {
+            CellSides::Settings { model, synthetic, a, b } => {
                 let named = Named { model: model.as_ref().map(PathBuf::from), synthetic: synthetic.clone() };
                 let output = match cell.same_output {
                     None => Output::BySettings,
@@ -57,7 +57,7 @@ impl Workshop {
     }
 }
 
-fn make(build: &Build, revisions: Option<&Revisions>, follower: &Follower) -> Result<[Revision; 2], String> {
+fn make(build: &BuildConfig, revisions: Option<&Revisions>, follower: &Follower) -> Result<[Revision; 2], String> {
     let Revisions { base, head, .. } = revisions.ok_or("no revisions were named")?;
     let project = Project {
         folder: ".".into(),
@@ -68,12 +68,12 @@ fn make(build: &Build, revisions: Option<&Revisions>, follower: &Follower) -> Re
         cache: cache::folder().map_err(|refusal| format!("{}: {}", refusal.error, refusal.hint))?,
     };
     let made = |commit: &str| {
-        project.build(commit, &mut |what| follower.say(what)).map_err(|error: NotBuilt| error.to_string())
+        project.build(commit, &mut |what| follower.say(what)).map_err(|error: BuildError| error.to_string())
     };
     Ok([made(&base.commit)?, made(&head.commit)?])
 }
 
-fn of_revision(cell: &Cell, command: &[String], revision: &Revision) -> Result<Box<dyn Contestant>, String> {
+fn of_revision(cell: &CellConfig, command: &[String], revision: &Revision) -> Result<Box<dyn Contestant>, String> {
     let file = revision.program.to_string_lossy();
     let words: Vec<String> = command.iter().map(|word| word.replace(BIN, &file)).collect();
     let commit: String = revision.git.commit.chars().take(10).collect();
@@ -82,7 +82,7 @@ fn of_revision(cell: &Cell, command: &[String], revision: &Revision) -> Result<B
 }
 
 fn program(
-    cell: &Cell,
+    cell: &CellConfig,
     label: String,
     words: &[String],
     revision: Option<&Revision>,

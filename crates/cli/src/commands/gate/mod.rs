@@ -9,9 +9,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lab::duel::{Contestant, Settings, confirm, duel, needs_confirmation};
-use lab::gate::{Cell, Config, EXAMPLE, Sides};
-use lab::machine::Chosen;
+use lab::duel::{Contestant, DuelSettings, confirm, duel, needs_confirmation};
+use lab::gate::{CellConfig, CellSides, EXAMPLE, GateConfig};
+use lab::machine::KernelChoice;
 use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdict};
 
 use super::duel::follower::Follower;
@@ -32,7 +32,7 @@ pub fn run(options: &args::Gate) -> Result<Outcome, Refusal> {
     }
     let config = read(options)?;
     let cells = chosen(&config, &options.cells)?;
-    let needs_revisions = cells.iter().any(|cell| matches!(cell.sides, Sides::Revisions { .. }));
+    let needs_revisions = cells.iter().any(|cell| matches!(cell.sides, CellSides::Revisions { .. }));
     let revisions = revisions(options, needs_revisions, !config.accepted.is_empty())?;
     if options.dry_run {
         return Ok(Outcome { text: plan::text(&config, &cells, revisions.as_ref()), ..Outcome::default() });
@@ -75,7 +75,7 @@ fn init(path: &Path) -> Result<Outcome, Refusal> {
     Ok(Outcome { said, ..Outcome::default() })
 }
 
-fn read(options: &args::Gate) -> Result<Config, Refusal> {
+fn read(options: &args::Gate) -> Result<GateConfig, Refusal> {
     let path = &options.config;
     let failed = |error: String| Refusal {
         error: format!("cannot read {}: {error}", path.display()),
@@ -86,7 +86,7 @@ fn read(options: &args::Gate) -> Result<Config, Refusal> {
         return Err(failed(format!("it has {} bytes, {MOST_BYTES} are allowed", about.len())));
     }
     let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    let mut config = Config::read(&text).map_err(|fault| Refusal {
+    let mut config = GateConfig::read(&text).map_err(|fault| Refusal {
         error: format!("{}, {fault}", path.display()),
         hint: "`hotloop gate --init --config FILE` writes an example with all keys",
     })?;
@@ -103,7 +103,7 @@ fn read(options: &args::Gate) -> Result<Config, Refusal> {
 }
 
 /// The cells that were asked for, in the order of the file.
-fn chosen<'a>(config: &'a Config, names: &[String]) -> Result<Vec<&'a Cell>, Refusal> {
+fn chosen<'a>(config: &'a GateConfig, names: &[String]) -> Result<Vec<&'a CellConfig>, Refusal> {
     if let Some(unknown) = names.iter().find(|name| config.cells.iter().all(|cell| cell.name != **name)) {
         let known: Vec<&str> = config.cells.iter().map(|cell| cell.name.as_str()).collect();
         let error = format!("there is no cell `{unknown}`; there are {}", known.join(", "));
@@ -114,13 +114,13 @@ fn chosen<'a>(config: &'a Config, names: &[String]) -> Result<Vec<&'a Cell>, Ref
 
 /// What each cell took, not yet decided; and why the samples of one could not be kept.
 fn measure(
-    config: &Config,
-    cells: &[&Cell],
+    config: &GateConfig,
+    cells: &[&CellConfig],
     (options, revisions): (&args::Gate, Option<Revisions>),
     folder: Option<&Folder>,
 ) -> Result<(Gate, Option<String>), Refusal> {
     let hint = "leave the variable out to use the best that this CPU has";
-    let kernels = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let kernels = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
     let is_chosen = |name: &str| cells.iter().any(|cell| cell.name == name);
     let mut gate = Gate {
         schema: GATE_SCHEMA.to_owned(),
@@ -161,7 +161,7 @@ fn measure(
 }
 
 /// Metrics of a cell that this system does not tell, and that it was not judged by.
-fn unmeasured(cell: &Cell, duel: Option<&Duel>) -> Vec<String> {
+fn unmeasured(cell: &CellConfig, duel: Option<&Duel>) -> Vec<String> {
     let Some(duel) = duel else { return Vec::new() };
     let is_judged = |metric: &str| duel.design.gates.iter().any(|gate| gate.metric == metric);
     let missing = cell.gates.iter().filter(|gate| !is_judged(&gate.metric));
@@ -169,7 +169,7 @@ fn unmeasured(cell: &Cell, duel: Option<&Duel>) -> Vec<String> {
 }
 
 /// What the file has and nobody measures now.
-fn left_out(config: &Config, is_chosen: &dyn Fn(&str) -> bool, revisions: Option<&Revisions>) -> Vec<String> {
+fn left_out(config: &GateConfig, is_chosen: &dyn Fn(&str) -> bool, revisions: Option<&Revisions>) -> Vec<String> {
     let others = config.cells.iter().filter(|cell| !is_chosen(&cell.name));
     let others = others.map(|cell| format!("the cell `{}`, which --cell left out", cell.name));
     let dirty = revisions.filter(|both| both.is_dirty && both.head.name == "HEAD");
@@ -178,9 +178,9 @@ fn left_out(config: &Config, is_chosen: &dyn Fn(&str) -> bool, revisions: Option
 
 /// One cell, and how it is measured.
 struct Bout<'a> {
-    cell: &'a Cell,
+    cell: &'a CellConfig,
     seed: u64,
-    kernels: Chosen,
+    kernels: KernelChoice,
 }
 
 impl Bout<'_> {
@@ -224,7 +224,7 @@ impl Bout<'_> {
     /// What would fail is measured a second time.
     fn duel(
         &self,
-        settings: &Settings,
+        settings: &DuelSettings,
         sides: &mut [Box<dyn Contestant>],
         follower: &mut Follower,
     ) -> Result<Duel, String> {
@@ -236,15 +236,15 @@ impl Bout<'_> {
         if would_fail && needs_confirmation(&first) { confirm(first, settings, sides, follower) } else { Ok(first) }
     }
 
-    fn settings(&self) -> Settings {
+    fn settings(&self) -> DuelSettings {
         let effort = self.cell.effort;
-        let gate = |gate: &lab::gate::Gate| GateMetric {
+        let gate = |gate: &lab::gate::MetricGate| GateMetric {
             metric: gate.metric.clone(),
             threshold: gate.threshold.unwrap_or_default(),
         };
         let usual = self.cell.gates.iter().filter(|gate| gate.threshold.is_none());
         let gates = self.cell.gates.iter().map(gate).collect();
-        let mut settings = Settings::new(effort.mode, gates, self.kernels, tool());
+        let mut settings = DuelSettings::new(effort.mode, gates, self.kernels, tool());
         settings.launches = effort.launches.unwrap_or(settings.launches);
         settings.rounds = effort.rounds.unwrap_or(settings.rounds);
         settings.round = effort.round_s.map_or(settings.round, Duration::from_secs_f64);

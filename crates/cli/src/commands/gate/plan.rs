@@ -1,6 +1,6 @@
 //! What would be done, in words.
 
-use lab::gate::{Cell, Config, Effort, Sides};
+use lab::gate::{CellConfig, CellEffort, CellSides, GateConfig};
 
 use super::revisions::Revisions;
 
@@ -8,7 +8,7 @@ use super::revisions::Revisions;
 const ROUND_S: f64 = compare::rules::ROUND_S;
 
 /// A paragraph for each cell.
-pub fn text(config: &Config, cells: &[&Cell], revisions: Option<&Revisions>) -> String {
+pub fn text(config: &GateConfig, cells: &[&CellConfig], revisions: Option<&Revisions>) -> String {
     let mut text = String::new();
     if let Some(Revisions { base, head, commits, is_dirty }) = revisions {
         text.push_str(&format!("base  {} ({})\nhead  {} ({})\n", base.commit, base.name, head.commit, head.name));
@@ -33,7 +33,7 @@ pub fn text(config: &Config, cells: &[&Cell], revisions: Option<&Revisions>) -> 
     )
 }
 
-fn cell(cell: &Cell) -> String {
+fn cell(cell: &CellConfig) -> String {
     let advisory = if cell.advisory { ", advisory" } else { "" };
     let (launches, rounds) = size(&cell.effort);
     let mut text =
@@ -58,7 +58,7 @@ fn cell(cell: &Cell) -> String {
 }
 
 /// What each side is, as it was asked for.
-pub fn sides(sides: &Sides) -> (String, String) {
+pub fn sides(sides: &CellSides) -> (String, String) {
     let settings =
         |model: &Option<String>, synthetic: &Option<String>, words: &std::collections::BTreeMap<String, String>| {
             let words: Vec<String> = words.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -66,22 +66,24 @@ pub fn sides(sides: &Sides) -> (String, String) {
             format!("{model} {}", words.join(" ")).trim_end().to_owned()
         };
     match sides {
-        Sides::Revisions { command } => {
+        CellSides::Revisions { command } => {
             let line = |side: &str| command.join(" ").replace(lab::gate::BIN, side);
             (line("BASE"), line("HEAD"))
         }
-        Sides::Commands { a, b } => (a.join(" "), b.join(" ")),
-        Sides::Settings { model, synthetic, a, b } => (settings(model, synthetic, a), settings(model, synthetic, b)),
+        CellSides::Commands { a, b } => (a.join(" "), b.join(" ")),
+        CellSides::Settings { model, synthetic, a, b } => {
+            (settings(model, synthetic, a), settings(model, synthetic, b))
+        }
     }
 }
 
 /// Launches and rounds.
-fn size(effort: &Effort) -> (u64, u64) {
+fn size(effort: &CellEffort) -> (u64, u64) {
     (effort.launches.unwrap_or(effort.mode.launches), effort.rounds.unwrap_or(effort.mode.rounds))
 }
 
 /// What all rounds take at least.
-fn seconds(effort: &Effort) -> f64 {
+fn seconds(effort: &CellEffort) -> f64 {
     let (launches, rounds) = size(effort);
     let arms = if effort.mode.placebo { 3 } else { 2 };
     (launches * rounds * arms) as f64 * effort.round_s.unwrap_or(ROUND_S)

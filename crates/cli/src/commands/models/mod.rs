@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use compare::Observed;
+use compare::ModelRun;
 use engine::{Compute, LoadOptions, Sampling};
-use lab::machine::Chosen;
-use lab::{Contender, Effort, SideBySide, Text, Watch as _, Work};
+use lab::machine::KernelChoice;
+use lab::{Contender, QualityText, RepeatSettings, RoundWork, RunObserver as _, SideBySide};
 use record::{Models, Run};
 
 use super::profile::{Bar, Printed};
@@ -34,7 +34,7 @@ pub fn run(options: &args::Models) -> Result<Printed, Refusal> {
     let options = &with_files(options)?;
     let (runs, ids, not_kept) = if options.runs.is_empty() { measured(options)? } else { kept(options)? };
     let observed =
-        runs.iter().enumerate().map(|(at, run)| Observed { run, id: ids.get(at).and_then(Option::as_deref) });
+        runs.iter().enumerate().map(|(at, run)| ModelRun { run, id: ids.get(at).and_then(Option::as_deref) });
     let models = Models { tool: tool(), ..compare::models(&observed.collect::<Vec<_>>()) };
     Ok(Printed { text: text(options, &models), interrupted: models.interrupted && options.runs.is_empty(), not_kept })
 }
@@ -188,18 +188,18 @@ fn load<'a>(named: &Named, computes: &'a [Compute], options: &args::Models) -> R
     Ok(computes.iter().map(on).collect())
 }
 
-fn work(options: &args::Models) -> Work {
+fn work(options: &args::Models) -> RoundWork {
     let work = &options.work;
     let mut contexts = work.contexts.clone();
     contexts.sort_unstable();
     contexts.dedup();
     let (prompt_tokens, tokens, seed) = (work.prompt_tokens, work.tokens, options.effort.seed);
-    Work { prompt_tokens, tokens, contexts, seed }
+    RoundWork { prompt_tokens, tokens, contexts, seed }
 }
 
 fn settings(options: &args::Models, threads: usize) -> Result<SideBySide, Refusal> {
     let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
     let (machine, asked) = (&options.machine, &options.effort);
     let yes_or_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let isa = kernels::Kernels::chosen().map_err(|error| Refusal { error, hint })?.isa().name().to_owned();
@@ -213,7 +213,7 @@ fn settings(options: &args::Models, threads: usize) -> Result<SideBySide, Refusa
     ];
     let parameters: BTreeMap<String, String> =
         parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let effort = Effort {
+    let effort = RepeatSettings {
         repeat: asked.repeat.map(|repeat| repeat as u64),
         warmup: asked.warmup as u64,
         time: asked.time_budget.unwrap_or(USUAL_TIME),
@@ -232,17 +232,17 @@ fn settings(options: &args::Models, threads: usize) -> Result<SideBySide, Refusa
 }
 
 /// The text that quality is measured by.
-fn words(work: &args::ModelsWork) -> Result<Option<Text>, Refusal> {
+fn words(work: &args::ModelsWork) -> Result<Option<QualityText>, Refusal> {
     if work.no_text {
         return Ok(None);
     }
     let Some(file) = &work.text else {
-        return Ok(Some(Text { name: "bundled".to_owned(), words: BUNDLED.to_owned() }));
+        return Ok(Some(QualityText { name: "bundled".to_owned(), words: BUNDLED.to_owned() }));
     };
     let words = generate::prompt::read(None, Some(file))?.unwrap_or_default();
     if words.trim().is_empty() {
         let error = format!("{}: there is no text in it", file.display());
         return Err(Refusal { error, hint: "--text takes a text file in UTF-8" });
     }
-    Ok(Some(Text { name: file.display().to_string(), words }))
+    Ok(Some(QualityText { name: file.display().to_string(), words }))
 }

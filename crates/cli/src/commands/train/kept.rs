@@ -25,19 +25,19 @@ pub struct Parts<'a> {
 
 impl Parts<'_> {
     /// Puts them into the record of the sitting.
-    pub fn into_run(self, sitting: lab::Sitting) -> Run {
+    pub fn into_run(self, sitting: lab::EnvironmentRecorder) -> Run {
         let events = &self.training.events;
         let started = events.iter().find_map(|event| match event {
             TrainingEvent::Started(start) => Some(start.clone()),
             _ => None,
         });
         let start = started.unwrap_or_default();
-        let beside = lab::training::Beside {
+        let context = lab::training::TrainingContext {
             model: Some(&self.name),
             allocated: self.allocated,
             bytes_per_step: self.bytes_per_step(),
         };
-        let learned = lab::training::learned(events, &beside);
+        let learned = lab::training::training_rows(events, &context);
         let ended =
             events.iter().rev().find_map(|event| if let TrainingEvent::Ended(end) = event { Some(end) } else { None });
         let mut notes = start.notes.clone();

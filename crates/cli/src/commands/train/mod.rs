@@ -9,8 +9,8 @@ mod screen;
 use std::path::PathBuf;
 
 use engine::Compute;
-use lab::Sitting;
-use lab::machine::Chosen;
+use lab::EnvironmentRecorder;
+use lab::machine::KernelChoice;
 use record::{Run, Training, TrainingEvent};
 use report::TrainingFiles;
 use training::config::{Read, Settings};
@@ -75,7 +75,7 @@ struct Work<'a> {
     settings: &'a Settings,
     folder: PathBuf,
     compute: Compute,
-    chosen: Chosen,
+    chosen: KernelChoice,
     profiled: bool,
     /// What has to be known of the config.
     notes: Vec<String>,
@@ -84,7 +84,7 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(options: &'a Train, read: &'a Read) -> Result<Self, Failure> {
         let hint = "leave the variable out to use the best that this CPU has";
-        let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+        let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
         let settings = &read.settings;
         let asked = Some(settings.training.threads).filter(|threads| *threads > 0);
         let compute = Compute::new(options.threads.or(asked))?;
@@ -127,10 +127,10 @@ impl<'a> Work<'a> {
     }
 
     /// Limits are measured where rates are set beside them.
-    fn sitting(&self) -> Result<Sitting, Failure> {
+    fn sitting(&self) -> Result<EnvironmentRecorder, Failure> {
         let limits = self.profiled && !self.options.profiling.no_limits;
         let mut watch = Bar(progress(PERCENT, ""));
-        let sitting = Sitting::begin(self.chosen, limits.then(|| self.compute.pool.threads()), &mut watch);
+        let sitting = EnvironmentRecorder::begin(self.chosen, limits.then(|| self.compute.pool.threads()), &mut watch);
         watch.0.finish_and_clear();
         let hint = "`--no-limits` trains without measuring what the machine can do";
         Ok(sitting.map_err(|error| Refusal { error, hint })?)
@@ -165,7 +165,12 @@ fn refused(error: training::Error) -> Failure {
 
 /// What is seen of it afterwards.
 impl Work<'_> {
-    fn shown(&self, training: Training, follower: &Follower<'_>, sitting: Sitting) -> Result<Trained, Failure> {
+    fn shown(
+        &self,
+        training: Training,
+        follower: &Follower<'_>,
+        sitting: EnvironmentRecorder,
+    ) -> Result<Trained, Failure> {
         let interrupted = was_interrupted(&training);
         let files = TrainingFiles {
             log: follower.log.path().map(|path| path.display().to_string()),
@@ -195,7 +200,7 @@ impl Work<'_> {
         Shown { top: shown.top.or(self.settings.profiling.report_top_n), ..shown.clone() }
     }
 
-    fn run(&self, training: &Training, follower: &Follower<'_>, sitting: Sitting) -> Result<Run, Failure> {
+    fn run(&self, training: &Training, follower: &Follower<'_>, sitting: EnvironmentRecorder) -> Result<Run, Failure> {
         let hint = "train without --profile; the model is there already";
         let profile = lab::take_profile().map_err(|error| Refusal { error, hint })?;
         let allocated = follower.profiled.as_ref().and_then(|(_, allocated)| allocated.of_a_step(&profile));

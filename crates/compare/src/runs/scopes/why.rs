@@ -1,6 +1,6 @@
 //! Where the change of the roots comes from.
 
-use record::{Part, ScopeChange, ScopeFigures, Seconds, Waterfall};
+use record::{ScopeChange, ScopeFigures, TimeDifference, Waterfall, WaterfallPart};
 
 /// Names in all paths together. A tree may be as deep as it has scopes: the smallest changes of such a one are one part.
 const NAMES: usize = 200_000;
@@ -16,7 +16,7 @@ pub(in crate::runs) fn why(merged: &[ScopeChange]) -> Option<Waterfall> {
     let mut changed: Vec<(usize, f64)> = merged.iter().enumerate().map(|(at, scope)| (at, own_change(scope))).collect();
     changed.retain(|(_, change)| *change != 0.0);
     changed.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<WaterfallPart> = Vec::new();
     let mut names = 0;
     let mut rest = changed.iter();
     for (at, change) in rest.by_ref() {
@@ -30,20 +30,20 @@ pub(in crate::runs) fn why(merged: &[ScopeChange]) -> Option<Waterfall> {
     let small: Vec<f64> = rest.map(|(_, change)| *change).collect();
     if !small.is_empty() {
         let path = vec![format!("({} smaller changes)", small.len())];
-        parts.push(Part { path, change: guess(small.iter().sum()), ..Part::default() });
+        parts.push(WaterfallPart { path, change: guess(small.iter().sum()), ..WaterfallPart::default() });
     }
     let total = candidate_s - base_s;
     let remainder = total - parts.iter().map(|part| part.change.estimate).sum::<f64>();
     // What adding up rounds off is no part.
     if remainder.abs() > 1e-9 * base_s.abs().max(candidate_s.abs()) {
-        parts.push(Part { change: guess(remainder), ..Part::default() });
+        parts.push(WaterfallPart { change: guess(remainder), ..WaterfallPart::default() });
     }
     Some(Waterfall { base_s, candidate_s, total: guess(total), parts })
 }
 
 /// One sitting of each side gives no bounds.
-fn guess(estimate: f64) -> Seconds {
-    Seconds { estimate, low: None, high: None }
+fn guess(estimate: f64) -> TimeDifference {
+    TimeDifference { estimate, low: None, high: None }
 }
 
 fn own_change(scope: &ScopeChange) -> f64 {
@@ -51,8 +51,8 @@ fn own_change(scope: &ScopeChange) -> f64 {
     own(scope.candidate) - own(scope.base)
 }
 
-fn part(path: Vec<String>, scope: &ScopeChange, change: f64) -> Part {
-    Part {
+fn part(path: Vec<String>, scope: &ScopeChange, change: f64) -> WaterfallPart {
+    WaterfallPart {
         path,
         base_s: scope.base.map(|figures| figures.self_s),
         candidate_s: scope.candidate.map(|figures| figures.self_s),

@@ -31,7 +31,7 @@ use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 use wait4::{ResUse, try_wait4_pid};
 
-use super::usage::Scheduled;
+use super::usage::SchedulerTimes;
 
 /// `MFD_EXEC`, which kernels before 6.3 do not know and some later ones insist on.
 const MFD_EXEC: MFdFlags = MFdFlags::from_bits_retain(0x10);
@@ -125,9 +125,9 @@ impl Running {
     }
 
     /// Waits until it has ended: how it did and what the system counted for it, how long it took, and what the scheduler knows of it.
-    pub(in crate::command) fn wait(self) -> io::Result<(ResUse, Duration, Option<Scheduled>)> {
+    pub(in crate::command) fn wait(self) -> io::Result<(ResUse, Duration, Option<SchedulerTimes>)> {
         let process = Pid::from_raw(i32::try_from(self.process).map_err(io::Error::other)?);
-        let before = Scheduled::of(THIS_THREAD);
+        let before = SchedulerTimes::of(THIS_THREAD);
         // `wait4` for a process id is offered without blocking only.
         while let Err(error) = waitid(Id::Pid(process), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
             if error != Errno::EINTR {
@@ -136,11 +136,11 @@ impl Running {
         }
         let wall = monotonic()?.saturating_sub(self.since);
         // Gone with the process, so it is read before that is waited for.
-        let scheduled = Scheduled::of(&self.process.to_string()).map(|own| {
+        let scheduled = SchedulerTimes::of(&self.process.to_string()).map(|own| {
             // Between its end and that of the wait for it, this thread may wait for a CPU.
             let noticed =
-                before.zip(Scheduled::of(THIS_THREAD)).map_or(0.0, |(before, after)| after.since(before).waited_s);
-            Scheduled { waited_s: own.waited_s + noticed, ..own }
+                before.zip(SchedulerTimes::of(THIS_THREAD)).map_or(0.0, |(before, after)| after.since(before).waited_s);
+            SchedulerTimes { waited_s: own.waited_s + noticed, ..own }
         });
         let ended = try_wait4_pid(self.process)?;
         let ended = ended.ok_or_else(|| io::Error::other("a process that has ended is still running"))?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use wait4::ResUse;
 
-use super::usage::Scheduled;
+use super::usage::SchedulerTimes;
 
 /// There is none.
 pub(in crate::command) enum Launch {}
@@ -42,7 +42,7 @@ impl Running {
         match *self {}
     }
 
-    pub(in crate::command) fn wait(self) -> io::Result<(ResUse, Duration, Option<Scheduled>)> {
+    pub(in crate::command) fn wait(self) -> io::Result<(ResUse, Duration, Option<SchedulerTimes>)> {
         match self {}
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 
-use crate::command::{Apart, Command, Scratch, Why};
+use crate::command::{Command, IsolatedRun, Scratch, StartErrorKind};
 
 /// Counts the instructions of one call, in all processes of the program.
 pub(super) fn count(command: &[OsString], scratch: &mut Scratch) -> Result<f64, String> {
@@ -11,24 +11,24 @@ pub(super) fn count(command: &[OsString], scratch: &mut Scratch) -> Result<f64, 
     let tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--trace-children=yes", "--"];
     let words = tool.iter().map(OsString::from).chain(command.iter().cloned());
     let command = Command::new(words).ok_or("there is no command to count")?;
-    let ended = command.run_apart(scratch.streams()?, &Apart::default()).map_err(|error| match error.why {
-        Why::NotFound => {
+    let ended = command.run_apart(scratch.streams()?, &IsolatedRun::default()).map_err(|error| match error.why {
+        StartErrorKind::NotFound => {
             "instructions are counted by Valgrind, which is not there: install the package `valgrind`, or leave \
                           `--exact` out"
                 .to_owned()
         }
-        Why::NotExecutable(_) => error.to_string(),
+        StartErrorKind::NotExecutable(_) => error.to_string(),
     })?;
     if ended.usage.exit_code != Some(0) {
         return Err(format!("under Valgrind it failed: {}", scratch.last_words()));
     }
-    let complaints = BufReader::new(scratch.complaints()?);
-    collected(complaints).ok_or_else(|| format!("Valgrind counted nothing: {}", scratch.last_words()))
+    let stderr = BufReader::new(scratch.stderr()?);
+    collected(stderr).ok_or_else(|| format!("Valgrind counted nothing: {}", scratch.last_words()))
 }
 
 /// The sum of lines such as `==12== Collected : 116016559`, one for each process.
-fn collected(complaints: impl BufRead) -> Option<f64> {
-    let lines = complaints.split(b'\n').map_while(Result::ok);
+fn collected(stderr: impl BufRead) -> Option<f64> {
+    let lines = stderr.split(b'\n').map_while(Result::ok);
     let counts = lines.filter_map(|line| {
         let line = String::from_utf8_lossy(&line).into_owned();
         let (_, count) = line.strip_prefix("==")?.split_once("== Collected : ")?;

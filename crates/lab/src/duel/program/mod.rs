@@ -4,8 +4,8 @@ mod callgrind;
 mod copy;
 mod layout;
 mod merged;
+mod output;
 mod padding;
-mod printed;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,10 +21,10 @@ use record::{Arm, Better, Build, Difference, Git, Metric, Per, Subject, Workload
 use super::differences::{differences, unknown_builds};
 use super::{CPU, Conditions, Contestant, INVOLUNTARY_SWITCHES, Launched, MAIN_CPU, RUN_DELAY, Reading, WALL};
 use crate::blake3_of;
-use crate::command::{Apart, Command, Ended, NO_PEAK, Scratch};
+use crate::command::{Command, CompletedCommand, IsolatedRun, NO_PEAK, Scratch};
 use copy::Copy;
+use output::ProgramOutput;
 use padding::StackPadding;
-use printed::Printed;
 
 const PEAK: &str = "peak_rss_bytes";
 const INSTRUCTIONS: &str = "instructions";
@@ -104,12 +104,12 @@ pub struct Program {
     each_call: BTreeSet<String>,
     /// Whether a compiler made the file: a script was built by nobody.
     is_machine_code: bool,
-    learned: Rc<RefCell<Learned>>,
+    reports: Rc<RefCell<ProgramReports>>,
 }
 
 /// What programs tell while they are measured.
 #[derive(Debug, Default)]
-struct Learned {
+struct ProgramReports {
     metrics: BTreeMap<String, Metric>,
     notes: BTreeSet<String>,
 }
@@ -160,7 +160,7 @@ impl Program {
             counting,
             each_call,
             is_machine_code,
-            learned: Rc::default(),
+            reports: Rc::default(),
         })
     }
 
@@ -193,7 +193,7 @@ impl Contestant for Program {
             Counting::Not => None,
         };
         let instructions = instructions.map(|(definition, per)| metric(&(INSTRUCTIONS, "count", definition, per)));
-        let custom = self.learned.borrow().metrics.clone();
+        let custom = self.reports.borrow().metrics.clone();
         METRICS.iter().map(metric).chain(instructions).chain(custom).collect()
     }
 
@@ -214,13 +214,13 @@ impl Contestant for Program {
             counted: None,
             rounds: 0,
             scratch: Scratch::new()?,
-            learned: Rc::clone(&self.learned),
+            reports: Rc::clone(&self.reports),
         }))
     }
 
     fn differences(&self, base: &Arm) -> Vec<Difference> {
         let unknown = self.is_machine_code.then(|| unknown_builds(base, &self.arm)).flatten();
-        self.learned.borrow_mut().notes.extend(unknown);
+        self.reports.borrow_mut().notes.extend(unknown);
         differences(base, &self.arm)
     }
 
@@ -229,7 +229,7 @@ impl Contestant for Program {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.learned.borrow().notes.iter().cloned().collect()
+        self.reports.borrow().notes.iter().cloned().collect()
     }
 }
 
@@ -243,12 +243,12 @@ fn is_machine_code(file: &Path) -> bool {
 impl Program {
     /// A copy of its file for an arm that must not share it. Where there is none, the arm runs the file itself, and a note says so.
     fn copy(&mut self) -> Option<Rc<Copy>> {
-        let Self { copy, file, learned, .. } = self;
+        let Self { copy, file, reports, .. } = self;
         let made = copy.get_or_insert_with(|| match Copy::of(file) {
             Ok(copy) => Some(Rc::new(copy)),
             Err(why) => {
                 let note = format!("two arms run the same file, because no copy of it could be used: {why}");
-                learned.borrow_mut().notes.insert(note);
+                reports.borrow_mut().notes.insert(note);
                 None
             }
         });
@@ -281,7 +281,7 @@ struct Processes {
     counted: Option<f64>,
     rounds: u64,
     scratch: Scratch,
-    learned: Rc<RefCell<Learned>>,
+    reports: Rc<RefCell<ProgramReports>>,
 }
 
 impl Launched for Processes {
@@ -290,15 +290,15 @@ impl Launched for Processes {
         if self.counting == Counting::Callgrind && self.counted.is_none() {
             self.counted = Some(callgrind::count(&self.words, &mut self.scratch)?);
         }
-        let mut sum = Sum::of_calls(&self.each_call);
+        let mut sum = RoundSum::of_calls(&self.each_call);
         let mut profile = None;
         for _ in 0..calls {
             let (ended, instructions) = self.call(profiled)?;
             sum.add(&ended, instructions);
             let unknown = ended.notes.iter().filter(|note| note.starts_with(NO_PEAK));
-            self.learned.borrow_mut().notes.extend(unknown.cloned());
-            let printed = printed::read(BufReader::new(self.scratch.output()?), self.check_output)?;
-            self.learned.borrow_mut().metrics.extend(printed.metrics.clone());
+            self.reports.borrow_mut().notes.extend(unknown.cloned());
+            let printed = output::read(BufReader::new(self.scratch.output()?), self.check_output)?;
+            self.reports.borrow_mut().metrics.extend(printed.metrics.clone());
             sum.print(printed, self.rounds);
             profile = ended.profile.map(|more| merged::merge(profile.take(), more)).or(profile);
         }
@@ -310,11 +310,11 @@ impl Launched for Processes {
 
 impl Processes {
     /// One process, from its start to its end.
-    fn call(&mut self, profiled: bool) -> Result<(Ended, Option<u64>), String> {
+    fn call(&mut self, profiled: bool) -> Result<(CompletedCommand, Option<u64>), String> {
         let mut ended = None;
         let mut instructions = None;
         let file = self.copy.as_ref().map(|copy| copy.file.clone());
-        let mut apart = Apart { profiled, file, ..Apart::default() };
+        let mut apart = IsolatedRun { profiled, file, ..IsolatedRun::default() };
         if let Some(padded) = &mut self.padded {
             padded.apply(&mut apart);
         }
@@ -339,7 +339,7 @@ impl Processes {
 
 /// What the calls of a round took.
 #[derive(Default)]
-struct Sum {
+struct RoundSum {
     values: BTreeMap<&'static str, Option<f64>>,
     /// Sums of what the program printed, and in how many calls it did.
     custom: BTreeMap<String, (f64, u64)>,
@@ -348,13 +348,13 @@ struct Sum {
     output: Option<String>,
 }
 
-impl Sum {
+impl RoundSum {
     fn of_calls(each_call: &BTreeSet<String>) -> Self {
         Self { series: each_call.iter().map(|name| (name.clone(), Vec::new())).collect(), ..Self::default() }
     }
 
-    fn add(&mut self, ended: &Ended, instructions: Option<u64>) {
-        let Ended { usage, scheduled, .. } = ended;
+    fn add(&mut self, ended: &CompletedCommand, instructions: Option<u64>) {
+        let CompletedCommand { usage, scheduled, .. } = ended;
         let count = |number: Option<u64>| number.map(|number| number as f64);
         let cpu_s = usage.user_s.zip(usage.system_s).map(|(user, system)| user + system);
         let all = [
@@ -382,7 +382,7 @@ impl Sum {
         }
     }
 
-    fn print(&mut self, printed: Printed, round: u64) {
+    fn print(&mut self, printed: ProgramOutput, round: u64) {
         for (name, value) in printed.values {
             if let Some(series) = self.series.get_mut(&name) {
                 series.push(value);
@@ -417,8 +417,8 @@ mod tests {
 
     #[test]
     fn what_only_some_calls_printed_is_not_known_of_the_round() {
-        let printed = |text: &str| printed::read(text.as_bytes(), false).expect("it is right");
-        let mut sum = Sum::default();
+        let printed = |text: &str| output::read(text.as_bytes(), false).expect("it is right");
+        let mut sum = RoundSum::default();
         sum.print(printed("HOTLOOP steps=4\nHOTLOOP hits=10\n"), 1);
         sum.print(printed("HOTLOOP steps=6\n"), 1);
         assert_eq!(sum.reading(2).values, BTreeMap::from([("steps".to_owned(), 5.0)]));
@@ -427,14 +427,14 @@ mod tests {
     #[test]
     fn each_call_is_kept_of_what_was_asked_for() {
         let asked = [WALL, "steps", "hits", PEAK].map(str::to_owned).into();
-        let mut sum = Sum::of_calls(&asked);
+        let mut sum = RoundSum::of_calls(&asked);
         for (wall_s, peak, text) in
             [(0.5, Some(7), "HOTLOOP steps=4\nHOTLOOP hits=10\n"), (0.25, None, "HOTLOOP steps=6\n")]
         {
             let usage =
                 record::ProcessUse { wall_s, user_s: Some(0.1), peak_rss_bytes: peak, ..record::ProcessUse::default() };
-            sum.add(&Ended { usage, ..Ended::default() }, None);
-            sum.print(printed::read(text.as_bytes(), false).expect("it is right"), 1);
+            sum.add(&CompletedCommand { usage, ..CompletedCommand::default() }, None);
+            sum.print(output::read(text.as_bytes(), false).expect("it is right"), 1);
         }
         let reading = sum.reading(2);
         // Neither peak nor hits are known of both calls.

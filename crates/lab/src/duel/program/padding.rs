@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::{PADDING, PADDING_BYTES};
 use super::copy::is_script;
-use crate::command::Apart;
+use crate::command::IsolatedRun;
 use crate::order::Random;
 
 /// Linux takes 4,096 bytes with the zero at the end.
@@ -37,7 +37,7 @@ impl StackPadding {
         Self { file, by, random: Random::new(seed) }
     }
 
-    pub(super) fn apply(&mut self, apart: &mut Apart) {
+    pub(super) fn apply(&mut self, apart: &mut IsolatedRun) {
         let bytes = usize::try_from(self.random.below(PADDING_BYTES)).unwrap_or(0);
         match self.by {
             Padding::Path => apart.file = Some(lengthened(&self.file, bytes)),

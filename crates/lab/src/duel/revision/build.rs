@@ -7,39 +7,39 @@ use std::process::{ChildStdout, Command, Stdio};
 
 use serde::Deserialize;
 
-use super::{NotBuilt, Project};
+use super::{BuildError, Project};
 
 /// Lines of the compiler that are shown where it fails.
 const LAST_LINES: usize = 30;
 
 /// What Cargo says of what it made; of all it says, the part that matters here.
 #[derive(Deserialize)]
-struct Said {
+struct CargoMessage {
     reason: String,
     #[serde(default)]
     executable: Option<PathBuf>,
     #[serde(default)]
-    target: Option<Target>,
+    target: Option<CargoTarget>,
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct CargoTarget {
     name: String,
     #[serde(default)]
     kind: Vec<String>,
 }
 
 /// The compiler that a folder gets, in its own words: a project may choose one in a file.
-pub(super) fn compiler(folder: &Path) -> Result<String, NotBuilt> {
+pub(super) fn compiler(folder: &Path) -> Result<String, BuildError> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let name = rustc.to_string_lossy();
     let asked = Command::new(&rustc).arg("-vV").current_dir(folder).stdin(Stdio::null()).output();
-    let ended = asked.map_err(|error| NotBuilt::Failed(format!("`{name}` cannot be started: {error}")))?;
+    let ended = asked.map_err(|error| BuildError::Failed(format!("`{name}` cannot be started: {error}")))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match ended.status.success() {
         true => Ok(text(&ended.stdout)),
         false => {
-            Err(NotBuilt::Failed(format!("`{name} -vV` ended with {}: {}", ended.status, text(&ended.stderr).trim())))
+            Err(BuildError::Failed(format!("`{name} -vV` ended with {}: {}", ended.status, text(&ended.stderr).trim())))
         }
     }
 }
@@ -50,8 +50,8 @@ pub(super) fn build(
     folder: &Path,
     target: &Path,
     tell: &mut dyn FnMut(&str),
-) -> Result<PathBuf, NotBuilt> {
-    let failed = |error: String| NotBuilt::Failed(error);
+) -> Result<PathBuf, BuildError> {
+    let failed = |error: String| BuildError::Failed(error);
     let mut child = cargo(project, folder, target)
         .spawn()
         .map_err(|error| failed(format!("`cargo` cannot be started: {error}")))?;
@@ -65,7 +65,7 @@ pub(super) fn build(
     if !ended.success() {
         return Err(failed(format!("cargo ended with {ended}\n{}", last.join("\n"))));
     }
-    the_one(programs, project.bin.as_deref()).map_err(NotBuilt::Refused)
+    the_one(programs, project.bin.as_deref()).map_err(BuildError::Refused)
 }
 
 fn cargo(project: &Project, folder: &Path, target: &Path) -> Command {
@@ -106,7 +106,7 @@ fn programs(output: ChildStdout) -> Vec<(String, PathBuf)> {
 }
 
 fn program(line: &[u8]) -> Option<(String, PathBuf)> {
-    let Said { reason, executable, target } = serde_json::from_slice(line).ok()?;
+    let CargoMessage { reason, executable, target } = serde_json::from_slice(line).ok()?;
     let target =
         target.filter(|target| reason == "compiler-artifact" && target.kind.iter().any(|kind| kind == "bin"))?;
     Some((target.name, executable?))

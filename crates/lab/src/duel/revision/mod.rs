@@ -4,8 +4,8 @@
 //! the same code give the same program only in the same place. What was built is kept by what it was built from.
 
 mod build;
+mod build_cache;
 mod git;
-mod kept;
 mod surroundings;
 
 use std::fmt;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use record::{Build, Git};
 
-use kept::Kept;
+use build_cache::CachedBuild;
 
 /// A project, and what of it is built.
 #[derive(Debug, Clone, Default)]
@@ -48,30 +48,30 @@ pub struct Revision {
 
 /// Why there is no program of a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotBuilt {
+pub enum BuildError {
     /// What was asked for is not there, or could be several things.
     Refused(String),
     /// It is there and did not work: it does not compile, or the cache cannot be used.
     Failed(String),
 }
 
-impl NotBuilt {
+impl BuildError {
     fn map(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
-            NotBuilt::Refused(error) => NotBuilt::Refused(words(error)),
-            NotBuilt::Failed(error) => NotBuilt::Failed(words(error)),
+            BuildError::Refused(error) => BuildError::Refused(words(error)),
+            BuildError::Failed(error) => BuildError::Failed(words(error)),
         }
     }
 }
 
-impl fmt::Display for NotBuilt {
+impl fmt::Display for BuildError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (NotBuilt::Refused(error) | NotBuilt::Failed(error)) = self;
+        let (BuildError::Refused(error) | BuildError::Failed(error)) = self;
         formatter.write_str(error)
     }
 }
 
-impl std::error::Error for NotBuilt {}
+impl std::error::Error for BuildError {}
 
 impl Project {
     fn profile(&self) -> &str {
@@ -82,12 +82,12 @@ impl Project {
     ///
     /// # Errors
     /// There is no such project or revision, it cannot be built, or it has no program, or several.
-    pub fn build(&self, reference: &str, tell: &mut dyn FnMut(&str)) -> Result<Revision, NotBuilt> {
-        let repository = git::Repository::of(&self.folder).map_err(NotBuilt::Refused)?;
-        let git = repository.commit(reference).map_err(NotBuilt::Refused)?;
+    pub fn build(&self, reference: &str, tell: &mut dyn FnMut(&str)) -> Result<Revision, BuildError> {
+        let repository = git::Repository::of(&self.folder).map_err(BuildError::Refused)?;
+        let git = repository.commit(reference).map_err(BuildError::Refused)?;
         let place = self.cache.join(repository.key());
         let failed =
-            |error: std::io::Error| NotBuilt::Failed(format!("cannot use the cache {}: {error}", place.display()));
+            |error: std::io::Error| BuildError::Failed(format!("cannot use the cache {}: {error}", place.display()));
         fs::create_dir_all(&place).map_err(failed)?;
         // Somebody else may build here at the same time; it is given back when the file is closed.
         let lock = File::create(place.join("lock")).map_err(failed)?;
@@ -96,17 +96,17 @@ impl Project {
             lock.lock().map_err(failed)?;
         }
         let tree = place.join("source");
-        repository.check_out(&git.commit, &tree).map_err(NotBuilt::Failed)?;
+        repository.check_out(&git.commit, &tree).map_err(BuildError::Failed)?;
         let folder = repository.inside(&tree);
         if !folder.join("Cargo.toml").is_file() {
-            return Err(NotBuilt::Refused(format!("{reference} has no Cargo.toml in {}", repository.shown())));
+            return Err(BuildError::Refused(format!("{reference} has no Cargo.toml in {}", repository.shown())));
         }
         let compiler = build::compiler(&folder)?;
-        let lockfile = self.lock_dependencies(&repository, &tree).map_err(NotBuilt::Failed)?;
+        let lockfile = self.lock_dependencies(&repository, &tree).map_err(BuildError::Failed)?;
         let key = self.key(&git.commit, &compiler, (&lockfile, &place));
-        let kept = Kept::new(&place.join("built").join(key));
+        let build_cache = CachedBuild::new(&place.join("built").join(key));
         let build = self.describe(&compiler);
-        if let Some(program) = kept.program() {
+        if let Some(program) = build_cache.program() {
             return Ok(Revision { program, git, build, was_kept: true });
         }
         tell(&format!("building {reference}"));
@@ -115,7 +115,7 @@ impl Project {
                 .map_err(|error| {
                     error.map(|error| format!("{reference} ({}) cannot be built: {error}", short(&git.commit)))
                 })?;
-        let program = kept.keep(&built).map_err(failed)?;
+        let program = build_cache.keep(&built).map_err(failed)?;
         Ok(Revision { program, git, build, was_kept: false })
     }
 

@@ -47,14 +47,19 @@ impl Launched for StickyProcess {
 }
 
 /// What identical sides differ by, as the mean of the logarithms over all rounds: B against A and A', and A' against A.
-fn sticky(mode: Mode, files: [&'static str; 2], seed: u64) -> [f64; 2] {
+fn sticky(mode: DuelMode, files: [&'static str; 2], seed: u64) -> [f64; 2] {
     let last: Rc<RefCell<String>> = Rc::default();
     let side = |label, file| Box::new(Sticky { label, file, last: Rc::clone(&last) }) as Box<dyn Contestant>;
     let mut contestants = vec![side("a", files[0]), side("b", files[1])];
-    let asked = Settings { seed, profiled_rounds: 0, launches: 8, rounds: 6, ..settings(mode) };
-    let duel = super::sitting::Sitting::new(&asked, sides(&mut contestants).expect("sides"), &mut looker(), unresolved)
-        .fight()
-        .expect("a duel");
+    let asked = DuelSettings { seed, profiled_rounds: 0, launches: 8, rounds: 6, ..settings(mode) };
+    let duel = super::measurement::DuelMeasurement::new(
+        &asked,
+        sides(&mut contestants).expect("sides"),
+        &mut looker(),
+        unresolved,
+    )
+    .run()
+    .expect("a duel");
     let mean = |arm: &str| {
         let timed = duel.samples.iter().filter(|sample| sample.phase == Phase::Timed);
         let walls: Vec<f64> =
@@ -70,10 +75,10 @@ fn sticky(mode: Mode, files: [&'static str; 2], seed: u64) -> [f64; 2] {
 fn what_the_process_before_leaves_warm_favours_no_side() {
     for seed in 0..10 {
         for files in [["one", "other"], ["same", "same"]] {
-            let [change, placebo] = sticky(Mode::STANDARD, files, seed);
+            let [change, placebo] = sticky(DuelMode::STANDARD, files, seed);
             assert!(change.abs() < 1e-9 && placebo.abs() < 1e-9, "{files:?}, seed {seed}: {change}, {placebo}");
         }
-        let [change, _] = sticky(Mode { placebo: false, ..Mode::STANDARD }, ["one", "other"], seed);
+        let [change, _] = sticky(DuelMode { placebo: false, ..DuelMode::STANDARD }, ["one", "other"], seed);
         assert!(change.abs() < 0.03, "seed {seed}: {change}");
     }
 }
@@ -108,16 +113,18 @@ impl Launched for Real {
     }
 }
 
-fn real(settings: &Settings, cpu_shares: [f64; 2]) -> Duel {
+fn real(settings: &DuelSettings, cpu_shares: [f64; 2]) -> Duel {
     let side = |cpu_share| Box::new(Real { call: Duration::from_millis(2), cpu_share }) as Box<dyn Contestant>;
     let mut contestants: Vec<_> = cpu_shares.map(side).into();
-    Sitting::new(settings, sides(&mut contestants).expect("sides"), &mut looker(), unresolved).fight().expect("a duel")
+    DuelMeasurement::new(settings, sides(&mut contestants).expect("sides"), &mut looker(), unresolved)
+        .run()
+        .expect("a duel")
 }
 
 #[test]
 fn what_decides_is_declared_before_the_first_sample() {
-    let short = Settings { round: Duration::from_millis(2), launches: 1, rounds: 1, ..settings(Mode::QUICK) };
-    let asked = Settings { gates: Vec::new(), ..short };
+    let short = DuelSettings { round: Duration::from_millis(2), launches: 1, rounds: 1, ..settings(DuelMode::QUICK) };
+    let asked = DuelSettings { gates: Vec::new(), ..short };
     let gate = |duel: &Duel| (duel.design.gates[0].metric.clone(), duel.design.gates[0].threshold);
     let bound = real(&asked, [0.99, 1.0]);
     assert_eq!((bound.design.gates.len(), gate(&bound)), (1, ("cpu_s".to_owned(), 0.02)));
@@ -125,16 +132,16 @@ fn what_decides_is_declared_before_the_first_sample() {
     let waiting = real(&asked, [0.99, 0.3]);
     assert_eq!(gate(&waiting), ("wall_s".to_owned(), 0.03));
     assert!(waiting.design.gate_reason.is_some_and(|reason| reason.starts_with("B uses a CPU for 30 %")));
-    let named = real(&settings(Mode { launches: 1, rounds: 1, ..Mode::QUICK }), [1.0, 1.0]);
+    let named = real(&settings(DuelMode { launches: 1, rounds: 1, ..DuelMode::QUICK }), [1.0, 1.0]);
     assert_eq!((gate(&named), named.design.gate_reason), (("wall_s".to_owned(), 0.03), None));
 }
 
 #[test]
 fn a_time_budget_is_kept() {
-    let asked = Settings {
+    let asked = DuelSettings {
         round: Duration::from_millis(200),
         time_budget: Some(Duration::from_secs(2)),
-        ..settings(Mode::STANDARD)
+        ..settings(DuelMode::STANDARD)
     };
     let begun = std::time::Instant::now();
     let duel = real(&asked, [1.0, 1.0]);
@@ -144,7 +151,7 @@ fn a_time_budget_is_kept() {
     assert!(duel.design.calls < 100 && duel.design.looks.last() == Some(&duel.design.launches), "{:?}", duel.design);
     let side = || Box::new(Real { call: Duration::from_millis(60), cpu_share: 1.0 }) as Box<dyn Contestant>;
     let mut contestants = vec![side(), side()];
-    let none = Settings { time_budget: Some(Duration::from_millis(50)), ..asked };
-    let error = Sitting::new(&none, sides(&mut contestants).expect("sides"), &mut looker(), unresolved).fight();
+    let none = DuelSettings { time_budget: Some(Duration::from_millis(50)), ..asked };
+    let error = DuelMeasurement::new(&none, sides(&mut contestants).expect("sides"), &mut looker(), unresolved).run();
     assert!(error.is_err_and(|error| error.contains("time budget")));
 }

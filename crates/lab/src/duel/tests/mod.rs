@@ -11,12 +11,12 @@ use record::{
     Arm, Change, Duel, Finding, GateMetric, Judgement, Metric, Phase, Profile, Scope, Subject, Tool, Verdict, Workload,
 };
 
-use compare::Outcome;
+use compare::JudgedDuel;
 
 use super::confirm::confirm_by;
-use super::sitting::{Judge, Sitting, sides};
+use super::measurement::{DuelMeasurement, JudgeFn, sides};
 use super::*;
-use crate::machine::Chosen;
+use crate::machine::KernelChoice;
 
 /// What happened, in its order.
 type Events = Rc<RefCell<Vec<String>>>;
@@ -102,7 +102,7 @@ impl Drop for Started {
 
 /// Ends it after so many words.
 struct Looker {
-    told: Vec<(Doing, u64, u64)>,
+    told: Vec<(DuelStage, u64, u64)>,
     so_far: bool,
     stop_at: usize,
     is_blind: bool,
@@ -112,9 +112,9 @@ fn looker() -> Looker {
     Looker { told: Vec::new(), so_far: false, stop_at: usize::MAX, is_blind: false }
 }
 
-impl Watch for Looker {
-    fn tell(&mut self, progress: &Progress<'_>) {
-        self.told.push((progress.doing, progress.launch, progress.round));
+impl DuelObserver for Looker {
+    fn tell(&mut self, progress: &DuelProgress<'_>) {
+        self.told.push((progress.stage, progress.launch, progress.round));
         self.so_far |= progress.so_far.is_some_and(|so_far| so_far.metric == WALL && so_far.change.high == 0.1);
     }
 
@@ -127,16 +127,19 @@ impl Watch for Looker {
     }
 }
 
-fn settings(mode: Mode) -> Settings {
+fn settings(mode: DuelMode) -> DuelSettings {
     let gates = vec![GateMetric { metric: WALL.to_owned(), threshold: 0.03 }];
-    Settings { seed: 5, ..Settings::new(mode, gates, Chosen::from_environment().expect("kernels"), Tool::default()) }
+    DuelSettings {
+        seed: 5,
+        ..DuelSettings::new(mode, gates, KernelChoice::from_environment().expect("kernels"), Tool::default())
+    }
 }
 
 fn boxed(fakes: Vec<Fake>) -> Vec<Box<dyn Contestant>> {
     fakes.into_iter().map(|fake| Box::new(fake) as Box<dyn Contestant>).collect()
 }
 
-fn outcome(duel: &Duel, verdict: Verdict) -> Outcome {
+fn outcome(duel: &Duel, verdict: Verdict) -> JudgedDuel {
     let change = Some(Change { estimate: 0.05, low: 0.01, high: 0.1 });
     let findings = duel.arms.iter().filter(|arm| !arm.name.starts_with('A')).map(|arm| {
         let judgement = Judgement {
@@ -149,16 +152,16 @@ fn outcome(duel: &Duel, verdict: Verdict) -> Outcome {
         };
         Finding { arm: arm.name.clone(), verdict, judgements: vec![judgement], ..Finding::default() }
     });
-    Outcome { findings: findings.collect(), verdict }
+    JudgedDuel { findings: findings.collect(), verdict }
 }
 
-fn unresolved(duel: &Duel, _: usize) -> Outcome {
+fn unresolved(duel: &Duel, _: usize) -> JudgedDuel {
     outcome(duel, Verdict::Unresolved)
 }
 
-fn fought(settings: &Settings, fakes: Vec<Fake>, looker: &mut Looker, judge: Judge) -> Result<Duel, String> {
+fn fought(settings: &DuelSettings, fakes: Vec<Fake>, looker: &mut Looker, judge: JudgeFn) -> Result<Duel, String> {
     let mut contestants = boxed(fakes);
-    Sitting::new(settings, sides(&mut contestants)?, looker, judge).fight()
+    DuelMeasurement::new(settings, sides(&mut contestants)?, looker, judge).run()
 }
 
 #[test]
@@ -166,7 +169,7 @@ fn every_launch_has_fresh_processes_a_warm_up_and_all_rounds() {
     let events = Events::default();
     let mut looker = looker();
     let sides = vec![fake("a", 0.01, &events), fake("b", 0.02, &events)];
-    let duel = fought(&settings(Mode::STANDARD), sides, &mut looker, unresolved).expect("a duel");
+    let duel = fought(&settings(DuelMode::STANDARD), sides, &mut looker, unresolved).expect("a duel");
     assert_eq!(duel.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "A'", "B"]);
     let (calls, looks) = (duel.design.calls, duel.design.looks.as_slice());
     // What the slower one needs for 0.2 s, and a margin.
@@ -188,7 +191,7 @@ fn every_launch_has_fresh_processes_a_warm_up_and_all_rounds() {
     let starts = |label: &str| events.iter().filter(|event| **event == format!("start {label}")).count();
     assert_eq!((starts("a"), starts("b")), (1 + 2 * 8, 1 + 8), "one of each to size rounds by");
     assert_eq!(events.iter().filter(|event| event.starts_with("end")).count(), 26);
-    assert!(looker.so_far && looker.told.contains(&(Doing::Measuring, 8, 6)), "{:?}", looker.told);
+    assert!(looker.so_far && looker.told.contains(&(DuelStage::Measuring, 8, 6)), "{:?}", looker.told);
     assert_eq!(duel.verdict, Verdict::Unresolved);
 }
 
@@ -196,20 +199,20 @@ fn every_launch_has_fresh_processes_a_warm_up_and_all_rounds() {
 fn quick_has_no_placebo() {
     let events = Events::default();
     let sides = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
-    let duel = fought(&settings(Mode::QUICK), sides, &mut looker(), unresolved).expect("a duel");
+    let duel = fought(&settings(DuelMode::QUICK), sides, &mut looker(), unresolved).expect("a duel");
     assert_eq!(duel.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "B", "C"]);
     assert_eq!(duel.samples.len(), 4 * (3 + 1) * 3);
 }
 
 #[test]
 fn a_decided_verdict_ends_it_at_a_look() {
-    fn at_first_look(duel: &Duel, looked: usize) -> Outcome {
+    fn at_first_look(duel: &Duel, looked: usize) -> JudgedDuel {
         let launches = duel.samples.iter().map(|sample| sample.launch).max().map_or(0, |last| last + 1);
         outcome(duel, if launches == 4 && looked == 0 { Verdict::Same } else { Verdict::Unresolved })
     }
     let events = Events::default();
     let sides = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
-    let duel = fought(&settings(Mode::THOROUGH), sides, &mut looker(), at_first_look).expect("a duel");
+    let duel = fought(&settings(DuelMode::THOROUGH), sides, &mut looker(), at_first_look).expect("a duel");
     assert_eq!(duel.samples.iter().map(|sample| sample.launch).max(), Some(3));
     assert_eq!((duel.verdict, duel.interrupted), (Verdict::Same, false));
 }
@@ -218,8 +221,8 @@ fn a_decided_verdict_ends_it_at_a_look() {
 fn sides_that_cannot_be_compared_are_not_measured() {
     let events = Events::default();
     let sides = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
-    let judge: Judge = |duel, _| outcome(duel, Verdict::Incomparable);
-    let duel = fought(&settings(Mode::STANDARD), sides, &mut looker(), judge).expect("a duel");
+    let judge: JudgeFn = |duel, _| outcome(duel, Verdict::Incomparable);
+    let duel = fought(&settings(DuelMode::STANDARD), sides, &mut looker(), judge).expect("a duel");
     assert_eq!((duel.verdict, duel.samples.len(), events.borrow().len()), (Verdict::Incomparable, 0, 0));
 }
 
@@ -227,12 +230,12 @@ fn sides_that_cannot_be_compared_are_not_measured() {
 fn one_that_cannot_be_compared_does_not_keep_the_others_from_it() {
     let events = Events::default();
     let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
-    let judge: Judge = |duel, _| {
+    let judge: JudgeFn = |duel, _| {
         let mut said = outcome(duel, Verdict::Unresolved);
         said.findings[0].verdict = Verdict::Incomparable;
-        Outcome { verdict: Verdict::Incomparable, ..said }
+        JudgedDuel { verdict: Verdict::Incomparable, ..said }
     };
-    let duel = fought(&settings(Mode::QUICK), fakes, &mut looker(), judge).expect("a duel");
+    let duel = fought(&settings(DuelMode::QUICK), fakes, &mut looker(), judge).expect("a duel");
     assert_eq!(duel.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["A", "B", "C"]);
     let measured: BTreeSet<_> = duel.samples.iter().filter_map(|sample| sample.arm.as_deref()).collect();
     assert_eq!((measured, duel.samples.len()), (BTreeSet::from(["A", "C"]), 4 * (3 + 1) * 2));
@@ -247,7 +250,7 @@ fn a_metric_with_two_meanings_is_not_compared() {
         vec![with("a", "count"), with("b", unit)]
     };
     let has_steps = |duel: &Duel| duel.samples.iter().any(|sample| sample.values.contains_key("steps"));
-    let mut asked = settings(Mode::QUICK);
+    let mut asked = settings(DuelMode::QUICK);
     let duel = fought(&asked, fakes("s"), &mut looker(), unresolved).expect("a duel");
     assert!(!has_steps(&duel) && !duel.metrics.contains_key("steps"));
     let note = "`steps` is count, better=lower, exact=no at first and s, better=lower, exact=no for B: it is left out";
@@ -262,7 +265,7 @@ fn a_metric_with_two_meanings_is_not_compared() {
 fn what_is_no_number_is_in_no_sample() {
     let events = Events::default();
     let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
-    let duel = fought(&settings(Mode::QUICK), fakes, &mut looker(), unresolved).expect("a duel");
+    let duel = fought(&settings(DuelMode::QUICK), fakes, &mut looker(), unresolved).expect("a duel");
     let has_odd = |sample: &record::Sample| sample.values.contains_key("odd") || sample.series.contains_key("odd");
     assert!(!duel.samples.is_empty() && !duel.samples.iter().any(has_odd));
 }
@@ -272,7 +275,7 @@ fn nothing_is_judged_for_nobody() {
     let events = Events::default();
     let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
     let mut nobody = Looker { is_blind: true, ..looker() };
-    fought(&settings(Mode::STANDARD), fakes, &mut nobody, unresolved).expect("a duel");
+    fought(&settings(DuelMode::STANDARD), fakes, &mut nobody, unresolved).expect("a duel");
     assert!(!nobody.so_far && !nobody.told.is_empty());
 }
 
@@ -281,10 +284,10 @@ fn what_was_measured_before_an_interruption_is_kept() {
     let events = Events::default();
     let fakes = || vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
     let mut early = Looker { stop_at: 1, ..looker() };
-    let error = fought(&settings(Mode::STANDARD), fakes(), &mut early, unresolved).unwrap_err();
+    let error = fought(&settings(DuelMode::STANDARD), fakes(), &mut early, unresolved).unwrap_err();
     assert!(error.contains("before anything was measured"), "{error}");
     let mut late = Looker { stop_at: 20, ..looker() };
-    let duel = fought(&settings(Mode::STANDARD), fakes(), &mut late, unresolved).expect("a duel");
+    let duel = fought(&settings(DuelMode::STANDARD), fakes(), &mut late, unresolved).expect("a duel");
     assert!(duel.interrupted && !duel.samples.is_empty());
 }
 
@@ -292,14 +295,14 @@ fn what_was_measured_before_an_interruption_is_kept() {
 fn a_failure_says_who_where_and_what() {
     let events = Events::default();
     let sides = vec![fake("a", 0.3, &events), Fake { fails_at: 4, ..fake("b", 0.3, &events) }];
-    let error = fought(&settings(Mode::STANDARD), sides, &mut looker(), unresolved).unwrap_err();
+    let error = fought(&settings(DuelMode::STANDARD), sides, &mut looker(), unresolved).unwrap_err();
     assert_eq!(error, "B (`b`) in launch 1, round 3: it fell over");
 }
 
 #[test]
 fn a_gate_that_nobody_measures_is_refused() {
     let events = Events::default();
-    let mut asked = settings(Mode::STANDARD);
+    let mut asked = settings(DuelMode::STANDARD);
     asked.gates[0].metric = "walls".to_owned();
     let error =
         fought(&asked, vec![fake("a", 0.3, &events), fake("b", 0.3, &events)], &mut looker(), unresolved).unwrap_err();
@@ -310,7 +313,7 @@ fn a_gate_that_nobody_measures_is_refused() {
 fn what_the_system_does_not_tell_is_not_judged_unless_nothing_else_is() {
     let events = Events::default();
     let reticent = |label| Fake { is_reticent: true, ..fake(label, 0.3, &events) };
-    let mut asked = settings(Mode::STANDARD);
+    let mut asked = settings(DuelMode::STANDARD);
     asked.gates.insert(0, GateMetric { metric: "untold".to_owned(), threshold: 0.02 });
     let duel = fought(&asked, vec![reticent("a"), reticent("b")], &mut looker(), unresolved).expect("a duel");
     assert_eq!(duel.design.gates.iter().map(|gate| gate.metric.as_str()).collect::<Vec<_>>(), [WALL]);
@@ -323,9 +326,9 @@ fn what_the_system_does_not_tell_is_not_judged_unless_nothing_else_is() {
 #[test]
 fn what_matters_of_a_gate_may_follow_from_what_it_is() {
     let events = Events::default();
-    let mut asked = settings(Mode::QUICK);
+    let mut asked = settings(DuelMode::QUICK);
     asked.gates[0].threshold = 0.5;
-    let threshold = |asked: &Settings| {
+    let threshold = |asked: &DuelSettings| {
         let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
         fought(asked, fakes, &mut looker(), unresolved).expect("a duel").design.gates[0].threshold
     };
@@ -339,8 +342,9 @@ fn outputs_are_compared_round_by_round() {
     let events = Events::default();
     let steady = Fake { output: |_| Some("x".to_owned()), ..fake("a", 0.3, &events) };
     let moody = Fake { output: |round| Some((round / 5).to_string()), ..fake("b", 0.3, &events) };
-    let duel = fought(&settings(Mode::QUICK), vec![steady, moody, fake("c", 0.3, &events)], &mut looker(), unresolved)
-        .expect("a duel");
+    let duel =
+        fought(&settings(DuelMode::QUICK), vec![steady, moody, fake("c", 0.3, &events)], &mut looker(), unresolved)
+            .expect("a duel");
     let found: Vec<_> = duel.arms.iter().map(|arm| (arm.output.as_deref(), arm.output_varies)).collect();
     assert_eq!(found, [(Some("x"), Some(false)), (None, Some(true)), (None, None)]);
 }
@@ -349,8 +353,8 @@ fn outputs_are_compared_round_by_round() {
 fn profiles_come_from_rounds_of_their_own_and_only_from_who_has_them() {
     let events = Events::default();
     let with = Fake { profiles: true, ..fake("a", 0.3, &events) };
-    let duel =
-        fought(&settings(Mode::QUICK), vec![with, fake("b", 0.3, &events)], &mut looker(), unresolved).expect("a duel");
+    let duel = fought(&settings(DuelMode::QUICK), vec![with, fake("b", 0.3, &events)], &mut looker(), unresolved)
+        .expect("a duel");
     let found: Vec<_> = duel.profiles.iter().map(|each| (each.arm.as_str(), each.launch, each.wall_ns)).collect();
     assert_eq!(found, [0, 1, 2, 3].map(|launch| ("A", launch, 300_000_000)));
     assert_eq!(duel.profiles[0].paths[0].path, ["work"]);
@@ -362,11 +366,11 @@ fn profiles_come_from_rounds_of_their_own_and_only_from_who_has_them() {
 #[test]
 fn one_side_is_no_duel() {
     let events = Events::default();
-    assert!(fought(&settings(Mode::QUICK), vec![fake("a", 0.3, &events)], &mut looker(), unresolved).is_err());
+    assert!(fought(&settings(DuelMode::QUICK), vec![fake("a", 0.3, &events)], &mut looker(), unresolved).is_err());
 }
 
 /// B regresses always, C only in the first measurement.
-fn c_recovers(duel: &Duel, _: usize) -> Outcome {
+fn c_recovers(duel: &Duel, _: usize) -> JudgedDuel {
     let mut said = outcome(duel, Verdict::Regressed);
     for finding in said.findings.iter_mut().filter(|finding| finding.arm == "C" && duel.design.confirmation) {
         finding.verdict = Verdict::Same;
@@ -378,7 +382,7 @@ fn c_recovers(duel: &Duel, _: usize) -> Outcome {
 #[test]
 fn only_what_regresses_twice_is_believed() {
     let events = Events::default();
-    let settings = Settings { round: Duration::from_millis(1), ..settings(Mode::STANDARD) };
+    let settings = DuelSettings { round: Duration::from_millis(1), ..settings(DuelMode::STANDARD) };
     let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
     let first = fought(&settings, fakes.clone(), &mut looker(), c_recovers).expect("a duel");
     assert!(needs_confirmation(&first));
@@ -402,9 +406,9 @@ fn only_what_regresses_twice_is_believed() {
 #[test]
 fn what_improved_is_measured_again_too() {
     let events = Events::default();
-    let settings = settings(Mode::STANDARD);
+    let settings = settings(DuelMode::STANDARD);
     let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
-    let judge: Judge = |duel, _| {
+    let judge: JudgeFn = |duel, _| {
         let mut said = outcome(duel, Verdict::Improved);
         for finding in said.findings.iter_mut().filter(|finding| finding.arm == "C") {
             finding.judgements[0].verdict = Verdict::Same;
@@ -421,9 +425,9 @@ fn what_improved_is_measured_again_too() {
 #[test]
 fn a_second_measurement_that_fails_does_not_take_the_first_away() {
     let events = Events::default();
-    let settings = settings(Mode::STANDARD);
+    let settings = settings(DuelMode::STANDARD);
     let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events)];
-    let judge: Judge = |duel, _| outcome(duel, Verdict::Regressed);
+    let judge: JudgeFn = |duel, _| outcome(duel, Verdict::Regressed);
     let first = fought(&settings, fakes.clone(), &mut looker(), judge).expect("a duel");
     let crashing = vec![fakes[0].clone(), Fake { fails_at: 3, ..fakes[1].clone() }];
     let kept = confirm_by(first.clone(), (&settings, &mut boxed(crashing)), &mut looker(), judge).expect("the first");
@@ -434,7 +438,7 @@ fn a_second_measurement_that_fails_does_not_take_the_first_away() {
 
 #[test]
 fn a_confirmation_measures_only_what_regressed() {
-    let only_c: Judge = |duel, _| {
+    let only_c: JudgeFn = |duel, _| {
         let mut said = outcome(duel, Verdict::Regressed);
         for finding in said.findings.iter_mut().filter(|finding| finding.arm == "B") {
             finding.judgements[0].verdict = Verdict::Same;
@@ -443,7 +447,7 @@ fn a_confirmation_measures_only_what_regressed() {
     };
     let events = Events::default();
     let fakes = vec![fake("a", 0.3, &events), fake("b", 0.3, &events), fake("c", 0.3, &events)];
-    let settings = settings(Mode::STANDARD);
+    let settings = settings(DuelMode::STANDARD);
     let first = fought(&settings, fakes.clone(), &mut looker(), only_c).expect("a duel");
     let both = confirm_by(first, (&settings, &mut boxed(fakes)), &mut looker(), only_c).expect("a duel");
     let second = both.confirmation.expect("the second one");

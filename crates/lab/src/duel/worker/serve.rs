@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 
 use super::{Answer, Request, VERSION};
-use crate::command::Scheduled;
+use crate::command::SchedulerTimes;
 use crate::duel::{INVOLUNTARY_SWITCHES, MAIN_CPU, RUN_DELAY, Reading};
 
 /// The process as it sees itself; of its threads that is the first one, which does the rounds.
@@ -31,11 +31,11 @@ pub fn serve(
         let request: Request = serde_json::from_str(&line)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("no request: {error}")))?;
         let switched = involuntary_switches();
-        let scheduled = Scheduled::of(MAIN_THREAD);
+        let scheduled = SchedulerTimes::of(MAIN_THREAD);
         let answer = match round(request.calls, request.profiled) {
             Ok(mut reading) => {
-                if let Some((before, after)) = scheduled.zip(Scheduled::of(MAIN_THREAD)) {
-                    let Scheduled { ran_s, waited_s } = after.since(before);
+                if let Some((before, after)) = scheduled.zip(SchedulerTimes::of(MAIN_THREAD)) {
+                    let SchedulerTimes { ran_s, waited_s } = after.since(before);
                     reading.values.extend([(MAIN_CPU.to_owned(), ran_s), (RUN_DELAY.to_owned(), waited_s)]);
                 }
                 let switches = switched.zip(involuntary_switches()).map(|(before, after)| after - before);

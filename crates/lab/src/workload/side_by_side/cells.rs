@@ -2,11 +2,11 @@
 
 use record::{Profile, Row, Scope};
 
-use super::Work;
-use crate::course::Taken;
+use super::RoundWork;
+use crate::recorder::Measurement;
 use crate::workload::inference::{self, Inference};
 use crate::workload::{model_rows, take_profile, tokens};
-use crate::{Generator, Models, Use, Which};
+use crate::{Generator, ModelChoice, ModelUse, Models};
 
 pub(super) struct Cell<'a> {
     /// What the names of its rows begin with.
@@ -18,11 +18,11 @@ pub(super) struct Cell<'a> {
 }
 
 /// The cells of one model, and which could not be. The first one has to be.
-pub(super) fn of<'a>(work: &Work, on: &[&'a dyn Models]) -> Result<(Vec<Cell<'a>>, Vec<String>), String> {
+pub(super) fn of<'a>(work: &RoundWork, on: &[&'a dyn Models]) -> Result<(Vec<Cell<'a>>, Vec<String>), String> {
     let (first, others) = on.split_first().ok_or("a model without threads to compute on")?;
-    let outline = first.outline(Which::Given, None)?;
+    let outline = first.outline(ModelChoice::Given, None)?;
     let make = |models: &'a dyn Models, prefix: String, prompt: usize| -> Result<Cell<'a>, String> {
-        let generator = models.create(Which::Given, Use::usual(prompt + work.tokens))?;
+        let generator = models.create(ModelChoice::Given, ModelUse::usual(prompt + work.tokens))?;
         let prompt = tokens::at_random(work.seed, outline.vocab as u64, prompt);
         Ok(Cell { prefix, threads: models.threads(), prompt, tokens: work.tokens, generator })
     };
@@ -56,7 +56,7 @@ pub(super) fn of<'a>(work: &Work, on: &[&'a dyn Models]) -> Result<(Vec<Cell<'a>
 /// What one inference of a cell gave.
 pub(super) struct Generated {
     /// By the names of rows.
-    pub(super) parts: Vec<(String, Taken)>,
+    pub(super) parts: Vec<(String, Measurement)>,
     pub(super) tokens: Vec<u32>,
 }
 

@@ -18,14 +18,14 @@ use record::{
 
 use super::memory::{ONE_PASS, cache_per_token};
 use super::tokens;
-use crate::course::{Effort, Watch};
 use crate::doctor::now;
 use crate::duel::Launched;
-use crate::machine::{self, Chosen, NoiseWatch, System};
-use crate::run::{LIMITS, Part, measure_limits, variables};
-use crate::{Generator, Models, meter};
+use crate::machine::{self, KernelChoice, NoiseWatch, System};
+use crate::recorder::{RepeatSettings, RunObserver};
+use crate::run::{LIMITS, PartialProgress, measure_limits, variables};
+use crate::{Generator, Models, metrics};
 use cells::Profiled;
-use rounds::{Arms, Turns};
+use rounds::{ModelArms, RoundResults};
 
 pub use worker::ModelRounds;
 
@@ -48,7 +48,7 @@ pub struct Contender<'a> {
 
 /// A text that models are to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
+pub struct QualityText {
     /// What it is called.
     pub name: String,
     /// The text.
@@ -57,7 +57,7 @@ pub struct Text {
 
 /// What each model is asked to do in a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
+pub struct RoundWork {
     /// Random tokens of the prompt; the same number for all.
     pub prompt_tokens: usize,
     /// Tokens that are generated behind it, whatever they are: the end of a text ends nothing.
@@ -72,17 +72,17 @@ pub struct Work {
 #[derive(Debug, Clone)]
 pub struct SideBySide {
     /// What a round does.
-    pub work: Work,
+    pub work: RoundWork,
     /// The most threads that a model computes on.
     pub threads: usize,
     /// What tells how well a model knows a text.
-    pub text: Option<Text>,
+    pub text: Option<QualityText>,
     /// How often: a repeat is a round of all models.
-    pub effort: Effort,
+    pub effort: RepeatSettings,
     /// Whether to measure the limits of the machine first.
     pub limits: bool,
     /// The kernels.
-    pub chosen: Chosen,
+    pub chosen: KernelChoice,
     /// Who measures.
     pub tool: Tool,
     /// What is measured.
@@ -92,11 +92,11 @@ pub struct SideBySide {
 }
 
 /// What is known of one model beside its rounds.
-struct Known {
+struct ModelFacts {
     model: Model,
     threads: usize,
     prompt_blake3: String,
-    cells: Vec<KnownCell>,
+    cells: Vec<CellFacts>,
     /// Of the first cell.
     profile: Profile,
     /// The hash of what the first cell generates, and of its tokens.
@@ -110,7 +110,7 @@ struct Known {
     notes: Vec<String>,
 }
 
-struct KnownCell {
+struct CellFacts {
     rows: Vec<Row>,
     allocated: Option<[(String, f64); 2]>,
 }
@@ -122,7 +122,7 @@ struct KnownCell {
 pub fn side_by_side(
     settings: &SideBySide,
     contenders: &[Contender<'_>],
-    watch: &mut dyn Watch,
+    watch: &mut dyn RunObserver,
 ) -> Result<Vec<Run>, String> {
     let created = now();
     if contenders.is_empty() {
@@ -132,15 +132,15 @@ pub fn side_by_side(
     let noise = NoiseWatch::start(&System);
     let machine = machine::machine(&System, settings.chosen);
     let from = if limits.is_some() { LIMITS } else { 0.0 };
-    let mut part = Part { watch, from };
+    let mut part = PartialProgress { watch, from };
     let mut known = Vec::new();
     for (at, contender) in contenders.iter().enumerate() {
         part.tell(0.2 * at as f64 / contenders.len() as f64, "making and reading");
         known.push(look_at(settings, contender)?);
     }
-    let arms = Arms { contenders, known: &known, placebo: needs_placebo(contenders) };
-    let turns = rounds::measure(settings, &arms, &mut part)?;
-    if turns.interrupted && !turns.samples.iter().any(|(_, sample)| sample.phase == Phase::Timed) {
+    let arms = ModelArms { contenders, known: &known, placebo: needs_placebo(contenders) };
+    let results = rounds::measure(settings, &arms, &mut part)?;
+    if results.interrupted && !results.samples.iter().any(|(_, sample)| sample.phase == Phase::Timed) {
         return Err("it was ended before anything was measured; nothing was kept".to_owned());
     }
     let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
@@ -152,14 +152,14 @@ pub fn side_by_side(
         created,
         subject: settings.subject.clone(),
         environment,
-        metrics: meter::metrics().collect(),
-        interrupted: turns.interrupted,
+        metrics: metrics::metrics().collect(),
+        interrupted: results.interrupted,
         ..Run::default()
     };
     let has_placebo = arms.placebo;
     let of = |(at, known)| {
         let placebo = (has_placebo && at == 0).then_some(contenders.len());
-        run(settings, &head, (&contenders[at], known), [Some(at), placebo], &turns)
+        run(settings, &head, (&contenders[at], known), [Some(at), placebo], &results)
     };
     Ok(known.into_iter().enumerate().map(of).collect())
 }
@@ -174,7 +174,7 @@ fn needs_placebo(contenders: &[Contender<'_>]) -> bool {
 }
 
 /// Makes it in this process for a while: what it is, what it generates, its memory, and what the text costs it.
-fn look_at(settings: &SideBySide, contender: &Contender<'_>) -> Result<Known, String> {
+fn look_at(settings: &SideBySide, contender: &Contender<'_>) -> Result<ModelFacts, String> {
     let loaded = (contender.load)()?;
     let on: Vec<&dyn Models> = loaded.iter().map(|models| &**models).collect();
     let (mut cells, notes) = cells::of(&settings.work, &on)?;
@@ -188,8 +188,8 @@ fn look_at(settings: &SideBySide, contender: &Contender<'_>) -> Result<Known, St
     });
     let (memory, quality) = memory_and_quality(settings, &*first.generator)?;
     let known_cell =
-        |look: &mut Profiled| KnownCell { rows: std::mem::take(&mut look.rows), allocated: look.allocated.take() };
-    Ok(Known {
+        |look: &mut Profiled| CellFacts { rows: std::mem::take(&mut look.rows), allocated: look.allocated.take() };
+    Ok(ModelFacts {
         model: Model { weights_blake3: contender.weights_blake3.clone(), ..first.generator.describe() },
         threads: first.threads,
         prompt_blake3: tokens::hash(&first.prompt),
@@ -206,7 +206,7 @@ fn look_at(settings: &SideBySide, contender: &Contender<'_>) -> Result<Known, St
 
 fn memory_and_quality(settings: &SideBySide, generator: &dyn Generator) -> Result<(Memory, Option<Quality>), String> {
     let memory = Memory { cache_per_token_measured: cache_per_token(generator)?, ..generator.memory() };
-    let read = |text: &Text| {
+    let read = |text: &QualityText| {
         let scored = generator.score(&text.words)?;
         Ok::<_, String>(scored.filter(|scored| !scored.each.is_empty()).map(|scored| Quality {
             model: memory.model.clone(),
@@ -227,17 +227,17 @@ fn memory_and_quality(settings: &SideBySide, generator: &dyn Generator) -> Resul
 fn run(
     settings: &SideBySide,
     head: &Run,
-    (contender, known): (&Contender<'_>, Known),
+    (contender, known): (&Contender<'_>, ModelFacts),
     arms: [Option<usize>; 2],
-    turns: &Turns,
+    results: &RoundResults,
 ) -> Run {
-    let is_differing = !known.agrees || arms.iter().flatten().any(|arm| turns.differing[*arm]);
+    let is_differing = !known.agrees || arms.iter().flatten().any(|arm| results.differing[*arm]);
     let mut notes = known.notes;
     notes.push(ONE_PASS.to_owned());
     if contender.process.is_some() {
         notes.push("the peak of the process is that of one which worked with this model alone".to_owned());
     }
-    let own = |arm: usize| turns.samples.iter().filter(move |(other, _)| *other == arm).map(|(_, sample)| sample);
+    let own = |arm: usize| results.samples.iter().filter(move |(other, _)| *other == arm).map(|(_, sample)| sample);
     let workload = workload(settings, known.threads, known.prompt_blake3);
     let first = known.cells[0].rows.len();
     let mut rows: Vec<Row> = known.cells.into_iter().flat_map(|cell| cell.rows).collect();
@@ -260,7 +260,7 @@ fn run(
         correctness: Some(Correctness {
             tokens_blake3: Some(known.generated.0),
             tokens: Some(known.generated.1),
-            repeats_agree: (turns.inferences > 0).then_some(!is_differing),
+            repeats_agree: (results.inferences > 0).then_some(!is_differing),
             ..Correctness::default()
         }),
         quality: known.quality.into_iter().collect(),

@@ -6,10 +6,10 @@ use compare::stats::sign_interval;
 use record::{Phase, Sample};
 
 use super::worker::taken;
-use super::{Contender, Known, SideBySide};
-use crate::course::{LEAST, MOST, WALL, Watch, is_precise};
+use super::{Contender, ModelFacts, SideBySide};
 use crate::duel::Launched;
 use crate::order::{Random, Schedule};
+use crate::recorder::{LEAST, MOST, RunObserver, WALL, is_precise};
 
 /// The share of the progress that is done before the first launch.
 const BEFORE: f64 = 0.2;
@@ -23,7 +23,7 @@ const ENOUGH_LAUNCHES: u64 = 6;
 const ALPHA: f64 = 0.05;
 
 /// What came out, in the order of time.
-pub(super) struct Turns {
+pub(super) struct RoundResults {
     /// With the number of the arm.
     pub(super) samples: Vec<(usize, Sample)>,
     /// Whether an arm put out something else in a round than in its first inference.
@@ -34,13 +34,13 @@ pub(super) struct Turns {
 }
 
 /// Who takes turns: the models, and behind them a second copy of the first one where there is a placebo.
-pub(super) struct Arms<'a, 'b> {
+pub(super) struct ModelArms<'a, 'b> {
     pub(super) contenders: &'a [Contender<'b>],
-    pub(super) known: &'a [Known],
+    pub(super) known: &'a [ModelFacts],
     pub(super) placebo: bool,
 }
 
-impl Arms<'_, '_> {
+impl ModelArms<'_, '_> {
     fn count(&self) -> usize {
         self.contenders.len() + usize::from(self.placebo)
     }
@@ -107,49 +107,54 @@ impl Plan {
 }
 
 /// Launches until the time is up, or until all medians are known to 1 %.
-pub(super) fn measure(settings: &SideBySide, arms: &Arms<'_, '_>, watch: &mut dyn Watch) -> Result<Turns, String> {
+pub(super) fn measure(
+    settings: &SideBySide,
+    arms: &ModelArms<'_, '_>,
+    watch: &mut dyn RunObserver,
+) -> Result<RoundResults, String> {
     let plan = Plan::new(settings, arms.contenders.len());
-    let turns = Turns { samples: Vec::new(), differing: vec![false; arms.count()], inferences: 0, interrupted: false };
+    let results =
+        RoundResults { samples: Vec::new(), differing: vec![false; arms.count()], inferences: 0, interrupted: false };
     let (random, schedule) = (Random::new(settings.work.seed), Schedule::new(arms.count()));
     let walls = vec![Vec::new(); arms.count()];
-    let mut course = Course { start: Instant::now(), random, schedule, arms, turns, walls, round: 0 };
+    let mut measurement = RoundsMeasurement { start: Instant::now(), random, schedule, arms, results, walls, round: 0 };
     let mut longest = Duration::ZERO;
     for launch in 0..plan.launches {
-        let (spent, begun) = (course.start.elapsed(), Instant::now());
-        if course.is_over() || plan.is_done(launch, spent, longest, &course.walls) {
+        let (spent, begun) = (measurement.start.elapsed(), Instant::now());
+        if measurement.is_over() || plan.is_done(launch, spent, longest, &measurement.walls) {
             break;
         }
         watch.tell(BEFORE + (1.0 - BEFORE) * plan.done(launch, spent), &format!("launch {}", launch + 1));
-        let mut processes = course.start_all()?;
+        let mut processes = measurement.start_all()?;
         for warmup in 0..settings.effort.warmup {
-            course.turn(&mut processes, (Phase::Warmup, launch, warmup), watch)?;
+            measurement.turn(&mut processes, (Phase::Warmup, launch, warmup), watch)?;
         }
         let mut rounds = 0;
-        while !course.is_over() && !plan.has_enough(launch, rounds, begun.elapsed()) {
-            course.turn(&mut processes, (Phase::Timed, launch, course.round), watch)?;
-            (rounds, course.round) = (rounds + 1, course.round + 1);
+        while !measurement.is_over() && !plan.has_enough(launch, rounds, begun.elapsed()) {
+            measurement.turn(&mut processes, (Phase::Timed, launch, measurement.round), watch)?;
+            (rounds, measurement.round) = (rounds + 1, measurement.round + 1);
         }
         longest = longest.max(begun.elapsed());
     }
-    Ok(course.turns)
+    Ok(measurement.results)
 }
 
 /// How far all launches together are.
-struct Course<'a, 'b, 'c> {
+struct RoundsMeasurement<'a, 'b, 'c> {
     start: Instant,
     random: Random,
     schedule: Schedule,
-    arms: &'a Arms<'b, 'c>,
-    turns: Turns,
+    arms: &'a ModelArms<'b, 'c>,
+    results: RoundResults,
     /// Seconds of an inference, by arm.
     walls: Vec<Vec<f64>>,
     /// Rounds that count.
     round: u64,
 }
 
-impl<'c> Course<'_, '_, 'c> {
+impl<'c> RoundsMeasurement<'_, '_, 'c> {
     fn is_over(&self) -> bool {
-        self.turns.interrupted || self.round >= MOST
+        self.results.interrupted || self.round >= MOST
     }
 
     /// Fresh processes of all arms, started in an order of their own.
@@ -168,17 +173,17 @@ impl<'c> Course<'_, '_, 'c> {
         &mut self,
         processes: &mut [Box<dyn Launched + 'c>],
         (phase, launch, round): (Phase, u64, u64),
-        watch: &dyn Watch,
+        watch: &dyn RunObserver,
     ) -> Result<(), String> {
         for arm in self.schedule.next(&mut self.random) {
-            self.turns.interrupted |= watch.is_stopped();
-            if self.turns.interrupted {
+            self.results.interrupted |= watch.is_stopped();
+            if self.results.interrupted {
                 return Ok(());
             }
             let start = self.start.elapsed();
             let reading = processes[arm].round(1, false)?;
             let known = &self.arms.known[self.arms.model(arm)];
-            self.turns.differing[arm] |= reading.output.as_ref() != Some(&known.output);
+            self.results.differing[arm] |= reading.output.as_ref() != Some(&known.output);
             for cell in &known.cells {
                 let inference = &cell.rows[0].name;
                 for row in &cell.rows {
@@ -189,7 +194,7 @@ impl<'c> Course<'_, '_, 'c> {
                     let start_ns = nanoseconds(start + Duration::from_secs_f64(began_s));
                     let (row, values, series) = (row.name.clone(), taken.values, taken.series);
                     let sample = Sample { row, phase, launch, round, start_ns, values, series, arm: None };
-                    self.turns.samples.push((arm, sample));
+                    self.results.samples.push((arm, sample));
                 }
             }
             if phase == Phase::Timed {
@@ -197,7 +202,7 @@ impl<'c> Course<'_, '_, 'c> {
                 self.walls[arm].extend(taken(&reading, inference, inference).0.values.get(WALL));
             }
         }
-        self.turns.inferences += 1;
+        self.results.inferences += 1;
         Ok(())
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::Work;
+use super::RoundWork;
 use super::cells::{self, Cell, Generated};
 use crate::Models;
-use crate::course::Taken;
 use crate::duel::{Launched, Reading};
+use crate::recorder::Measurement;
 use crate::workload::tokens;
 
 /// Between the name of a row and that of a metric in a reading.
@@ -25,7 +25,7 @@ impl<'a> ModelRounds<'a> {
     ///
     /// # Errors
     /// Why it cannot be made, or has no room for the work.
-    pub fn new(work: &Work, on: &[&'a dyn Models]) -> Result<Self, String> {
+    pub fn new(work: &RoundWork, on: &[&'a dyn Models]) -> Result<Self, String> {
         Ok(Self { cells: cells::of(work, on)?.0, round: 0 })
     }
 }
@@ -56,11 +56,11 @@ impl Launched for ModelRounds<'_> {
 }
 
 /// What a reading says of one row, and when the cell of that row began.
-pub(super) fn taken(reading: &Reading, row: &str, inference: &str) -> (Taken, f64) {
+pub(super) fn taken(reading: &Reading, row: &str, inference: &str) -> (Measurement, f64) {
     let of = |name: &str| name.strip_prefix(row)?.strip_prefix(OF).map(str::to_owned);
     let values = reading.values.iter().filter_map(|(name, value)| Some((of(name)?, *value)));
     let series = reading.series.iter().filter_map(|(name, values)| Some((of(name)?, values.clone())));
-    let taken = Taken { values: values.filter(|(name, _)| name != BEGAN).collect(), series: series.collect() };
+    let taken = Measurement { values: values.filter(|(name, _)| name != BEGAN).collect(), series: series.collect() };
     let began = reading.values.get(&format!("{inference}{OF}{BEGAN}")).copied().unwrap_or(0.0);
     (taken, began)
 }

@@ -15,7 +15,7 @@ const MAGNITUDES: RangeInclusive<f64> = 1e-100..=1e100;
 
 /// What a program said in one call.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Printed {
+pub(super) struct ProgramOutput {
     pub(super) values: BTreeMap<String, f64>,
     pub(super) metrics: BTreeMap<String, Metric>,
     /// What it computed, in its own words or as a hash of all that it printed.
@@ -23,8 +23,8 @@ pub(super) struct Printed {
 }
 
 /// Reads what a program printed; its hash is its output where `hashed` and it says nothing else.
-pub(super) fn read(mut text: impl BufRead, hashed: bool) -> Result<Printed, String> {
-    let mut printed = Printed::default();
+pub(super) fn read(mut text: impl BufRead, hashed: bool) -> Result<ProgramOutput, String> {
+    let mut printed = ProgramOutput::default();
     let mut hasher = blake3::Hasher::new();
     let (mut piece, mut is_start) = (Vec::new(), true);
     let failed = |error: io::Error| format!("what it printed cannot be read: {error}");
@@ -46,7 +46,7 @@ pub(super) fn read(mut text: impl BufRead, hashed: bool) -> Result<Printed, Stri
     Ok(printed)
 }
 
-impl Printed {
+impl ProgramOutput {
     /// `HOTLOOP name=value unit=U better=higher exact=yes`, or `HOTLOOP output=TEXT`.
     fn add(&mut self, line: &str) -> Result<(), String> {
         let line = line.trim_end();
@@ -105,7 +105,7 @@ fn describe(metric: &mut Metric, word: &str) -> Option<()> {
 mod tests {
     use super::*;
 
-    fn of(text: &str, hashed: bool) -> Result<Printed, String> {
+    fn of(text: &str, hashed: bool) -> Result<ProgramOutput, String> {
         read(text.as_bytes(), hashed)
     }
 
@@ -153,7 +153,7 @@ mod tests {
             ("HOTLOOP env_load_1m=1", "measured here"),
         ] {
             match of(line, false) {
-                Ok(printed) => assert_eq!((part, printed), ("nothing", Printed::default()), "{line}"),
+                Ok(printed) => assert_eq!((part, printed), ("nothing", ProgramOutput::default()), "{line}"),
                 Err(error) => assert!(error.contains(part) && error.contains(line), "{line}: {error}"),
             }
         }

@@ -4,14 +4,14 @@ use std::time::Instant;
 
 use record::{Better, Metric, Per, ProcessUse};
 
-use crate::course::{Taken, WALL, bookkeeping};
 use crate::machine::{Files, System};
+use crate::recorder::{Measurement, WALL, bookkeeping};
 
 /// Name, definition, unit, what a value covers, whether it is exact.
-pub(crate) type Described = (&'static str, &'static str, &'static str, Per, bool);
+pub(crate) type MetricRow = (&'static str, &'static str, &'static str, Per, bool);
 
 /// Metrics of samples.
-const METRICS: &[Described] = &[
+const METRICS: &[MetricRow] = &[
     (WALL, "from the beginning of the sample to its end, by the clock", "s", Per::Sample, false),
     ("cpu_s", "CPU time of all threads of the process during the sample", "s", Per::Sample, false),
     ("ttft_s", "time to first token: from the prompt to the first token that was chosen", "s", Per::Call, false),
@@ -33,7 +33,7 @@ pub(crate) fn metrics() -> impl Iterator<Item = (String, Metric)> {
 }
 
 /// Metrics of which less is better.
-pub(crate) fn described(all: &'static [Described]) -> impl Iterator<Item = (String, Metric)> {
+pub(crate) fn described(all: &'static [MetricRow]) -> impl Iterator<Item = (String, Metric)> {
     all.iter().map(|(name, definition, unit, per, exact)| {
         let metric = Metric {
             definition: (*definition).to_owned(),
@@ -47,14 +47,14 @@ pub(crate) fn described(all: &'static [Described]) -> impl Iterator<Item = (Stri
 }
 
 /// Runs it, and gives its time by the clock and by the CPU.
-pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Taken) {
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
     let cpu = cpu_s();
     let start = Instant::now();
     let result = work();
     let wall = start.elapsed().as_secs_f64();
     let cpu = cpu.zip(cpu_s()).map(|(before, after)| after - before);
     let taken = bookkeeping(|| {
-        let mut taken = Taken::of(&[(WALL, wall)]);
+        let mut taken = Measurement::of(&[(WALL, wall)]);
         taken.values.extend(cpu.map(|cpu| ("cpu_s".to_owned(), cpu)));
         taken
     });
@@ -63,7 +63,7 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Taken) {
 
 /// What a piece of work allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Allocated {
+pub(crate) struct AllocationCount {
     pub(crate) allocs: u64,
     pub(crate) bytes: u64,
     pub(crate) peak_live: u64,
@@ -71,14 +71,14 @@ pub(crate) struct Allocated {
     pub(crate) kept: u64,
 }
 
-impl Allocated {
+impl AllocationCount {
     /// Of so many calls; what is live at a time stays the same.
     pub(crate) fn times(self, calls: u64) -> Self {
         Self { allocs: self.allocs * calls, bytes: self.bytes * calls, ..self }
     }
 
     /// Adds it to what a sample took.
-    pub(crate) fn add_to(self, taken: &mut Taken) {
+    pub(crate) fn add_to(self, taken: &mut Measurement) {
         for (name, value) in [("allocs", self.allocs), ("alloc_bytes", self.bytes), ("peak_live_bytes", self.peak_live)]
         {
             taken.values.insert(name.to_owned(), value as f64);
@@ -88,12 +88,12 @@ impl Allocated {
 
 /// Runs it with the profiler on, and gives what this thread allocated; `None` where allocations are not counted. What was
 /// recorded before is forgotten.
-pub(crate) fn counted(work: impl FnOnce()) -> Option<Allocated> {
+pub(crate) fn counted(work: impl FnOnce()) -> Option<AllocationCount> {
     counted_in("counted", work)
 }
 
 /// The same, of the scopes of a name that the work opens.
-pub(crate) fn counted_in(name: &str, work: impl FnOnce()) -> Option<Allocated> {
+pub(crate) fn counted_in(name: &str, work: impl FnOnce()) -> Option<AllocationCount> {
     hotloop::Config::new().percentiles(false).budget(None).start();
     hotloop::reset();
     {
@@ -105,7 +105,7 @@ pub(crate) fn counted_in(name: &str, work: impl FnOnce()) -> Option<Allocated> {
     hotloop::reset();
     let scope = snapshot.find(name).filter(|_| snapshot.allocations_counted)?;
     let total = scope.allocs_total;
-    Some(Allocated {
+    Some(AllocationCount {
         allocs: total.allocs,
         bytes: total.alloc_bytes,
         peak_live: scope.peak_live_bytes,

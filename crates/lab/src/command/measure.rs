@@ -6,30 +6,30 @@ use std::time::{Duration, SystemTime};
 
 use record::{Build, Environment, Limits, RUN_SCHEMA, RUN_VERSION, Run, Subject, Tool, Workload, WorkloadKind};
 
-use super::{Asked, CannotRun, Command, Repeats};
+use super::{Command, ProfilerOptions, RepeatCounts, StartError};
 use crate::blake3_of;
-use crate::doctor::{self, Options, Step, now};
-use crate::machine::{self, Chosen, NoiseWatch, System};
+use crate::doctor::{self, ExamineOptions, ExamineStep, now};
+use crate::machine::{self, KernelChoice, NoiseWatch, System};
 
 /// What to measure, and how.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct CommandSettings {
     /// The command.
     pub command: Command,
     /// What the library in it is asked for.
-    pub asked: Asked,
+    pub asked: ProfilerOptions,
     /// How often.
-    pub repeats: Repeats,
+    pub repeats: RepeatCounts,
     /// Whether to measure the limits of the machine too, in under three seconds.
     pub limits: bool,
     /// The kernels that the limits are measured with.
-    pub chosen: Chosen,
+    pub chosen: KernelChoice,
     /// Who measures.
     pub tool: Tool,
 }
 
 /// Who follows it.
-pub trait Watch {
+pub trait CommandObserver {
     /// A process of the command was made.
     fn started(&mut self, process: u32);
     /// It has ended.
@@ -37,7 +37,7 @@ pub trait Watch {
     /// Whether somebody asked for an end.
     fn is_stopped(&self) -> bool;
     /// What of the machine is about to be measured.
-    fn tell(&mut self, step: Step<'_>);
+    fn tell(&mut self, step: ExamineStep<'_>);
     /// So many runs of all, warm-ups among them, are done, and the next is about to start.
     fn run(&mut self, _done: u64, _of: u64) {}
     /// The end of what a run printed that failed, where that was hidden: standard output and standard error.
@@ -48,8 +48,8 @@ pub trait Watch {
 ///
 /// # Errors
 /// It cannot be started.
-pub fn measure(settings: &Settings, watch: &mut dyn Watch) -> Result<Run, CannotRun> {
-    let Settings { command, asked, repeats, .. } = settings;
+pub fn measure(settings: &CommandSettings, watch: &mut dyn CommandObserver) -> Result<Run, StartError> {
+    let CommandSettings { command, asked, repeats, .. } = settings;
     let created = now();
     let noise = NoiseWatch::start(&System);
     let program = Program::of(command);
@@ -108,8 +108,8 @@ impl Program {
     }
 }
 
-fn measure_limits(chosen: Chosen, watch: &mut dyn Watch, notes: &mut Vec<String>) -> Option<Limits> {
-    match doctor::examine(Options { quick: true, threads: None }, chosen, |step| watch.tell(step)) {
+fn measure_limits(chosen: KernelChoice, watch: &mut dyn CommandObserver, notes: &mut Vec<String>) -> Option<Limits> {
+    match doctor::examine(ExamineOptions { quick: true, threads: None }, chosen, |step| watch.tell(step)) {
         Ok(doctor) => Some(doctor.limits),
         Err(error) => {
             notes.push(format!("the limits of the machine are not measured: {error}"));
@@ -119,7 +119,7 @@ fn measure_limits(chosen: Chosen, watch: &mut dyn Watch, notes: &mut Vec<String>
 }
 
 /// The program is the subject; what it was told decides the work.
-fn describe(settings: &Settings) -> Workload {
+fn describe(settings: &CommandSettings) -> Workload {
     let mut parameters = BTreeMap::new();
     let arguments = settings.command.words()[1..].join(" ");
     if !arguments.is_empty() {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::super::calibrate::{Calibrated, SHORTEST_S};
-use super::Sitting;
+use super::DuelMeasurement;
 
 /// Fewer launches tell little of how launches differ; before there are fewer, each gets fewer rounds.
 const FEW_LAUNCHES: u64 = 4;
@@ -106,7 +106,7 @@ impl Pace {
     }
 }
 
-impl Sitting<'_> {
+impl DuelMeasurement<'_> {
     /// Plans launches and rounds from what the sides took when rounds were sized.
     pub(super) fn plan(&mut self, sides: &[(usize, Calibrated)]) {
         let of =

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use record::{Environment, Limits, Machine, RUN_SCHEMA, RUN_VERSION, Run};
 
-use crate::course::Watch;
 use crate::doctor::now;
-use crate::machine::{self, Chosen, NoiseWatch, System};
-use crate::meter;
+use crate::machine::{self, KernelChoice, NoiseWatch, System};
+use crate::metrics;
+use crate::recorder::RunObserver;
 use crate::run::{measure_limits, variables};
 
 /// How long a waiting thread is watched at the end.
@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// From before the work to behind it.
 #[derive(Debug)]
-pub struct Sitting {
+pub struct EnvironmentRecorder {
     start: Instant,
     created: String,
     machine: Machine,
@@ -23,15 +23,15 @@ pub struct Sitting {
     noise: NoiseWatch,
 }
 
-impl Sitting {
+impl EnvironmentRecorder {
     /// Before the work. Limits are measured for so many threads, in under three seconds, or not at all.
     ///
     /// # Errors
     /// Why the limits could not be measured.
-    pub fn begin(chosen: Chosen, limits_of: Option<usize>, watch: &mut dyn Watch) -> Result<Self, String> {
+    pub fn begin(chosen: KernelChoice, limits_of: Option<usize>, watch: &mut dyn RunObserver) -> Result<Self, String> {
         let (start, created) = (Instant::now(), now());
         let limits = limits_of.map(|threads| measure_limits(chosen, threads, watch)).transpose()?;
-        meter::forget_peak();
+        metrics::forget_peak();
         let noise = NoiseWatch::start(&System);
         let machine = machine::machine(&System, chosen);
         Ok(Self { start, created, machine, limits, noise })
@@ -60,7 +60,7 @@ impl Sitting {
             version: RUN_VERSION,
             created: self.created,
             environment,
-            process: Some(meter::process(self.start.elapsed().as_secs_f64())),
+            process: Some(metrics::process(self.start.elapsed().as_secs_f64())),
             ..Run::default()
         }
     }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder of one build.
 #[derive(Debug)]
-pub(super) struct Kept(PathBuf);
+pub(super) struct CachedBuild(PathBuf);
 
-impl Kept {
+impl CachedBuild {
     pub(super) fn new(folder: &Path) -> Self {
         Self(folder.to_owned())
     }

@@ -8,47 +8,47 @@ use std::path::{Path, PathBuf};
 
 /// A program that cannot be started.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CannotRun {
+pub struct StartError {
     /// The program, as it was named.
     pub program: String,
     /// Why.
-    pub why: Why,
+    pub why: StartErrorKind,
 }
 
 /// Why a program cannot be started.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Why {
+pub enum StartErrorKind {
     /// There is no such file.
     NotFound,
     /// There is one, and it cannot be executed: what the system says.
     NotExecutable(String),
 }
 
-impl CannotRun {
+impl StartError {
     pub(super) fn new(program: &OsStr, error: io::Error) -> Self {
         let is_there = file(program).is_some() || named_by_path(program).is_some_and(Path::exists);
         let why = match error.kind() {
             // Also said where the interpreter of a script is not there.
             io::ErrorKind::NotFound if is_there => {
-                Why::NotExecutable("what it is run by, an interpreter or a loader, is not there".to_owned())
+                StartErrorKind::NotExecutable("what it is run by, an interpreter or a loader, is not there".to_owned())
             }
-            io::ErrorKind::NotFound => Why::NotFound,
-            _ => Why::NotExecutable(error.to_string()),
+            io::ErrorKind::NotFound => StartErrorKind::NotFound,
+            _ => StartErrorKind::NotExecutable(error.to_string()),
         };
-        CannotRun { program: program.to_string_lossy().into_owned(), why }
+        StartError { program: program.to_string_lossy().into_owned(), why }
     }
 }
 
-impl fmt::Display for CannotRun {
+impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
-            Why::NotFound => write!(f, "there is no program `{}`", self.program),
-            Why::NotExecutable(why) => write!(f, "`{}` cannot be executed: {why}", self.program),
+            StartErrorKind::NotFound => write!(f, "there is no program `{}`", self.program),
+            StartErrorKind::NotExecutable(why) => write!(f, "`{}` cannot be executed: {why}", self.program),
         }
     }
 }
 
-impl std::error::Error for CannotRun {}
+impl std::error::Error for StartError {}
 
 /// A name with a separator in it is a path, and not looked for elsewhere.
 fn named_by_path(program: &OsStr) -> Option<&Path> {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use compare::rules::{self, Mode};
+use compare::rules::{self, DuelMode};
 use record::{Arm, Better, Design, Duel, GateMetric, Metric, Phase, Sample};
 
 /// Made-up values: of which arm, launch and round.
 pub type Values<'a> = &'a mut dyn FnMut(&str, u64, u64) -> f64;
 
 /// A duel of a mode between A and B with one metric, `cpu_s`, that it is judged by.
-pub fn duel(mode: Mode, values: Values) -> Duel {
+pub fn duel(mode: DuelMode, values: Values) -> Duel {
     let arms: &[&str] = if mode.placebo { &["A", "A'", "B"] } else { &["A", "B"] };
     let mut duel = Duel {
         design: Design {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use compare::Outcome;
+use compare::JudgedDuel;
 use record::{
     Arm, Better, DUEL_SCHEMA, DUEL_VERSION, Design, Duel, Environment, Finding, Metric, Phase, Sample, Verdict,
 };
@@ -15,8 +15,8 @@ use record::{
 use super::calibrate::{Calibrated, calibrate, calls, timed};
 use super::profiles::Paths;
 use super::{
-    Conditions, Contestant, Doing, INVOLUNTARY_SWITCHES, Launched, MAIN_CPU, PADDING_BYTES, Progress, RUN_DELAY,
-    Settings, SoFar, Watch,
+    ChangeSoFar, Conditions, Contestant, DuelObserver, DuelProgress, DuelSettings, DuelStage, INVOLUNTARY_SWITCHES,
+    Launched, MAIN_CPU, PADDING_BYTES, RUN_DELAY,
 };
 use crate::doctor::now;
 use crate::machine::{self, Moment, NoiseWatch, System};
@@ -34,7 +34,7 @@ const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const PLACEBO: &str = "A'";
 
 /// What is said of the samples at a look, which is counted from 0: [`compare::judge`], or a stand-in.
-pub type Judge = fn(&Duel, usize) -> Outcome;
+pub type JudgeFn = fn(&Duel, usize) -> JudgedDuel;
 
 /// Measures the contestants in turns and judges them; the first one is the base. Where somebody ended it, the record has what
 /// was measured until then.
@@ -42,12 +42,12 @@ pub type Judge = fn(&Duel, usize) -> Outcome;
 /// # Errors
 /// Why it could not be measured: which side, which launch, which round, and what it said.
 pub fn duel(
-    settings: &Settings,
+    settings: &DuelSettings,
     contestants: &mut [Box<dyn Contestant>],
-    watch: &mut dyn Watch,
+    watch: &mut dyn DuelObserver,
 ) -> Result<Duel, String> {
     let sides = sides(contestants)?;
-    Sitting::new(settings, sides, watch, compare::judge).fight()
+    DuelMeasurement::new(settings, sides, watch, compare::judge).run()
 }
 
 /// A contestant and the name of its arm.
@@ -77,8 +77,8 @@ enum Stop {
 }
 
 /// The course of a duel.
-pub(super) struct Sitting<'a> {
-    settings: &'a Settings,
+pub(super) struct DuelMeasurement<'a> {
+    settings: &'a DuelSettings,
     sides: Vec<Side<'a>>,
     /// The side that each arm is a process of.
     arms: Vec<usize>,
@@ -88,8 +88,8 @@ pub(super) struct Sitting<'a> {
     measured: Vec<usize>,
     /// Whether a profiled round of the arm may give a profile.
     may_profile: Vec<bool>,
-    watch: &'a mut dyn Watch,
-    judge: Judge,
+    watch: &'a mut dyn DuelObserver,
+    judge: JudgeFn,
     /// The launches after which it is judged, of so many.
     looks: fn(u64) -> Vec<u64>,
     began: Instant,
@@ -102,8 +102,13 @@ pub(super) struct Sitting<'a> {
     so_far: Option<(String, record::Change)>,
 }
 
-impl<'a> Sitting<'a> {
-    pub(super) fn new(settings: &'a Settings, sides: Vec<Side<'a>>, watch: &'a mut dyn Watch, judge: Judge) -> Self {
+impl<'a> DuelMeasurement<'a> {
+    pub(super) fn new(
+        settings: &'a DuelSettings,
+        sides: Vec<Side<'a>>,
+        watch: &'a mut dyn DuelObserver,
+        judge: JudgeFn,
+    ) -> Self {
         let placebo = settings.mode.placebo.then_some(0);
         let arms: Vec<usize> = [0].into_iter().chain(placebo).chain(1..sides.len()).collect();
         let described = arms.iter().enumerate().map(|(at, side)| {
@@ -129,7 +134,7 @@ impl<'a> Sitting<'a> {
             ..Duel::default()
         };
         let began = Instant::now();
-        Sitting {
+        DuelMeasurement {
             settings,
             copied: copied(&arms, &sides),
             may_profile: vec![settings.profiled_rounds > 0; arms.len()],
@@ -163,7 +168,7 @@ impl<'a> Sitting<'a> {
         self
     }
 
-    pub(super) fn fight(mut self) -> Result<Duel, String> {
+    pub(super) fn run(mut self) -> Result<Duel, String> {
         let noise = NoiseWatch::start(&System);
         // Sides that do not answer the same question need not be measured to say so.
         let before = (self.judge)(&self.duel, 0);
@@ -221,7 +226,7 @@ impl<'a> Sitting<'a> {
 
     /// Finds the number of repeats from one process of each side, what decides, and how much fits into the time.
     fn calibrate(&mut self) -> Result<(), Stop> {
-        self.tell(Doing::Calibrating, 0, 0);
+        self.tell(DuelStage::Calibrating, 0, 0);
         let mut found = Vec::new();
         let is_placebo = |arm: &usize| *arm > 0 && self.arms[*arm] == 0;
         let sized: Vec<usize> = self.measured.iter().copied().filter(|arm| !is_placebo(arm)).collect();
@@ -259,17 +264,17 @@ impl<'a> Sitting<'a> {
 
     /// One launch: fresh processes of all arms, of which only one works at a time.
     fn launch(&mut self, launch: u64) -> Result<(), Stop> {
-        self.tell(Doing::Launching, launch + 1, 0);
+        self.tell(DuelStage::Launching, launch + 1, 0);
         let mut processes: Vec<Option<Box<dyn Launched>>> = self.arms.iter().map(|_| None).collect();
         for arm in self.any_order() {
             processes[arm] = Some(self.start(arm)?);
         }
-        self.tell(Doing::WarmingUp, launch + 1, 0);
+        self.tell(DuelStage::WarmingUp, launch + 1, 0);
         for place in self.schedule.warm_up(&mut self.random) {
             self.take(self.measured[place], &mut processes, (Phase::Warmup, launch, 0))?;
         }
         for round in 0..self.duel.design.rounds {
-            self.tell(Doing::Measuring, launch + 1, round + 1);
+            self.tell(DuelStage::Measuring, launch + 1, round + 1);
             for place in self.schedule.next(&mut self.random) {
                 self.take(self.measured[place], &mut processes, (Phase::Timed, launch, round))?;
             }
@@ -348,7 +353,7 @@ impl<'a> Sitting<'a> {
             for arm in self.any_order() {
                 let Some(process) = processes[arm].as_mut().filter(|_| self.may_profile[arm]) else { continue };
                 self.check_stopped()?;
-                self.tell(Doing::Profiling, launch + 1, round + 1);
+                self.tell(DuelStage::Profiling, launch + 1, round + 1);
                 let read = timed(process.as_mut(), self.duel.design.calls, true);
                 let place = format!("in a profiled round of launch {}", launch + 1);
                 let (reading, wall_s) = read.map_err(|error| self.stopped_by(arm, &place, error))?;
@@ -382,7 +387,7 @@ impl<'a> Sitting<'a> {
         let launched = self.duel.samples.iter().map(|sample| sample.launch + 1).max().unwrap_or(0);
         let looks = &self.duel.design.looks;
         let due = looks.iter().position(|look| *look >= launched).unwrap_or(looks.len().saturating_sub(1));
-        let Outcome { mut findings, verdict } = (self.judge)(&self.duel, due);
+        let JudgedDuel { mut findings, verdict } = (self.judge)(&self.duel, due);
         for finding in &mut findings {
             finding.why = compare::waterfall(&self.duel, &finding.arm);
         }
@@ -418,15 +423,15 @@ impl<'a> Sitting<'a> {
         Stop::Failed(format!("{name} (`{label}`) {place}: {error}"))
     }
 
-    fn tell(&mut self, doing: Doing, launch: u64, round: u64) {
-        let so_far = self.so_far.as_ref().map(|(metric, change)| SoFar { metric, change: *change });
+    fn tell(&mut self, stage: DuelStage, launch: u64, round: u64) {
+        let so_far = self.so_far.as_ref().map(|(metric, change)| ChangeSoFar { metric, change: *change });
         let Design { launches, rounds, confirmation, .. } = self.duel.design;
         let left = self.pace.left(launches, launch.saturating_sub(1));
-        self.watch.tell(&Progress { doing, launch, launches, round, rounds, confirmation, so_far, left });
+        self.watch.tell(&DuelProgress { stage, launch, launches, round, rounds, confirmation, so_far, left });
     }
 }
 
-fn design(settings: &Settings) -> Design {
+fn design(settings: &DuelSettings) -> Design {
     Design {
         mode: settings.mode.name.to_owned(),
         launches: settings.launches,

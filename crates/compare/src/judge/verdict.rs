@@ -2,13 +2,13 @@
 
 use record::{Change, Judgement, Verdict};
 
-use super::exact::Exact;
-use super::measured::Measured;
+use super::exact::ExactComparison;
+use super::measurement::MetricMeasurement;
 use super::sentence;
 use crate::rules;
 
 /// What holds for all metrics of a candidate.
-pub(super) struct Terms {
+pub(super) struct VerdictTerms {
     /// Why nothing is said of any speed.
     pub(super) withheld: Option<Verdict>,
     /// The smallest change that may be called regressed or improved; `None` where nothing may be, for want of a placebo.
@@ -17,17 +17,17 @@ pub(super) struct Terms {
     pub(super) is_same_program: bool,
 }
 
-pub(super) fn judgement(measured: &Measured, terms: &Terms) -> Judgement {
+pub(super) fn judgement(measured: &MetricMeasurement, terms: &VerdictTerms) -> Judgement {
     let verdict = terms.withheld.unwrap_or_else(|| limited(measured, terms));
     let mut judgement = Judgement {
-        metric: measured.asked.name.to_owned(),
+        metric: measured.question.name.to_owned(),
         verdict,
-        gate: measured.asked.is_gate,
+        gate: measured.question.is_gate,
         base: measured.base,
         candidate: measured.candidate,
         change: measured.change,
         estimate: if measured.change.is_none() { measured.estimate } else { None },
-        threshold: measured.asked.threshold,
+        threshold: measured.question.threshold,
         floor: measured.floor(),
         visible: measured.visible,
         p: measured.p,
@@ -44,7 +44,7 @@ pub(super) fn judgement(measured: &Measured, terms: &Terms) -> Judgement {
 }
 
 /// What the numbers say, as far as this way of measuring may say it.
-fn limited(measured: &Measured, terms: &Terms) -> Verdict {
+fn limited(measured: &MetricMeasurement, terms: &VerdictTerms) -> Verdict {
     use Verdict::{Improved, LeaningBetter, LeaningWorse, Regressed, Same, Unresolved, Unstable};
     let word = match measured.exact {
         Some(exact) => exact_word(exact, measured),
@@ -69,36 +69,36 @@ fn limited(measured: &Measured, terms: &Terms) -> Verdict {
 }
 
 /// Whether the whole interval is beyond what this way of measuring may decide.
-fn is_large(measured: &Measured, terms: &Terms) -> bool {
+fn is_large(measured: &MetricMeasurement, terms: &VerdictTerms) -> bool {
     let Some(least) = terms.decides_from else { return false };
     if measured.exact.is_some() {
         return true;
     }
     let factors = measured
         .change
-        .map(|change| measured.asked.worsening(change))
+        .map(|change| measured.question.worsening(change))
         .map(|change| (1.0 + change.low, 1.0 + change.high));
     factors.is_some_and(|(low, high)| low > 1.0 + least || high < 1.0 / (1.0 + least))
 }
 
-fn exact_word(exact: Exact, measured: &Measured) -> Verdict {
-    let size = exact.change.map_or(f64::INFINITY, |change| measured.asked.worse(change).abs());
-    match (exact.difference > 0.0) == measured.asked.rises_badly {
+fn exact_word(exact: ExactComparison, measured: &MetricMeasurement) -> Verdict {
+    let size = exact.change.map_or(f64::INFINITY, |change| measured.question.worse(change).abs());
+    match (exact.difference > 0.0) == measured.question.rises_badly {
         _ if exact.is_single => Verdict::Unresolved,
-        _ if size <= measured.asked.threshold => Verdict::Same,
+        _ if size <= measured.question.threshold => Verdict::Same,
         true => Verdict::Regressed,
         false => Verdict::Improved,
     }
 }
 
-fn noisy_word(measured: &Measured) -> Verdict {
+fn noisy_word(measured: &MetricMeasurement) -> Verdict {
     let Some(change) = measured.change else { return Verdict::Unresolved };
-    let threshold = measured.asked.threshold;
-    let moved = measured.placebo.is_some_and(|placebo| has_moved(measured.asked.worsening(placebo), threshold));
+    let threshold = measured.question.threshold;
+    let moved = measured.placebo.is_some_and(|placebo| has_moved(measured.question.worsening(placebo), threshold));
     // What moved the placebo may have moved the candidate as far; a change beyond both is real.
     let decides = threshold + if moved { measured.floor().unwrap_or(0.0) } else { 0.0 };
-    let Change { low, high, .. } = measured.asked.worsening(change);
-    let is_gate = measured.asked.is_gate;
+    let Change { low, high, .. } = measured.question.worsening(change);
+    let is_gate = measured.question.is_gate;
     // Of many metrics some differ by chance: a hint has to be better than that.
     let is_hint = is_gate || measured.p.is_some_and(|p| p <= rules::EXPLORATORY_Q);
     match () {

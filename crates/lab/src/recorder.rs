@@ -18,7 +18,7 @@ const CONFIDENCE: f64 = 0.95;
 
 /// How often, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Effort {
+pub struct RepeatSettings {
     /// Repeats of each row that count; `None`: until the median is known to 1 % or the time is up.
     pub repeat: Option<u64>,
     /// Repeats before those.
@@ -28,7 +28,7 @@ pub struct Effort {
 }
 
 /// Who looks on.
-pub trait Watch {
+pub trait RunObserver {
     /// What is being done, and which part of the whole is done, from 0 to 1.
     fn tell(&mut self, share: f64, what: &str);
 
@@ -45,14 +45,14 @@ pub(crate) fn bookkeeping<T>(work: impl FnOnce() -> T) -> T {
 
 /// One repeat, before it has its place in the run.
 #[derive(Debug, Clone, Default)]
-pub struct Taken {
+pub struct Measurement {
     /// By the names of metrics.
     pub values: BTreeMap<String, f64>,
     /// Several values of one metric.
     pub series: BTreeMap<String, Vec<f64>>,
 }
 
-impl Taken {
+impl Measurement {
     /// With these values.
     pub fn of(values: &[(&str, f64)]) -> Self {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -61,10 +61,10 @@ impl Taken {
 }
 
 /// The course of a run.
-pub struct Course<'a> {
+pub struct RunRecorder<'a> {
     start: Instant,
-    effort: Effort,
-    watch: &'a mut dyn Watch,
+    effort: RepeatSettings,
+    watch: &'a mut dyn RunObserver,
     /// The share of the run before and after the row that is being measured.
     shares: (f64, f64),
     pub(crate) rows: Vec<Row>,
@@ -72,15 +72,15 @@ pub struct Course<'a> {
     pub(crate) interrupted: bool,
 }
 
-impl<'a> Course<'a> {
+impl<'a> RunRecorder<'a> {
     /// Nothing was measured yet.
-    pub fn new(effort: Effort, watch: &'a mut dyn Watch) -> Self {
+    pub fn new(effort: RepeatSettings, watch: &'a mut dyn RunObserver) -> Self {
         let (rows, samples) = (Vec::new(), Vec::new());
         Self { start: Instant::now(), effort, watch, shares: (0.0, 1.0), rows, samples, interrupted: false }
     }
 
     /// How often and how long.
-    pub(crate) fn effort(&self) -> Effort {
+    pub(crate) fn effort(&self) -> RepeatSettings {
         self.effort
     }
 
@@ -122,8 +122,8 @@ impl<'a> Course<'a> {
     }
 
     /// Keeps a repeat of a row.
-    pub(crate) fn keep(&mut self, row: &str, phase: Phase, (round, start_ns): (u64, u64), taken: Taken) {
-        let Taken { values, series } = taken;
+    pub(crate) fn keep(&mut self, row: &str, phase: Phase, (round, start_ns): (u64, u64), taken: Measurement) {
+        let Measurement { values, series } = taken;
         let row = row.to_owned();
         self.samples.push(Sample { row, phase, round, start_ns, values, series, ..Sample::default() });
     }
@@ -135,7 +135,7 @@ impl<'a> Course<'a> {
         row: &str,
         time: Duration,
         mut phased: impl FnMut(Phase),
-        mut take: impl FnMut() -> Result<Vec<(String, Taken)>, String>,
+        mut take: impl FnMut() -> Result<Vec<(String, Measurement)>, String>,
     ) -> Result<(), String> {
         let phases = [(Phase::Warmup, self.effort.warmup), (Phase::Timed, self.effort.repeat.unwrap_or(MOST))];
         let (mut walls, mut begun) = (Vec::new(), Instant::now());
@@ -198,7 +198,7 @@ mod tests {
         told: std::cell::Cell<u64>,
     }
 
-    impl Watch for Quiet {
+    impl RunObserver for Quiet {
         fn tell(&mut self, share: f64, _: &str) {
             assert!((0.0..=1.0).contains(&share), "{share}");
             self.told.set(self.told.get() + 1);
@@ -209,31 +209,31 @@ mod tests {
         }
     }
 
-    fn repeats(effort: Effort, stop_after: u64, wall: impl Fn(u64) -> f64) -> (usize, usize, bool) {
+    fn repeats(effort: RepeatSettings, stop_after: u64, wall: impl Fn(u64) -> f64) -> (usize, usize, bool) {
         let mut watch = Quiet { stop_after, told: std::cell::Cell::new(0) };
-        let mut course = Course::new(effort, &mut watch);
+        let mut recorder = RunRecorder::new(effort, &mut watch);
         let mut count = 0;
         let time = effort.time;
         let take = || {
             count += 1;
-            Ok(vec![("x".to_owned(), Taken::of(&[(WALL, wall(count))]))])
+            Ok(vec![("x".to_owned(), Measurement::of(&[(WALL, wall(count))]))])
         };
-        course.repeat("x", time, |_| (), take).unwrap();
-        let timed = course.samples.iter().filter(|sample| sample.phase == Phase::Timed).count();
-        (course.samples.len() - timed, timed, course.interrupted)
+        recorder.repeat("x", time, |_| (), take).unwrap();
+        let timed = recorder.samples.iter().filter(|sample| sample.phase == Phase::Timed).count();
+        (recorder.samples.len() - timed, timed, recorder.interrupted)
     }
 
     const LONG: Duration = Duration::from_secs(1_000);
 
     #[test]
     fn as_often_as_was_asked_for() {
-        let effort = Effort { repeat: Some(3), warmup: 2, time: Duration::ZERO };
+        let effort = RepeatSettings { repeat: Some(3), warmup: 2, time: Duration::ZERO };
         assert_eq!(repeats(effort, u64::MAX, |_| 1.0), (2, 3, false));
     }
 
     #[test]
     fn until_the_median_is_known() {
-        let effort = Effort { repeat: None, warmup: 1, time: LONG };
+        let effort = RepeatSettings { repeat: None, warmup: 1, time: LONG };
         assert_eq!(repeats(effort, u64::MAX, |_| 1.0), (1, 8, false), "no spread: the first look");
         let (_, noisy, _) = repeats(effort, u64::MAX, |count| if count % 2 == 0 { 1.0 } else { 1.5 });
         assert_eq!(noisy as u64, MOST, "two values far apart are never known");
@@ -241,13 +241,13 @@ mod tests {
 
     #[test]
     fn until_the_time_is_up_but_not_too_few() {
-        let effort = Effort { repeat: None, warmup: 0, time: Duration::ZERO };
+        let effort = RepeatSettings { repeat: None, warmup: 0, time: Duration::ZERO };
         assert_eq!(repeats(effort, u64::MAX, |count| count as f64), (0, LEAST as usize, false));
     }
 
     #[test]
     fn until_somebody_ends_it() {
-        let effort = Effort { repeat: Some(100), warmup: 0, time: LONG };
+        let effort = RepeatSettings { repeat: Some(100), warmup: 0, time: LONG };
         assert_eq!(repeats(effort, 4, |_| 1.0), (0, 4, true));
     }
 }

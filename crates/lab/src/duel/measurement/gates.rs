@@ -4,7 +4,7 @@ use record::{Better, ENVIRONMENT_METRICS, GateMetric, Metric};
 
 use super::super::calibrate::Calibrated;
 use super::super::{CPU, MAIN_CPU, RUN_DELAY, Reading, WALL};
-use super::Sitting;
+use super::DuelMeasurement;
 
 /// Work is CPU-bound where it runs for at least this share of the time in which it does not wait for a CPU. On a virtual machine some of
 /// the rest is time that the host gave to others.
@@ -12,7 +12,7 @@ const CPU_BOUND: f64 = 0.85;
 /// Work has one thread where its main thread takes at least this share of its CPU time.
 const ONE_THREAD: f64 = 0.9;
 
-impl Sitting<'_> {
+impl DuelMeasurement<'_> {
     /// Declares what decides, from the rounds that sized the others: before the first sample, so that no result can choose its metric.
     pub(super) fn declare_gates(&mut self, sides: &[(usize, Calibrated)]) -> Result<(), String> {
         self.tell_metrics()?;
