@@ -178,7 +178,7 @@ fn kernels(text: &mut String, comparison: &Comparison) {
         comparison
             .kernels
             .iter()
-            .filter(|kernel| kernel.base.iter().chain(&kernel.candidate).any(|speed| speed.unit == "FLOP"))
+            .filter(|kernel| kernel.base.iter().chain(&kernel.candidate).any(|speed| ["FLOP", "OP"].contains(&&*speed.unit)))
     };
     if counted().next().is_none() {
         return;
