@@ -113,7 +113,7 @@ fn what_cannot_be_compared_at_all_is_refused() {
     for (arguments, said) in [
         (["compare", "@latest", "nothing"].as_slice(), "hint: "),
         (&["compare"], "hint: "),
-        (&["compare", "a", "b", "--threshold", "x"], "--threshold takes a percentage"),
+        (&["compare", "a", "b", "--threshold", "x"], "not a number from 0 to 1000 (percent)"),
         (&["compare", "a", "b", "--layout", "loopos"], "LoopOS had no report of comparisons"),
     ] {
         let output = folder.hotloop(arguments);

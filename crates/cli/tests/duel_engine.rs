@@ -157,18 +157,18 @@ fn weights_in_another_format_agree_as_far_as_they_do() {
 fn what_cannot_be_set_is_named() {
     refused("--a colour=red --b kv=on", "there is no setting `colour`");
     refused("--a kv=off --b kv=perhaps", "kv=perhaps: kv takes on or off");
-    refused("--a kv=off --b tokens=3", "`tokens=3` asks for other work than `kv=off`");
+    refused("--a kv=off --b tokens=3", "`tokens=3` and `kv=off` do different work");
     refused(
         "--synthetic small --a tokens=200 --b tokens=200,kv=off",
         "do not fit into the model's context of 64 tokens",
     );
     refused("--synthetic small --a in_place=on --b kv=on", "in_place=on needs a model file");
     refused("--model no-such.gguf --a kv=on --b kv=off", "no-such.gguf");
-    refused("--a kv=on --b kv=off --text no-such.txt", "no-such.txt cannot be read");
+    refused("--a kv=on --b kv=off --text no-such.txt", "cannot read no-such.txt");
     refused("--a kv=on --c kv=off", "without a gap");
-    refused("small --a kv=on --b kv=off", "`small` does not go with --a and --b");
-    refused("--synthetic small small medium", "two models are two SIDEs");
-    refused("--a kv=on", "a duel needs two sides or more: --a and --b");
+    refused("small --a kv=on --b kv=off", "'small' cannot be used with '--a' and '--b'");
+    refused("--synthetic small small medium", "to compare two models, name each as a SIDE");
+    refused("--a kv=on", "a duel needs two sides or more: '--a' and '--b'");
 }
 
 #[test]

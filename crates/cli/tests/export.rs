@@ -103,9 +103,9 @@ fn what_cannot_be_exported_is_refused() {
         said(&output)
     );
     for (run, words, code, part) in [
-        (&run, ["--to", "chrome", "--what", "samples"], 2, "--what goes with --to csv alone"),
-        (&run, ["--to", "csv", "--what", "calls"], 2, "--what takes scopes or samples, not `calls`"),
-        (&run, ["--to", "pdf", "--out", name], 2, "--to takes one of chrome, perfetto"),
+        (&run, ["--to", "chrome", "--what", "samples"], 2, "--what needs --to csv"),
+        (&run, ["--to", "csv", "--what", "calls"], 2, "[possible values: scopes, samples]"),
+        (&run, ["--to", "pdf", "--out", name], 2, "[possible values: chrome, perfetto"),
         (&run, ["--to", "svg", "--out", "/"], 2, "is a folder"),
         (&folder.path("none.json"), ["--to", "svg", "--out", name], 2, "none.json"),
         (&run, ["--to", "svg", "--out", &format!("{name}/in/no/folder")], 1, "cannot write"),

@@ -33,7 +33,7 @@ fn refused(arguments: &[&str], why: &[&str]) {
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
     assert_eq!(text(&output.stdout), "", "{arguments:?}");
-    for part in why.iter().chain(&["error: ", "hint: "]) {
+    for part in why.iter().chain(&["error: "]) {
         assert!(error.contains(part), "{arguments:?}: {part} is missing: {error}");
     }
 }
@@ -76,6 +76,59 @@ fn the_bundled_model_tells_stories() {
     assert!(stdout(&["--tokens", "9", "--batch", "2"]).contains("--- text 2 ---\nOnce upon a time there"));
     let other = document(&["--tokens", "250", "--batch", "8", "--seed", "8"]);
     assert!(told.sequences.iter().all(|one| other.sequences.iter().all(|other| one.text != other.text)));
+}
+
+/// What `generate` does with words and a text on standard input.
+fn with_stdin(arguments: &[&str], stdin: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotloop"));
+    command.arg("generate").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    std::io::Write::write_all(&mut child.stdin.take().expect("it is a pipe"), stdin.as_bytes()).expect("it is read");
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn a_prompt_may_come_in_every_usual_way() {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("prompt.txt");
+    std::fs::write(&file, "abc").expect("it can be written");
+    let usual = ["--synthetic", "small", "--tokens", "8", "--json"];
+    let prompt_of = |output: &Output| {
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let generation = Generation::from_json(text(&output.stdout)).expect("a document");
+        (generation.sequences[0].prompt_tokens.clone(), generation.sequences[0].tokens.clone())
+    };
+    let expected = prompt_of(&run(&[&usual[..], &["--prompt", "abc"]].concat()));
+    assert_eq!(expected.0.len(), 3);
+    assert_eq!(prompt_of(&run(&[&usual[..], &["abc"]].concat())), expected);
+    for words in [&[][..], &["-"], &["--prompt", "-"], &["--prompt-file", "-"]] {
+        assert_eq!(prompt_of(&with_stdin(&[&usual[..], words].concat(), "abc\n")), expected, "{words:?}");
+    }
+    let from_file = std::fs::File::open(&file).expect("it is there");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hotloop"));
+    let redirected = command.arg("generate").args(usual).stdin(from_file).output().expect("the program starts");
+    assert_eq!(prompt_of(&redirected), expected);
+    let given = with_stdin(&[&usual[..], &["abc"]].concat(), "something else");
+    assert_eq!(prompt_of(&given), expected, "a prompt on the command line comes first");
+    let story = with_stdin(&["--tokens", "4"], "");
+    assert!(text(&story.stdout).starts_with("Once upon a time"), "an empty pipe is no prompt");
+}
+
+#[test]
+fn a_model_file_needs_no_option() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/model/stories.gguf");
+    let words = ["--tokens", "8", "--temperature", "0"];
+    let named = stdout(&[&["--model", model, "--prompt", "Once upon a time"], &words[..]].concat());
+    assert_eq!(stdout(&[&[model, "Once upon a time"], &words[..]].concat()), named);
+    refused(&["no-such.gguf", "Once"], &["no-such.gguf", "No such file", "hint: check the path"]);
+    refused(&[model, "Once", "--model", model], &["name two models"]);
+}
+
+#[test]
+fn more_threads_than_cpus_are_warned_of() {
+    let output = run(&["--synthetic", "small", "--tokens", "4", "abc", "--threads", "999"]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    assert!(error.starts_with("warning: 999 threads are more than the "), "{error}");
 }
 
 #[test]
@@ -162,7 +215,7 @@ fn text_that_cannot_be_written_is_a_failure() {
 #[test]
 fn what_has_no_end_is_no_prompt_and_what_has_no_file_must_fit() {
     if PathBuf::from("/dev/zero").exists() {
-        refused(&["--prompt-file", "/dev/zero"], &["/dev/zero", "too much for a prompt"]);
+        refused(&["--prompt-file", "/dev/zero"], &["/dev/zero", "longer than 64 MiB", "hint: "]);
     }
     let huge = ["--synthetic", "d=65536,layers=1000", "--prompt", "x", "--tokens", "3"];
     if cfg!(target_os = "linux") {
@@ -178,11 +231,11 @@ fn what_cannot_be_is_refused_by_name() {
     refused(&["--synthetic", "d=100,layers=2,heads=3", "--prompt", "x"], &["d=100", "3 heads"]);
     refused(&["--synthetic", "large", "--prompt", "x"], &["`large` is no size"]);
     refused(&["--synthetic", "small", "--model", "x"], &["--synthetic", "--model"]);
-    refused(&["--synthetic", "small"], &["the prompt has no tokens"]);
+    refused(&["--synthetic", "small"], &["the prompt is empty", "hint: "]);
     refused(&["--prompt-file", "no-such-file.txt"], &["no-such-file.txt"]);
     refused(&["--synthetic", "small", "--prompt", "0123456789", "--context", "5"], &["10 tokens", "the context 5"]);
     refused(&["--synthetic", "small", "--prompt", "x", "--context", "65"], &["learned positions 1 to 64"]);
-    refused(&["--prompt", "x", "--temperature", "-1"], &["--temperature takes a number from 0 to 100, not `-1`"]);
-    refused(&["--prompt", "x", "--cache", "q4_0"], &["--cache takes one of f32, f16, q8_0, not `q4_0`"]);
-    refused(&["--prompt", "x", "--batch", "0"], &["--batch takes a whole number from 1 to 256, not `0`"]);
+    refused(&["--prompt", "x", "--temperature", "-1"], &["unexpected argument '-1'"]);
+    refused(&["--prompt", "x", "--cache", "q4_0"], &["invalid value 'q4_0'", "[possible values: f32, f16, q8_0]"]);
+    refused(&["--prompt", "x", "--batch", "0"], &["0 is not in 1..=256"]);
 }

@@ -134,10 +134,10 @@ fn control_characters_are_escaped() {
 fn what_cannot_be_done_is_refused() {
     refused(&[STORIES, "--decode", "1,1024"], b"", &["token 1024 is not in the vocabulary, which has 1024 tokens"]);
     refused(&[STORIES, "--decode", "one"], b"", &["--decode takes token ids, not `one`", "hint: "]);
-    refused(&[STORIES, "-"], b"\xff", &["cannot read standard input: it is not UTF-8", "hint: "]);
-    refused(&[STORIES, "--file", "/no/such/file"], b"", &["cannot read /no/such/file: ", "hint: "]);
+    refused(&[STORIES, "-"], b"\xff", &["cannot read standard input: not UTF-8: ", "hint: "]);
+    refused(&[STORIES, "--file", "/no/such/file"], b"", &["cannot read /no/such/file: "]);
     refused(&["/no/such/model.gguf", "x"], b"", &["/no/such/model.gguf", "hint: "]);
-    refused(&[STORIES, "x", "--idz"], b"", &["--idz"]);
+    refused(&[STORIES, "x", "--idz"], b"", &["'--idz'", "'--ids'"]);
 }
 
 /// The ids that llama.cpp's own tests expect. These files are vocabularies without weights.

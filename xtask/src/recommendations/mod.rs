@@ -68,7 +68,7 @@ fn answer(root: &Path, program: &Program, fight: &Fight) -> Result<Answer, Strin
     let absent = fight.arguments.split_whitespace().find(|word| word.starts_with("../") && !root.join(word).exists());
     if let Some(file) = absent {
         println!("skipped: there is no {file}");
-        return Ok(Err(format!("as there is no `{file}`")));
+        return Ok(Err(format!("`{}` is missing", file_name(file))));
     }
     let asked = format!("duel {} --metric {} --json", fight.arguments, fight.metric);
     println!("$ hotloop {asked}");
@@ -78,10 +78,12 @@ fn answer(root: &Path, program: &Program, fight: &Fight) -> Result<Answer, Strin
     // A duel ends with the code of its verdict: what counts is whether it printed one.
     let duel = serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("`hotloop {asked}` ended with {} and printed no duel: {error}", output.status))?;
-    let command = format!(
-        "hotloop duel {} --metric {}",
-        fight.arguments.split_whitespace().collect::<Vec<_>>().join(" "),
-        fight.metric
-    );
+    let arguments: Vec<&str> = fight.arguments.split_whitespace().map(file_name).collect();
+    let command = format!("hotloop duel {} --metric {}", arguments.join(" "), fight.metric);
     Ok(Ok(Found { command, duel }))
+}
+
+/// The page names files without the folder where this project keeps them.
+fn file_name(word: &str) -> &str {
+    if word.starts_with("../") { word.rsplit('/').next().unwrap_or(word) } else { word }
 }

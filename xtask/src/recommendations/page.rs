@@ -17,17 +17,18 @@ const SHOWN: &[&str] = &[
     "alloc_bytes",
 ];
 
-/// What became of one duel: what it found, or why it was not fought.
+/// The result of one duel, or why it was not run.
 pub type Answer = Result<Found, String>;
 
 /// The page. `answers` has those of each question in order.
 pub fn page(answers: &[Vec<Answer>]) -> String {
     let mut text = String::from(
-        "# What SmallMind's reports recommend, measured\n\n\
-         Written by `cargo xtask recommendations`; do not edit it. Each recommendation is a duel: both sides in fresh processes, in \
-         turns, with a placebo of the first side, eight launches of six rounds at most. A claim is *proved* where the whole interval of \
-         the change is at least what it promises, *disproved* where none of it is, and *not shown* in between, or where this machine \
-         was too restless to tell. Intervals have 95 % confidence.\n\n",
+        "# Speed-up advice, tested\n\n\
+         Written by `cargo xtask recommendations`; do not edit it. The reports of SmallMind (a C# language-model engine with a\n\
+         built-in profiler; Hotloop's predecessor) recommend five changes. Each one is tested by duels of Hotloop's engine: both\n\
+         sides in fresh processes, in turns, with a placebo of the first side, at most eight launches of six rounds. A claim is\n\
+         *proved* if the whole 95 % confidence interval of the change is at least what it promises, *disproved* if none of it is,\n\
+         and *not shown* otherwise, or if the machine was too busy to decide.\n\n",
     );
     text += &machine(answers);
     text += &summary(answers);
@@ -37,7 +38,7 @@ pub fn page(answers: &[Vec<Answer>]) -> String {
     text
 }
 
-/// Where and when; from the first duel, as all are of one sitting.
+/// Where and when, from the first duel: all run one after another.
 fn machine(answers: &[Vec<Answer>]) -> String {
     let Some(first) = answers.iter().flatten().find_map(|answer| answer.as_ref().ok()) else { return String::new() };
     let machine = &first.duel["environment"]["machine"];
@@ -49,7 +50,7 @@ fn machine(answers: &[Vec<Answer>]) -> String {
     let lowest = loads.iter().copied().fold(f64::INFINITY, f64::min);
     let load = if loads.is_empty() { String::new() } else { format!("; load {lowest:.1} to {highest:.1}") };
     format!(
-        "- Machine: {}, {} CPUs, {}{load}\n- Begun: {}\n- Commit: {commit}{dirty}\n- Mode: {}\n\n",
+        "- Machine: {}, {} CPUs, {}{load}\n- Started: {}\n- Commit: {commit}{dirty}\n- Mode: {}\n\n",
         machine["cpu"]["model"].as_str().unwrap_or("unknown CPU"),
         machine["threads"],
         machine["os"].as_str().unwrap_or("unknown system"),
@@ -65,7 +66,7 @@ fn loads(found: &Found) -> Vec<f64> {
 }
 
 fn summary(answers: &[Vec<Answer>]) -> String {
-    let mut text = String::from("| Recommendation | On | Claim | Found | Word |\n|---|---|---|---|---|\n");
+    let mut text = String::from("| Recommendation | Model | Claim | Measured | Result |\n|---|---|---|---|---|\n");
     for (question, answers) in QUESTIONS.iter().zip(answers) {
         for (fight, answer) in question.duels.iter().zip(answers) {
             for claim in fight.claims {
@@ -96,10 +97,10 @@ fn model_of(arguments: &str) -> &str {
 
 /// A value with its interval, in the words of the claim.
 fn shown(claim: &Claim, range: Option<Range>) -> String {
-    let Some(range) = range else { return "cannot be told".to_owned() };
+    let Some(range) = range else { return "unknown".to_owned() };
     match claim.measure {
         Measure::Change(_) => change(range, matches!(claim.bound, Bound::AtLeast(least) if least >= 0.5)),
-        Measure::BytesPerToken => format!("{} bytes for each token, exact", number(range.estimate)),
+        Measure::BytesPerToken => format!("{} bytes per token, exact", number(range.estimate)),
         Measure::Weights => format!("{:.2}× less, exact", 1.0 / range.estimate),
         Measure::Perplexity => change(range, false),
     }
@@ -152,17 +153,20 @@ fn outcome(found: &Found) -> String {
     for finding in found.findings() {
         let name = finding["arm"].as_str().unwrap_or_default();
         let label = found.arm(name).and_then(|arm| arm["label"].as_str()).unwrap_or_default();
+        let verdict = finding["verdict"].as_str().unwrap_or_default();
         let sentence = finding["sentence"].as_str().unwrap_or_default();
-        text +=
-            &format!("**{name}** (`{label}`): **{}**. {sentence}\n", finding["verdict"].as_str().unwrap_or_default());
+        text += &match deciding_change(found, name) {
+            Some(change) => format!("**{name}** (`{label}`): **{verdict}**, {change}.\n"),
+            None => format!("**{name}** (`{label}`): **{verdict}**. {sentence}\n"),
+        };
         if let Some(agreement) = found.arm(name).and_then(|arm| arm.get("agreement")) {
             let (equal, of) = (&agreement["equal"], &agreement["of"]);
             text += &format!(
-                "Of {of} tokens, always the likeliest, {equal} are the same as A's from the beginning of each sequence on.\n"
+                "Greedy decoding: {equal} of {of} tokens agree with A, counted up to the first difference of each sequence.\n"
             );
         }
         if let Some((base, candidate)) = found.prefill_flops(name).filter(|_| found.command.contains("isa=")) {
-            text += &format!("That is {} → {} GFLOP/s in prompts.\n", number(base / 1e9), number(candidate / 1e9));
+            text += &format!("Prefill: {} → {} GFLOP/s.\n", number(base / 1e9), number(candidate / 1e9));
         }
         text += "\n";
         text += &table(found, name);
@@ -175,21 +179,30 @@ fn outcome(found: &Found) -> String {
     text
 }
 
+/// The metric that the command declares, and its change.
+fn deciding_change(found: &Found, arm: &str) -> Option<String> {
+    let (_, metric) = found.command.rsplit_once("--metric ")?;
+    let range = change_range(found.judgement(arm, metric)?)?;
+    Some(format!("{metric} {}", change(range, range.estimate >= 1.0)))
+}
+
+fn change_range(judgement: &Value) -> Option<Range> {
+    let share = |name: &str| judgement["change"][name].as_f64();
+    Some(Range { estimate: share("estimate")?, low: share("low")?, high: share("high")? })
+}
+
 fn table(found: &Found, arm: &str) -> String {
     let mut text = String::from("| Metric | A | ") + arm + " | Change | Floor | Verdict |\n|---|---|---|---|---|---|\n";
     for metric in SHOWN {
         let Some(judgement) = found.judgement(arm, metric) else { continue };
         let value = |name: &str| judgement[name].as_f64().map_or_else(|| "–".to_owned(), number);
-        let share = |name: &str| judgement["change"][name].as_f64();
-        let range = share("estimate").zip(share("low")).zip(share("high"));
-        let range = range.map(|((estimate, low), high)| Range { estimate, low, high });
         let floor =
             judgement["floor"].as_f64().map_or_else(|| "–".to_owned(), |floor| format!("{} %", number(100.0 * floor)));
         text += &format!(
             "| {metric} | {} | {} | {} | {floor} | {} |\n",
             value("base"),
             value("candidate"),
-            range.map_or_else(|| "–".to_owned(), |range| change(range, false)),
+            change_range(judgement).map_or_else(|| "–".to_owned(), |range| change(range, range.estimate >= 1.0)),
             judgement["verdict"].as_str().unwrap_or_default(),
         );
     }
@@ -217,12 +230,12 @@ mod tests {
             "samples": [{ "values": { "env_load_1m": 3.25 } }],
             "findings": [{ "arm": "B", "verdict": "improved", "sentence": "It is faster.", "judgements": [judgement] }],
         });
-        Ok(Found { command: "hotloop duel".to_owned(), duel })
+        Ok(Found { command: "hotloop duel --metric tokens_per_s".to_owned(), duel })
     }
 
     /// The page where every question but the second is unanswered.
     fn with_second(answer: fn() -> Answer) -> String {
-        let unanswered = || Err("as there is no `file`".to_owned());
+        let unanswered = || Err("`file` is missing".to_owned());
         let answers: Vec<Vec<Answer>> = QUESTIONS
             .iter()
             .enumerate()
@@ -242,9 +255,9 @@ mod tests {
             "| R2 | medium | +40–60 % for more than 32 tokens | +150 % [+50.0, +250] | **proved** |\n",
             "| R2 | stories15M |",
             "| R4 | medium | 2–3× throughput (4 at a time) | not measured | **not shown** |\n",
-            "**B** (`kv=on`): **improved**. It is faster.\nOf 50 tokens, always the likeliest, 49 are the same",
-            "| tokens_per_s | 100 | 250 | +150 % [+50.0, +250] | 2.00 % | improved |\n",
-            "On medium: not measured, as there is no `file`.\n",
+            "**B** (`kv=on`): **improved**, tokens_per_s 2.50× [1.50, 3.50].\nGreedy decoding: 49 of 50 tokens agree with A",
+            "| tokens_per_s | 100 | 250 | 2.50× [1.50, 3.50] | 2.00 % | improved |\n",
+            "On medium: not measured, `file` is missing.\n",
         ] {
             assert!(page.contains(part), "{part}\nis missing in\n{page}");
         }

@@ -64,20 +64,20 @@ const fn faster(says: &'static str, arm: &'static str, least: f64) -> Claim {
 /// Every recommendation that is about the speed of inference, in the order of the originals.
 pub const QUESTIONS: &[Question] = &[
     Question {
-        title: "R1: keep activations and scratch memory from token to token",
-        asks: "Medium with scratch memory made anew for every pass, and kept.",
+        title: "R1: reuse activation and scratch memory between tokens",
+        asks: "The medium model, with scratch memory allocated for every pass, and reused.",
         duels: &[Fight {
             arguments: "--synthetic medium --a pool=off --b pool=on",
             metric: SPEED,
             claims: &[
                 Claim {
-                    says: "51.5 → 5 MB for each token (−90 %)",
+                    says: "51.5 → 5 MB per token (−90 %)",
                     arm: "B",
                     measure: Measure::Change("alloc_bytes"),
                     bound: Bound::AtMost(-0.90),
                 },
                 Claim {
-                    says: "less than 1 MB for each token",
+                    says: "less than 1 MB per token",
                     arm: "B",
                     measure: Measure::BytesPerToken,
                     bound: Bound::AtMost(1e6),
@@ -87,12 +87,12 @@ pub const QUESTIONS: &[Question] = &[
         }],
     },
     Question {
-        title: "R2: keep keys and values",
-        asks: "50 tokens behind 10, every token computing all before it again, and with keys and values kept. Of \
-               stories15M in q8_0 the two put out other tokens after some time, in f32 they do not: where activations become bytes, \
-               a last bit of attention becomes another byte now and then. Both ways are equally far from the weights' own answer \
-               (test `all_ways_are_equally_near`; in plain loops they have the same bits). By itself that is `wrong-output`, and no \
-               speed is judged; here it is allowed.",
+        title: "R2: use a KV cache",
+        asks: "50 tokens after a prompt of 10, recomputing all previous tokens for each token, and with a KV cache. With \
+               stories15M in q8_0 the two sides produce different tokens after some time, in f32 they do not: activations are \
+               quantised to int8, so a difference in the last bit of attention occasionally changes a byte. Both are equally close \
+               to an exact computation, and in scalar code they have the same bits. By default this is `wrong-output` and speed \
+               is not judged; `--any-output` allows it.",
         duels: &[
             Fight {
                 arguments: "--synthetic medium --a kv=off --b kv=on",
@@ -108,8 +108,8 @@ pub const QUESTIONS: &[Question] = &[
     },
     Question {
         title: "R3: weights in 8 and 4 bits",
-        asks: "The same weights as f32, q8_0 and q4_0. Medium has random weights, whose tokens say nothing about quality; \
-               stories15M has learned ones.",
+        asks: "The same weights as f32, q8_0 and q4_0. The medium model has random weights, whose tokens say nothing about \
+               quality; stories15M is trained.",
         duels: &[
             Fight {
                 arguments: "--synthetic medium --a type=f32 --b type=q8_0 --c type=q4_0",
@@ -156,7 +156,7 @@ pub const QUESTIONS: &[Question] = &[
     },
     Question {
         title: "R4: several sequences at once",
-        asks: "Eight sequences, one after the other, four at a time and all together; tokens/s are those of all.",
+        asks: "Eight sequences: one after another, four at a time, and all together; tokens/s count all sequences.",
         duels: &[Fight {
             arguments: "--synthetic medium --a batch=1 --b batch=4 --c batch=8",
             metric: SPEED,
@@ -167,22 +167,22 @@ pub const QUESTIONS: &[Question] = &[
         }],
     },
     Question {
-        title: "R5: blocked products of matrices, with vectors and threads",
-        asks: "A prompt of 60 tokens, which is products of matrices and little else: plain loops on one thread, vectors on one \
-               thread, vectors on two. The originals' 0.65 → 25–30 GFLOP/s is 38 to 46 times as much.",
+        title: "R5: blocked matrix products with SIMD and threads",
+        asks: "A prompt of 60 tokens, which is almost only matrix products: scalar loops on one thread, SIMD on one thread, SIMD \
+               on two. The claimed 0.65 → 25–30 GFLOP/s is a factor of 38 to 46.",
         duels: &[
             Fight {
                 arguments: "--synthetic medium --with prompt=60,tokens=2 --a isa=scalar,threads=1 --b threads=1 --c threads=2",
                 metric: PREFILL,
                 claims: &[
                     Claim {
-                        says: "0.65 → 25–30 GFLOP/s (vectors, 1 thread)",
+                        says: "0.65 → 25–30 GFLOP/s (SIMD, 1 thread)",
                         arm: "B",
                         measure: Measure::Change(PREFILL),
                         bound: Bound::AtLeast(25.0 / 0.65 - 1.0),
                     },
                     Claim {
-                        says: "0.65 → 25–30 GFLOP/s (vectors, 2 threads)",
+                        says: "0.65 → 25–30 GFLOP/s (SIMD, 2 threads)",
                         arm: "C",
                         measure: Measure::Change(PREFILL),
                         bound: Bound::AtLeast(25.0 / 0.65 - 1.0),
@@ -192,7 +192,7 @@ pub const QUESTIONS: &[Question] = &[
             Fight {
                 arguments: "--synthetic medium --a threads=1 --b threads=2",
                 metric: SPEED,
-                claims: &[faster("threads make tokens faster", "B", 0.03)],
+                claims: &[faster("threads speed up decoding", "B", 0.03)],
             },
         ],
     },

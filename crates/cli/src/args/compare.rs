@@ -2,48 +2,41 @@
 
 use clap::Args;
 
-use super::{Shown, StoreOptions};
+use super::values::number;
+use super::{ReportOptions, StoreOptions};
 
-/// Which runs to lay beside each other, and how.
+/// Compare two saved runs: are they comparable, and what differs?
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    about = "Lay one run beside another: whether they can be compared, and what differs",
-    after_help = "Examples:\n  \
-        hotloop compare                                         the latest run with the one before\n  \
-        hotloop compare baseline 3f9a12 --threshold 5% --format markdown > comparison.md\n  \
-        hotloop compare before.md after.md --layout smallmind   reports of SmallMind's profiler\n\n\
-        A run is an id or a unique beginning of it, @latest, @previous, a tag, or a file: one of ours, or of another\n\
-        program that `hotloop import` reads.\n\n\
-        Runs of different sittings show a direction at most, single samples nothing: `hotloop duel` measures both\n\
-        sides in turns, and says more.\n\n\
-        Exit codes: 0 compared, 1 the output cannot be written, 2 a run cannot be read, 12 the runs do not answer the\n\
-        same question, 14 they generated different tokens. The last line begins with VERDICT."
-)]
+#[command(after_help = "\
+BASE and CANDIDATE are each an id or its first four or more digits, @latest,
+@previous, a tag, or a file: a run, or anything that `hotloop import` reads.
+
+Runs measured at different times only hint at a direction, and single samples
+prove nothing. `hotloop duel` measures both sides in turns and gives a verdict.
+
+Exit codes: 0 compared, 1 output cannot be written, 2 a run cannot be read,
+12 not comparable, 14 the runs generated different tokens. The last line of the
+output begins with VERDICT.
+
+Examples:
+  hotloop compare                                  the latest run and the previous
+  hotloop compare baseline 3f9a12 --threshold 5% --format markdown > compare.md
+  hotloop compare before.md after.md --layout smallmind")]
 pub struct Compare {
-    /// The run before.
-    #[arg(
-        value_name = "BASE",
-        default_value = "@previous",
-        hide_default_value = true,
-        help = "the run before: an id, @latest, @previous (the default), a tag or a file"
-    )]
+    /// The run before: an id, @latest, @previous, a tag or a file
+    #[arg(value_name = "BASE", default_value = "@previous")]
     pub base: String,
-    /// The run after.
-    #[arg(
-        value_name = "CANDIDATE",
-        default_value = "@latest",
-        hide_default_value = true,
-        help = "the run after (default @latest)"
-    )]
+    /// The run after
+    #[arg(value_name = "CANDIDATE", default_value = "@latest")]
     pub candidate: String,
-    /// The change that matters.
-    #[arg(long, value_name = "P%", allow_hyphen_values = true, value_parser = threshold,
-        help = "the change that matters (default: 3 %, of CPU time and memory 2 %, of what is exact any)")]
+    /// Smallest change that matters [default: 3 %; 2 % for CPU time and memory;
+    /// 0 for exact counts]
+    #[arg(long, value_name = "P%", value_parser = threshold)]
     pub threshold: Option<f64>,
     #[command(flatten)]
-    pub shown: Shown,
-    /// Whether to print for programs.
-    #[arg(long, help = "print the comparison as JSON, with every scope")]
+    pub shown: ReportOptions,
+    /// Print the comparison as JSON, with every scope
+    #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub store: StoreOptions,
@@ -51,9 +44,8 @@ pub struct Compare {
 
 /// A share, from percent.
 fn threshold(value: &str) -> Result<f64, String> {
-    let number = value.trim().strip_suffix('%').unwrap_or(value).trim().parse::<f64>().ok();
-    let wrong = || format!("--threshold takes a percentage from 0 to 1000, not `{value}`");
-    Ok(number.filter(|percent| (0.0..=1000.0).contains(percent)).ok_or_else(wrong)? / 100.0)
+    let percent = value.trim().strip_suffix('%').unwrap_or(value).trim();
+    number(0.0..=1000.0)(percent).map(|percent| percent / 100.0).map_err(|error| error + " (percent)")
 }
 
 #[cfg(test)]

@@ -1,50 +1,46 @@
-//! The arguments of `hotloop duel` for sides that are the engine: its settings, or its models.
+//! The arguments of `hotloop duel` whose sides are settings or models of the engine.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Named;
+use super::ModelOptions;
 
 /// Sides that are the engine.
 #[derive(Debug, Clone, PartialEq, Default, Args)]
-#[command(next_help_heading = "The engine")]
+#[command(next_help_heading = "Engine")]
 pub struct DuelEngine {
     #[command(flatten)]
-    pub named: Named,
-    /// The base.
-    #[arg(long, value_name = "SETTINGS", help = "the base: settings of the engine, such as kv=off,threads=2")]
+    pub model: ModelOptions,
+    /// Engine settings of the base, such as kv=off,threads=2
+    #[arg(long, value_name = "SETTINGS")]
     pub a: Option<String>,
-    /// A candidate.
-    #[arg(long, value_name = "SETTINGS", help = "the settings of a candidate, and so on up to --f")]
+    /// Engine settings of a candidate; more candidates are --c to --f
+    #[arg(long, value_name = "SETTINGS")]
     pub b: Option<String>,
-    /// Another one.
+    /// Another candidate.
     #[arg(long, value_name = "SETTINGS", hide = true)]
     pub c: Option<String>,
-    /// Another one.
+    /// Another candidate.
     #[arg(long, value_name = "SETTINGS", hide = true)]
     pub d: Option<String>,
-    /// Another one.
+    /// Another candidate.
     #[arg(long, value_name = "SETTINGS", hide = true)]
     pub e: Option<String>,
-    /// Another one.
+    /// Another candidate.
     #[arg(long, value_name = "SETTINGS", hide = true)]
     pub f: Option<String>,
-    /// What all have.
-    #[arg(long, value_name = "SETTINGS", help = "settings of all sides, which their own may change")]
+    /// Engine settings of all sides, which those of a side override
+    #[arg(long, value_name = "SETTINGS")]
     pub with: Option<String>,
-    /// Whether other tokens are wrong.
-    #[arg(long, help = "all sides must put out the same tokens, even where models, types or caches differ")]
+    /// Require the same tokens of all sides, even with different models or types
+    #[arg(long)]
     pub same_output: bool,
-    /// Whether they never are.
-    #[arg(
-        long,
-        conflicts_with = "same_output",
-        help = "sides may put out other tokens: it is only told how far they agree"
-    )]
+    /// Allow different tokens; the report shows how far they agree
+    #[arg(long, conflicts_with = "same_output")]
     pub any_output: bool,
-    /// What models are to read.
-    #[arg(long, value_name = "FILE", help = "a text: tell how well the sides' models know it, by their perplexity")]
+    /// Text to compare the quality of the models with, by perplexity
+    #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
 }
 
@@ -54,35 +50,36 @@ impl DuelEngine {
         [&self.a, &self.b, &self.c, &self.d, &self.e, &self.f].into_iter().flatten().map(String::as_str).collect()
     }
 
-    /// Whether anything of this was asked for.
+    /// Whether any of these options was given.
     fn is_asked(&self) -> bool {
         *self != Self::default()
     }
 
-    /// What the parser cannot see: `words` are the sides that are no settings.
+    /// Settings of two sides or more, or none; `words` are the other sides.
     pub fn check(&self, words: &[String]) -> Result<(), String> {
         let letters = [&self.a, &self.b, &self.c, &self.d, &self.e, &self.f];
         let (sides, first_gap) = (self.sides().len(), letters.iter().take_while(|side| side.is_some()).count());
         match () {
-            () if sides != first_gap => Err("--a, --b and so on are given without a gap".to_owned()),
-            () if sides == 1 => Err("a duel needs two sides or more: --a and --b".to_owned()),
+            () if sides != first_gap => Err("'--a', '--b' and so on must follow each other without a gap".to_owned()),
+            () if sides == 1 => Err("a duel needs two sides or more: '--a' and '--b'".to_owned()),
             () if sides > 0 && !words.is_empty() => Err(format!(
-                "`{}` does not go with --a and --b: settings are of one model; name it by --model",
+                "'{}' cannot be used with '--a' and '--b', which are settings of one model: name it with '--model'",
                 words[0]
             )),
-            () if sides == 0 && self.named.is_some() => {
-                Err("--model and --synthetic go with --a and --b; two models are two SIDEs".to_owned())
+            () if sides == 0 && self.model.is_some() => {
+                Err("'--model' and '--synthetic' need '--a' and '--b'; to compare two models, name each as a SIDE"
+                    .to_owned())
             }
             () => Ok(()),
         }
     }
 
-    /// What makes no sense where the sides are commands.
+    /// Options of the engine do not go with commands.
     pub fn only_for_engines(&self) -> Result<(), String> {
         if !self.is_asked() {
             return Ok(());
         }
-        Err("--with, --same-output, --any-output and --text are for sides that are models: a file of one, or small, medium or sizes"
+        Err("'--with', '--same-output', '--any-output' and '--text' need sides that are models: files, small, medium or sizes"
             .to_owned())
     }
 }

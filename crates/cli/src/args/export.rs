@@ -2,67 +2,60 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use report::ExportFormat;
 
 use super::StoreOptions;
+use super::values::one_of;
 
-/// What to write of which run, and where.
+/// Export a run: trace viewers, flame graphs, spreadsheets
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    about = "Write a run for other programs: trace viewers, flame graphs, spreadsheets",
-    after_help = "RUN is an id, four or more of its first digits, @latest, @previous, a tag, or a file: a\n\
-        run, or what `hotloop import` reads.\n\n\
-        Formats:\n  \
-          chrome       Trace Event JSON, for ui.perfetto.dev and chrome://tracing\n  \
-          perfetto     Perfetto's own traces, smaller; binary\n  \
-          speedscope   for speedscope.app\n  \
-          folded       collapsed stacks, `a;b;c nanoseconds`, for flame graph tools\n  \
-          firefox      for profiler.firefox.com\n  \
-          svg          a flame graph, drawn\n  \
-          csv          a line for each scope path; with --what samples one for each measured value\n  \
-          json         the record as it is stored\n\n\
-        With a timeline the trace viewers show the calls at their times, else the merged call tree.\n\n\
-        Examples:\n  \
-          hotloop export @latest --to perfetto --out decode.pftrace\n  \
-          hotloop export baseline --to svg --out flame.svg\n  \
-          hotloop export 3f2a --to folded | inferno-flamegraph > flame.svg\n  \
-          hotloop export @latest --to csv --what samples --out samples.csv\n\n\
-        Environment:\n  HOTLOOP_STORE=DIR   the folder of the runs"
-)]
+#[command(after_help = "\
+RUN is an id or its first four or more digits, @latest, @previous, a tag, or a
+file: a run, or anything that `hotloop import` reads.
+
+Formats:
+  chrome       Trace Event JSON, for ui.perfetto.dev and chrome://tracing
+  perfetto     native Perfetto trace: smaller, binary
+  speedscope   for speedscope.app
+  folded       collapsed stacks, `a;b;c nanoseconds`, for flame graph tools
+  firefox      for profiler.firefox.com
+  svg          flame graph
+  csv          one line per scope path, or per sample with --what samples
+  json         the run as it is stored
+
+Trace viewers show the timeline of a run that has one (`profile --trace`), else
+its merged call tree.
+
+Environment:
+  HOTLOOP_STORE=DIR   folder of the runs
+
+Examples:
+  hotloop export --to perfetto -o decode.pftrace        the latest run
+  hotloop export baseline --to svg -o flame.svg
+  hotloop export 3f2a --to folded | inferno-flamegraph > flame.svg
+  hotloop export --to csv --what samples -o samples.csv")]
 pub struct Export {
+    /// Run to export: an id, @latest, @previous, a tag or a file
+    #[arg(value_name = "RUN", default_value = "@latest")]
+    pub run: String,
+    /// Format to write
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(FORMATS.map(|(name, _)| name), format))]
+    pub to: ExportFormat,
+    /// File to write, replaced if it exists; `-` is standard output (the default)
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What a csv has lines for [default: scopes]
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub what: Option<CsvTable>,
     #[command(flatten)]
     pub store: StoreOptions,
-    /// The run.
-    #[arg(
-        value_name = "RUN",
-        default_value = "@latest",
-        hide_default_value = true,
-        help = "the run (default @latest)"
-    )]
-    pub run: String,
-    /// The format.
-    #[arg(long, value_name = "FORMAT", value_parser = format, help = "what to write, see below")]
-    pub to: ExportFormat,
-    /// The file.
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        help = "the file to write, replaced where it is there; - is standard output (the default)"
-    )]
-    pub out: Option<PathBuf>,
-    /// What a table is of.
-    #[arg(long, value_name = "WHAT", value_parser = what, help = "what a csv has lines for: scopes (the default) or samples")]
-    pub what: Option<What>,
 }
 
-/// What a table is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// The scope paths.
+/// What a table has lines for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CsvTable {
     Scopes,
-    /// The measured values.
     Samples,
 }
 
@@ -77,18 +70,6 @@ const FORMATS: [(&str, ExportFormat); 8] = [
     ("json", ExportFormat::Json),
 ];
 
-fn format(value: &str) -> Result<ExportFormat, String> {
-    let found = FORMATS.iter().find(|(name, _)| *name == value);
-    found.map(|(_, format)| *format).ok_or_else(|| {
-        let names = FORMATS.map(|(name, _)| name);
-        format!("--to takes one of {}, not `{value}`", names.join(", "))
-    })
-}
-
-fn what(value: &str) -> Result<What, String> {
-    match value {
-        "scopes" => Ok(What::Scopes),
-        "samples" => Ok(What::Samples),
-        _ => Err(format!("--what takes scopes or samples, not `{value}`")),
-    }
+fn format(value: &str) -> Option<ExportFormat> {
+    FORMATS.iter().find(|(name, _)| *name == value).map(|(_, format)| *format)
 }

@@ -4,67 +4,62 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// What is to pass, and what is written about it.
+/// Fail if a change made something in hotloop.toml worse
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    about = "Measure what hotloop.toml names, and fail where a change made it worse",
-    after_help = "Examples:\n  \
-        hotloop gate --init                      write an example of hotloop.toml\n  \
-        hotloop gate --dry-run                   what would be measured, and how long that takes at least\n  \
-        hotloop gate                             HEAD against where it left the default branch\n  \
-        hotloop gate main my-branch --out report verdict.json, comment.md, junit.xml, badge.svg and all samples in report/\n  \
-        hotloop gate --cell decode --json\n\n\
-        Revisions are built in work trees of their own; what is not committed is not measured.\n\n\
-        Exit code: 0 passed, 1 a cell could not be measured or a file not written, 2 bad input, 10 regressed or over budget,\n\
-        11 unresolved (with --on-unresolved fail alone), 12 incomparable, 13 unstable, 14 wrong output, 130 interrupted.\n\
-        The last line that is printed says the same: VERDICT and a word.\n\n\
-        Environment:\n  GITHUB_STEP_SUMMARY=FILE  the comment is added to this file\n  \
-        GITHUB_ACTIONS=true       reasons are also printed as annotations\n  \
-        GITHUB_BASE_REF=BRANCH    the default branch\n  \
-        HOTLOOP_CACHE=DIR         the folder of built revisions"
-)]
+#[command(after_help = "\
+Revisions are built in work trees of their own. Uncommitted changes are not
+measured.
+
+Exit codes: 0 passed, 1 a cell could not be measured or a file not be written,
+2 bad input, 10 regressed or over budget, 11 undecided (only with
+--on-unresolved fail), 12 not comparable, 13 unstable machine, 14 wrong output,
+130 interrupted. The last line of the output is VERDICT and a word.
+
+Environment:
+  GITHUB_STEP_SUMMARY=FILE  append the comment to this file
+  GITHUB_ACTIONS=true       print the reasons as annotations, too
+  GITHUB_BASE_REF=BRANCH    the default branch
+  HOTLOOP_CACHE=DIR         folder for built revisions
+
+Examples:
+  hotloop gate --init                 write an example of hotloop.toml
+  hotloop gate --dry-run              show what would be measured, and how long
+  hotloop gate                        HEAD against its fork from the main branch
+  hotloop gate main my-branch -o out  and write all results to out/
+  hotloop gate --cell decode --json")]
 pub struct Gate {
-    /// What was there before.
-    #[arg(value_name = "BASE", help = "the revision to compare with (default: where HEAD left the default branch)")]
+    /// Revision to compare with [default: where HEAD left the default branch]
+    #[arg(value_name = "BASE")]
     pub base: Option<String>,
-    /// What is to pass.
-    #[arg(value_name = "HEAD", help = "the revision that is to pass (default: HEAD)")]
+    /// Revision to judge [default: HEAD]
+    #[arg(value_name = "HEAD")]
     pub head: Option<String>,
-    /// The file.
-    #[arg(
-        long,
-        value_name = "FILE",
-        default_value = "hotloop.toml",
-        hide_default_value = true,
-        help = "what is measured and what has to hold (default hotloop.toml)"
-    )]
+    /// File that says what to measure and what must hold
+    #[arg(long, value_name = "FILE", default_value = "hotloop.toml")]
     pub config: PathBuf,
-    /// The cells.
-    #[arg(long = "cell", value_name = "NAME", help = "measure this cell alone; may be given again")]
+    /// Measure only this cell; repeat for several
+    #[arg(long = "cell", value_name = "NAME")]
     pub cells: Vec<String>,
-    /// Where the outputs go.
-    #[arg(long, value_name = "DIR", help = "write verdict.json, comment.md, junit.xml, badge.svg and the duels there")]
+    /// Folder for verdict.json, comment.md, junit.xml, badge.svg and the duels
+    #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Whether to print for programs.
-    #[arg(long, help = "print verdict.json instead of the report; the last line goes to standard error")]
+    /// Print verdict.json instead of the report; VERDICT goes to standard error
+    #[arg(long)]
     pub json: bool,
-    /// What becomes of what cannot be told.
-    #[arg(long, value_name = "WHAT", value_enum, help = "pass or fail: instead of what the file says")]
-    pub on_unresolved: Option<OnUnresolved>,
-    /// Whether to say only what would be done.
-    #[arg(long, help = "say what would be measured, and measure nothing")]
+    /// What an undecided cell does [default: as in the file]
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub on_unresolved: Option<OnUndecided>,
+    /// Show what would be measured, and measure nothing
+    #[arg(long)]
     pub dry_run: bool,
-    /// Whether to write an example.
-    #[arg(long, conflicts_with_all = ["base", "head", "cells", "out", "json", "on_unresolved", "dry_run"],
-        help = "write a commented example of the file, unless it is there")]
+    /// Write a commented example of the file, unless it exists
+    #[arg(long, conflicts_with_all = ["base", "head", "cells", "out", "json", "on_unresolved", "dry_run"])]
     pub init: bool,
 }
 
-/// What becomes of what cannot be told.
+/// What an undecided comparison does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OnUnresolved {
-    /// It is warned of.
+pub enum OnUndecided {
     Pass,
-    /// It fails.
     Fail,
 }

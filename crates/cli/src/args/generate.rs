@@ -1,180 +1,162 @@
 //! The arguments of `hotloop generate`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{MAX_THREADS, Named, whole_number};
+use super::values::{cache_type, count, number_f32, threads};
+use super::{ModelOptions, is_model_path};
 
-/// What to generate, and how.
+/// Generate text with a model, and show its speed and memory
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    about = "Let a model go on from a text: the text as it comes, then how fast it came and what memory it took",
-    after_help = "Examples:\n  \
-        hotloop generate                                                      the bundled model tells a story\n  \
-        hotloop generate --seed 7 --prompt \"One windy day Mia\"                and another one\n  \
-        hotloop generate --model stories15M-q8_0.gguf --prompt \"Once upon a time\" --tokens 100\n  \
-        hotloop generate --model SmolLM2-135M-Instruct.gguf --chat --prompt \"What is the capital of France?\"\n  \
-        hotloop generate --synthetic d=768,layers=12,type=q4_0 --prompt x --tokens 64 --json\n\n\
-        The text goes to standard output, the figures to standard error. Without --model and --synthetic it is the bundled\n\
-        model, which tells little stories and knows nothing else. Random weights write what means nothing.\n\n\
-        Sizes of --synthetic: small and medium (the models of SmallMind's profiler), or d=WIDTH,layers=N and of arch=llama|gpt2|qwen2,\n\
-        heads=N, kv_heads=N, ffn=N, vocab=N, ctx=N, tied=true, type=q4_0 (any type of `quantize`), seed=N.\n\n\
-        Environment:\n  HOTLOOP_ISA=NAME   compute with these instructions: scalar, avx2, avx512, neon"
-)]
+#[command(after_help = "\
+The text goes to standard output, the figures to standard error. Without a model
+it is the bundled one, which tells little stories and knows nothing else. Random
+weights write nonsense.
+
+Without a prompt, one is read from standard input if that is a pipe or a file.
+`--prompt -` and `--prompt-file -` always read it.
+
+Sizes of --synthetic: small and medium (the models of SmallMind's profiler), or
+d=WIDTH,layers=N and any of arch=llama|gpt2|qwen2, heads=N, kv_heads=N, ffn=N,
+vocab=N, ctx=N, tied=true, type=q4_0 (any type of `quantize`), seed=N.
+
+Environment:
+  HOTLOOP_ISA=NAME   compute with these instructions: scalar, avx2, avx512, neon
+
+Examples:
+  hotloop generate                                    the bundled model
+  hotloop generate --seed 7 \"One windy day Mia\"
+  hotloop generate stories15M-q8_0.gguf \"Once upon a time\" -n 100
+  hotloop generate smollm2.gguf --chat \"What is the capital of France?\"
+  cat article.txt | hotloop generate model.gguf -n 64
+  hotloop generate --synthetic d=768,layers=12,type=q4_0 x --tokens 64 --json")]
 pub struct Generate {
+    /// Model file (as --model), prompt (as --prompt), or both in this order
+    #[arg(value_name = "MODEL|PROMPT", num_args = 0..=2)]
+    pub words: Vec<String>,
     #[command(flatten)]
-    pub named: Named,
-    /// The text to go on from.
-    #[arg(
-        long,
-        value_name = "TEXT",
-        conflicts_with = "prompt_file",
-        allow_hyphen_values = true,
-        help = "the text to go on from"
-    )]
+    pub model: ModelOptions,
+    /// Text to continue; `-` reads standard input
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "prompt_file", allow_hyphen_values = true)]
     pub prompt: Option<String>,
-    /// Where it is.
-    #[arg(long, value_name = "FILE", help = "a file with that text")]
+    /// File with that text; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
     pub prompt_file: Option<PathBuf>,
-    /// Whether it is a question.
-    #[arg(
-        long,
-        help = "the text is what a user says in a chat: put it into the model's chat template; special tokens in it count"
-    )]
+    /// The prompt is a user's message: apply the model's chat template
+    #[arg(long)]
     pub chat: bool,
-    /// What the chat begins with.
-    #[arg(
-        long,
-        value_name = "TEXT",
-        requires = "chat",
-        allow_hyphen_values = true,
-        help = "what the system says before the user, in a chat"
-    )]
+    /// System message of the chat
+    #[arg(long, value_name = "TEXT", requires = "chat", allow_hyphen_values = true)]
     pub system: Option<String>,
-    /// How many tokens.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 128, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--tokens", 1, 1 << 24), help = "tokens to generate at most (default 128)")]
+    /// Maximum number of tokens to generate
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 128, value_parser = count(1..=1 << 24))]
     pub tokens: usize,
     #[command(flatten)]
-    pub choice: Choice,
-    /// Texts to end at.
-    #[arg(
-        long,
-        value_name = "TEXT",
-        allow_hyphen_values = true,
-        help = "end where this text comes; may be given several times"
-    )]
-    pub stop: Vec<String>,
+    pub sampling: GenerateSampling,
     #[command(flatten)]
-    pub machine: Machine,
-    /// Whether to print for programs.
-    #[arg(long, help = "print JSON: the text, its tokens, the settings and the figures")]
+    pub machine: GenerateMachine,
+    /// Print JSON: the text, its tokens, the settings and the figures
+    #[arg(long)]
     pub json: bool,
 }
 
 /// How tokens are chosen.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(next_help_heading = "Choosing tokens")]
-pub struct Choice {
-    /// How bold.
-    #[arg(long, value_name = "T", default_value_t = 0.8, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = number("--temperature", 0.0, 100.0),
-        help = "how bold; 0 always takes the likeliest token (default 0.8)")]
+#[command(next_help_heading = "Sampling")]
+pub struct GenerateSampling {
+    /// Sampling temperature; 0 always takes the most likely token
+    #[arg(long, value_name = "T", default_value_t = 0.8, value_parser = number_f32(0.0..=100.0))]
     pub temperature: f32,
-    /// Of how many.
-    #[arg(long, value_name = "N", default_value_t = 40, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--top-k", 0, 1 << 24), help = "only of the N likeliest; 0 of all (default 40)")]
+    /// Sample from the N most likely tokens; 0 from all
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = count(0..=1 << 24))]
     pub top_k: usize,
-    /// Of which share.
-    #[arg(long, value_name = "P", default_value_t = 0.95, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = number("--top-p", 0.001, 1.0),
-        help = "only of the likeliest that have the share P together; 1 of all (default 0.95)")]
+    /// Sample from the most likely tokens with a total probability of P
+    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = number_f32(0.001..=1.0))]
     pub top_p: f32,
-    /// How likely at least.
-    #[arg(long, value_name = "P", default_value_t = 0.05, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = number("--min-p", 0.0, 1.0),
-        help = "only those at least P times as likely as the likeliest (default 0.05)")]
+    /// Drop tokens less than P times as likely as the most likely one
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = number_f32(0.0..=1.0))]
     pub min_p: f32,
-    /// Against repetition.
-    #[arg(long, value_name = "F", default_value_t = 1.0, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = number("--repetition-penalty", 0.01, 100.0),
-        help = "above 1: makes the last 64 tokens less likely (default 1)")]
+    /// Make the last 64 tokens less likely (above 1)
+    #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = number_f32(0.01..=100.0))]
     pub repetition_penalty: f32,
-    /// What chance follows from.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 0,
-        hide_default_value = true,
-        help = "the same seed gives the same text (default 0)"
-    )]
+    /// RNG seed: the same seed gives the same text
+    #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Whether to go on.
-    #[arg(long, help = "go on where the model would end")]
+    /// Stop before this text; repeat for several
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub stop: Vec<String>,
+    /// Continue after the model's end-of-text token
+    #[arg(long)]
     pub ignore_end: bool,
 }
 
 /// What computes, and with what memory.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(next_help_heading = "Machine and memory")]
-pub struct Machine {
-    /// Threads.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--threads", 1, MAX_THREADS),
-        help = "threads (default: one for each CPU that this process may use)")]
+pub struct GenerateMachine {
+    /// Threads [default: one per available CPU]
+    #[arg(long, short, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
-    /// Sequences.
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--batch", 1, engine::MOST_SEQUENCES),
-        help = "so many texts at the same time, each with a seed of its own (default 1)")]
+    /// Number of texts to generate at the same time, each with its own seed
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count(1..=engine::MOST_SEQUENCES as u64))]
     pub batch: usize,
-    /// Positions.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--context", 1, 1 << 24),
-        help = "tokens that a text may have, the prompt's among them (default: as many as are needed, up to the model's)")]
+    /// Context length: tokens of prompt and text [default: as many as needed, up
+    /// to the model's]
+    #[arg(long, value_name = "N", value_parser = count(1..=1 << 24))]
     pub context: Option<usize>,
-    /// Whether to go on at the end of the context.
-    #[arg(long, help = "where the context is full, go on with its later half instead of ending")]
+    /// When the context is full, continue with its later half instead of stopping
+    #[arg(long)]
     pub context_shift: bool,
-    /// Cells.
-    #[arg(long, value_name = "TYPE", default_value = "f16", hide_default_value = true, value_parser = cache_type,
-        help = "how keys and values are kept: f32, f16 or q8_0 (default f16)")]
+    /// Format of the KV cache
+    #[arg(long, value_name = "TYPE", default_value = "f16", value_parser = cache_type())]
     pub cache: engine::CacheType,
-    /// Bytes.
-    #[arg(long, value_name = "MIB", allow_hyphen_values = true, value_parser = whole_number("--cache-budget", 1, 1 << 24),
-        help = "refuse a cache of keys and values that would take more than so many MiB")]
+    /// Refuse a KV cache larger than this many MiB
+    #[arg(long, value_name = "MIB", value_parser = count(1..=1 << 24))]
     pub cache_budget: Option<usize>,
-    /// Whether to leave weights where they are.
-    #[arg(long, help = "use the weights as they lie in the file: starts at once, computes more slowly")]
+    /// Use the weights as they are in the file: starts at once, computes slower
+    #[arg(long)]
     pub in_place: bool,
-    /// What bytes are worth.
-    #[arg(
-        long,
-        conflicts_with = "in_place",
-        help = "make f32 of quantised weights: exact, larger and slower, to see what bytes are worth"
-    )]
+    /// Convert quantised weights to f32: exact, larger and slower
+    #[arg(long, conflicts_with = "in_place")]
     pub exact: bool,
-    /// What keeping keys and values is worth.
-    #[arg(
-        long,
-        help = "keep no keys and values: every token computes all before it again, to see what keeping is worth"
-    )]
+    /// No KV cache: every token computes all tokens before it again
+    #[arg(long)]
     pub no_kv_cache: bool,
-    /// What keeping memory is worth.
-    #[arg(long, help = "keep no scratch memory between tokens, to see what keeping is worth")]
+    /// Keep no scratch memory between tokens
+    #[arg(long)]
     pub no_pooling: bool,
-    /// What vectors are worth.
-    #[arg(long, help = "plain loops instead of vector instructions, to see what those are worth")]
+    /// Plain loops instead of vector instructions
+    #[arg(long)]
     pub naive: bool,
 }
 
-fn number(option: &'static str, least: f32, most: f32) -> impl Fn(&str) -> Result<f32, String> + Clone {
-    move |value| {
-        let wrong = || format!("{option} takes a number from {least} to {most}, not `{value}`");
-        value.parse().ok().filter(|number| (least..=most).contains(number)).ok_or_else(wrong)
+impl Generate {
+    /// Turns the words into a model and a prompt. A single word is the model if it names one, and none was named.
+    pub fn check(&mut self) -> Result<(), String> {
+        let mut words = std::mem::take(&mut self.words).into_iter();
+        match (words.next(), words.next()) {
+            (Some(model), Some(prompt)) => {
+                self.model.set_positional(PathBuf::from(model))?;
+                self.set_prompt(prompt)
+            }
+            (Some(word), None) if self.model == ModelOptions::default() && is_model_path(&word) => {
+                self.model.set_positional(PathBuf::from(word))
+            }
+            (Some(prompt), None) => self.set_prompt(prompt),
+            (None, _) => Ok(()),
+        }
     }
-}
 
-pub(super) fn cache_type(value: &str) -> Result<engine::CacheType, String> {
-    let names = || engine::CacheType::ALL.map(engine::CacheType::name).join(", ");
-    engine::CacheType::from_name(value).ok_or_else(|| format!("--cache takes one of {}, not `{value}`", names()))
+    fn set_prompt(&mut self, prompt: String) -> Result<(), String> {
+        let file = self.prompt_file.as_deref().map(Path::display);
+        let other = self.prompt.as_ref().map(|text| format!("--prompt {text}"));
+        match other.or_else(|| file.map(|file| format!("--prompt-file {file}"))) {
+            Some(other) => Err(format!("'{prompt}' and '{other}' are two prompts")),
+            None => {
+                self.prompt = Some(prompt);
+                Ok(())
+            }
+        }
+    }
 }

@@ -1,102 +1,114 @@
 //! The arguments of `hotloop history`.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use clap::{Args, Subcommand};
 
-use super::{StoreOptions, whole_number};
+use super::StoreOptions;
+use super::values::count;
 
 /// Runs that are listed unless another number is asked for.
 const LIMIT: usize = 20;
-/// More than anybody keeps.
-const MOST_RUNS: usize = 1_000_000_000;
 
-/// Which runs to list, or what to do with some.
+/// List, show, tag and remove saved runs
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    about = "The runs that are kept: list, show, tag, remove",
-    after_help = "RUN is an id, four or more of its first digits, @latest, @previous, a tag; `show` takes a file too.\n\n\
-        Examples:\n  \
-          hotloop history --workload deep --since 2026-03-01\n  \
-          hotloop history tag @latest baseline\n  \
-          hotloop history show baseline --json > baseline.json\n  \
-          hotloop history remove 3f2a 91c04d\n\n\
-        Environment:\n  HOTLOOP_STORE=DIR   the folder of the runs"
+    mut_arg("store", |store| store.global(true)),
+    after_help = "\
+RUN is an id or its first four or more digits, @latest, @previous, or a tag;
+`show` takes a file, too.
+
+Environment:
+  HOTLOOP_STORE=DIR   folder of the runs
+
+Examples:
+  hotloop history --since 2h
+  hotloop history --workload deep --since 2026-03-01
+  hotloop history tag @latest baseline
+  hotloop history show baseline --json > baseline.json
+  hotloop history remove 3f2a 91c04d"
 )]
 pub struct History {
     #[command(flatten)]
-    pub store: StoreOptions,
+    pub list: HistoryList,
     #[command(flatten)]
-    pub list: List,
+    pub store: StoreOptions,
     #[command(subcommand)]
-    pub action: Option<Action>,
+    pub action: Option<HistoryAction>,
 }
 
 /// Which runs to list.
 #[derive(Debug, Clone, PartialEq, Args)]
-pub struct List {
-    /// The workload.
-    #[arg(long, value_name = "NAME", help = "runs of this workload")]
+pub struct HistoryList {
+    /// Only runs of this workload
+    #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
-    /// A part of the model's name.
-    #[arg(long, value_name = "TEXT", help = "runs with a model whose name has this in it, in letters of any size")]
+    /// Only runs with a model whose name contains this (case-insensitive)
+    #[arg(long, value_name = "TEXT")]
     pub model: Option<String>,
-    /// The beginning of the commit.
-    #[arg(long, value_name = "COMMIT", help = "runs of a commit that begins with this")]
+    /// Only runs of a commit that begins with this
+    #[arg(long, value_name = "COMMIT")]
     pub commit: Option<String>,
-    /// The tag.
-    #[arg(long, value_name = "NAME", help = "the run with this tag")]
+    /// Only the run with this tag
+    #[arg(long, value_name = "NAME")]
     pub tag: Option<String>,
-    /// The first moment.
-    #[arg(long, value_name = "DATE", value_parser = since,
-        help = "runs that began then or later: 2026-03-01, or 2026-03-01T12:00:00Z")]
+    /// Only runs since then: 30m, 2h, 3d, 1w, 2026-03-01, 2026-03-01T12:00:00Z
+    #[arg(long, value_name = "WHEN", value_parser = since)]
     pub since: Option<i64>,
-    /// How many.
-    #[arg(long, value_name = "N", help = format!("the most runs to list (default {LIMIT})"), default_value_t = LIMIT,
-        hide_default_value = true, allow_hyphen_values = true, value_parser = whole_number("--limit", 1, MOST_RUNS))]
+    /// Maximum number of runs
+    #[arg(long, short = 'n', value_name = "N", default_value_t = LIMIT, value_parser = count(1..=1_000_000_000))]
     pub limit: usize,
-    /// Whether to print for programs.
-    #[arg(long, help = "print JSON")]
+    /// Print JSON
+    #[arg(long)]
     pub json: bool,
 }
 
 /// What to do with runs.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
-pub enum Action {
-    #[command(about = "What is known of a run; with --json the run itself")]
+pub enum HistoryAction {
+    /// Show what is known of a run
     Show {
-        #[arg(value_name = "RUN", help = "the run")]
+        /// The run
+        #[arg(value_name = "RUN")]
         run: String,
-        #[arg(long, help = "print the run as it was saved, byte for byte")]
+        /// Print the run as it was saved, byte for byte
+        #[arg(long)]
         json: bool,
     },
-    #[command(about = "Give a run a name; who had it before loses it")]
+    /// Name a run; the name moves if another run has it
     Tag {
-        #[arg(value_name = "RUN", help = "the run")]
+        /// The run
+        #[arg(value_name = "RUN")]
         run: String,
-        #[arg(value_name = "NAME", help = "letters, digits, `.`, `_` and `-`")]
+        /// Letters, digits, `.`, `_` and `-`
+        #[arg(value_name = "NAME")]
         name: String,
     },
-    #[command(about = "Take a name away; the run stays")]
+    /// Remove a name; the run stays
     Untag {
-        #[arg(value_name = "NAME", help = "the tag")]
+        /// The tag
+        #[arg(value_name = "NAME")]
         name: String,
     },
-    #[command(about = "Remove runs for good, without asking")]
+    /// Delete runs for good, without asking
     Remove {
-        #[arg(value_name = "RUN", help = "the runs", required = true)]
+        /// The runs
+        #[arg(value_name = "RUN", required = true)]
         runs: Vec<String>,
-        #[arg(long, help = "also those that have tags; the tags go with them")]
+        /// Delete tagged runs, too, and their tags
+        #[arg(long)]
         force: bool,
     },
-    #[command(about = "Read all runs and make the index again")]
+    /// Rebuild the index from the runs
     Reindex,
-    #[command(about = "Where the runs are")]
+    /// Print the folder of the runs
     Path,
 }
 
 impl History {
-    /// What does not go together.
+    /// Options of the list do not go with another action.
     pub fn check(&self) -> Result<(), String> {
-        let List { workload, model, commit, tag, since, limit, json } = &self.list;
+        let HistoryList { workload, model, commit, tag, since, limit, json } = &self.list;
         let options = [
             ("--workload", workload.is_some()),
             ("--model", model.is_some()),
@@ -107,14 +119,56 @@ impl History {
             ("--json", *json),
         ];
         match options.iter().find(|(_, is_given)| self.action.is_some() && *is_given) {
-            Some((option, _)) => Err(format!("`{option}` is for the list and does not go before another command")),
+            Some((option, _)) => Err(format!("'{option}' before a subcommand has no effect: it is for the list")),
             None => Ok(()),
         }
     }
 }
 
+/// Nanoseconds since 1970 of a moment, or of a time before now.
 fn since(value: &str) -> Result<i64, String> {
-    let wrong =
-        || format!("--since takes a day such as 2026-03-01 or a moment such as 2026-03-01T12:00:00Z, not `{value}`");
-    store::moment(value).ok_or_else(wrong)
+    let ago = || {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(now.checked_sub(age(value)?)?.as_nanos()).ok()
+    };
+    let wrong = || "not a time such as 30m, 2h, 3d, 1w, 2026-03-01 or 2026-03-01T12:00:00Z".to_owned();
+    store::moment(value).or_else(ago).ok_or_else(wrong)
+}
+
+/// A length of time such as `2h`.
+fn age(value: &str) -> Option<Duration> {
+    let unit = value.chars().last()?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        'w' => 7 * 86_400,
+        _ => return None,
+    };
+    let count: u64 = value.strip_suffix(unit)?.parse().ok()?;
+    Some(Duration::from_secs(count.checked_mul(seconds)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_have_a_unit() {
+        let seconds = ["90s", "30m", "2h", "3d", "1w"].map(|text| age(text).map(|age| age.as_secs()));
+        assert_eq!(seconds, [Some(90), Some(1_800), Some(7_200), Some(259_200), Some(604_800)]);
+        for wrong in ["", "h", "2", "2 h", "-2h", "2y", "99999999999999999999w", "9999999999999999w"] {
+            assert_eq!(age(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_time_ago_lies_before_now() {
+        let hour = 3_600_000_000_000;
+        let (now, before) = (since("0s").unwrap(), since("1h").unwrap());
+        assert!((now - before - hour).abs() < hour / 60, "{now} {before}");
+        assert_eq!(since("1970-01-02"), Ok(24 * hour));
+        assert!(since("yesterday").unwrap_err().contains("2h"));
+    }
 }

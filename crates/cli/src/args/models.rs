@@ -5,157 +5,137 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::profile::{Format, seconds, seed};
-use super::{MAX_THREADS, Named, StoreOptions, generate, whole_number};
+use super::values::{cache_type, count, seconds, threads};
+use super::{ModelOptions, StoreOptions, TextFormat};
 
-/// Which models, and how they are measured and shown.
+/// Compare models: speed, memory, quality, scaling
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    about = "Compare models: speed, memory and quality, share of the machine's limits, scaling",
-    after_help = "Examples:\n  \
-        hotloop models stories15M-q8_0.gguf stories15M-q4_0.gguf             measure two files in turns\n  \
-        hotloop models --models a.gguf,b.gguf --text book.txt --contexts 16,64,128 --threads 1,2\n  \
-        hotloop models --synthetic d=64/128/256,layers=2,vocab=512           a family of three sizes\n  \
-        hotloop models @latest baseline --format markdown                    runs that were kept\n\n\
-        Each launch starts a fresh process of every model, and of the first one a second time as a placebo. In each round of a launch\n\
-        every model generates once, in a balanced random order: the same number of prompt tokens and of tokens behind them. A model is\n\
-        called faster only beyond a threshold: 2 % by CPU time with one thread, 3 % by wall time otherwise. Files with equal contents\n\
-        are the same model and are not ranked. Each model is kept as a run. Quality is the perplexity on a text, a bundled one unless\n\
-        --text names another; compare models with other tokenizers by bits per byte.\n\n\
-        MODEL is a model file to measure. RUN is an id or a unique beginning of it, @latest, @previous, a tag, or a file.\n\n\
-        Ctrl-C ends the measurement: what was measured is reported and saved. A second one ends the program."
-)]
+#[command(after_help = "\
+MODEL is a model file to measure. RUN is an id or its first four or more digits,
+@latest, @previous, a tag, or a file.
+
+Each launch starts a fresh process of every model, and of the first one a second
+time as a placebo. In each round of a launch every model generates once, in a
+balanced random order: the same number of prompt tokens and of generated tokens.
+A model is called faster only above a threshold: 2 % by CPU time with one thread,
+3 % by wall time otherwise. Files with equal contents are the same model and are
+not ranked. Each model is saved as a run. Quality is the perplexity on a text;
+compare models with different tokenizers by bits per byte.
+
+Ctrl-C ends the measurement: what was measured is reported and saved. A second
+Ctrl-C ends the program.
+
+Examples:
+  hotloop models *.gguf                            measure all of them in turns
+  hotloop models --models a.gguf,b.gguf --text book.txt --threads 1,2
+  hotloop models --synthetic d=64/128/256,layers=2,vocab=512     three sizes
+  hotloop models @latest baseline --format markdown              saved runs")]
 pub struct Models {
-    /// Models, or runs that were kept.
-    #[arg(
-        value_name = "MODEL|RUN",
-        conflicts_with = "models",
-        help = "model files to measure; or runs that were kept, instead of measuring"
-    )]
+    /// Model files to measure, or saved runs to compare without measuring
+    #[arg(value_name = "MODEL|RUN", conflicts_with = "models")]
     pub runs: Vec<String>,
-    /// Files.
-    #[arg(
-        long,
-        value_name = "F,F,...",
-        value_delimiter = ',',
-        help = "model files to measure: GGUF, safetensors or llama2.c"
-    )]
+    /// Model files to measure: GGUF, safetensors or llama2.c
+    #[arg(long, value_name = "FILE,...", value_delimiter = ',')]
     pub models: Vec<PathBuf>,
-    /// Recipes.
-    #[arg(
-        long,
-        value_name = "SIZES",
-        help = "random weights to measure: small, medium, or sizes such as \
-        d=128,layers=2,type=q8_0; values with slashes make a family (d=64/128/256); may be given several times"
-    )]
+    /// Random weights to measure: small, medium, or sizes such as
+    /// d=128,layers=2,type=q8_0; values with slashes make a family
+    /// (d=64/128/256); repeat for several
+    #[arg(long, value_name = "SIZES")]
     pub synthetic: Vec<String>,
-    /// Whether this is the process of one model, which answers requests.
+    /// Be the process of one model, which answers requests.
     #[arg(long, hide = true)]
     pub serve: bool,
     #[command(flatten)]
-    pub work: Work,
+    pub work: ModelsWork,
     #[command(flatten)]
-    pub effort: Turns,
+    pub repeats: ModelsRepeats,
     #[command(flatten)]
-    pub machine: Machine,
+    pub machine: ModelsMachine,
     #[command(flatten)]
-    pub output: Output,
+    pub output: ModelsOutput,
 }
 
-/// What they are asked to do.
+/// What the models do.
 #[derive(Debug, Clone, PartialEq, Args)]
-pub struct Work {
-    /// Tokens of the prompt.
-    #[arg(long, value_name = "N", default_value_t = 32, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--prompt-tokens", 1, 1 << 24), help = "random tokens of the prompt (default 32)")]
+pub struct ModelsWork {
+    /// Random tokens of the prompt
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = count(1..=1 << 24))]
     pub prompt_tokens: usize,
-    /// Tokens behind it.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 32, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--tokens", 2, 1 << 24), help = "tokens to generate behind it (default 32)")]
+    /// Tokens to generate after it
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 32, value_parser = count(2..=1 << 24))]
     pub tokens: usize,
-    /// Prompts of other lengths.
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_hyphen_values = true,
-        value_parser = whole_number("--contexts", 1, 1 << 24), help = "prompts of other lengths too, to see what longer texts cost")]
+    /// More prompt lengths, to see how speed depends on the context
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count(1..=1 << 24))]
     pub contexts: Vec<usize>,
-    /// A text.
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "no_text",
-        help = "the text that quality is measured by (default: a bundled one)"
-    )]
+    /// Text to measure quality with [default: a bundled one]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_text")]
     pub text: Option<PathBuf>,
-    /// None.
-    #[arg(long, help = "do not measure quality")]
+    /// Do not measure quality
+    #[arg(long)]
     pub no_text: bool,
 }
 
 /// How often, and for how long.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(next_help_heading = "Repeating")]
-pub struct Turns {
-    /// Turns.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--repeat", 1, 1_000_000),
-        help = "rounds of all models (default: until the time is up or all medians are known to 1 %)")]
+#[command(next_help_heading = "Repeats")]
+pub struct ModelsRepeats {
+    /// Rounds of all models [default: until the time is up, or all medians are
+    /// known to 1 %]
+    #[arg(long, value_name = "N", value_parser = count(1..=1_000_000))]
     pub repeat: Option<usize>,
-    /// Turns before.
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, allow_hyphen_values = true,
-        value_parser = whole_number("--warmup", 0, 1_000_000), help = "rounds before those that count, in each launch (default 1)")]
+    /// Untimed rounds at the beginning of each launch
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count(0..=1_000_000))]
     pub warmup: usize,
-    /// Seconds.
-    #[arg(long, value_name = "S", allow_hyphen_values = true, value_parser = seconds,
-        help = "seconds for all launches, without --repeat (default 10); at least 3 launches are made")]
+    /// Seconds for all launches, without --repeat; at least 3 launches are made
+    /// [default: 10]
+    #[arg(long, value_name = "S", value_parser = seconds)]
     pub time_budget: Option<Duration>,
-    /// Chance.
-    #[arg(long, value_name = "N", default_value_t = 42, hide_default_value = true, allow_hyphen_values = true, value_parser = seed,
-        help = "RNG seed of prompts and of the order of rounds (default 42)")]
+    /// RNG seed of prompts and of the order of rounds
+    #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
 }
 
-/// What computes.
+/// What computes, and with what memory.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(next_help_heading = "Machine and memory")]
-pub struct Machine {
-    /// Numbers of threads.
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_hyphen_values = true,
-        value_parser = whole_number("--threads", 1, MAX_THREADS),
-        help = "numbers of threads; the figures are those of the most (default: one for each CPU that this process may use)")]
+pub struct ModelsMachine {
+    /// Numbers of threads; figures are for the largest [default: one per
+    /// available CPU]
+    #[arg(long, short, value_name = "N,...", value_delimiter = ',', value_parser = threads())]
     pub threads: Vec<usize>,
-    /// Cells.
-    #[arg(long, value_name = "TYPE", default_value = "f16", hide_default_value = true, value_parser = generate::cache_type,
-        help = "how keys and values are kept: f32, f16 or q8_0 (default f16)")]
+    /// Format of the KV cache
+    #[arg(long, value_name = "TYPE", default_value = "f16", value_parser = cache_type())]
     pub cache: engine::CacheType,
-    /// Whether to leave weights where they are.
-    #[arg(long, help = "use the weights as they lie in the files: starts at once, computes more slowly")]
+    /// Use the weights as they are in the files: starts at once, computes slower
+    #[arg(long)]
     pub in_place: bool,
-    /// What bytes are worth.
-    #[arg(long, conflicts_with = "in_place", help = "make f32 of quantised weights")]
+    /// Convert quantised weights to f32
+    #[arg(long, conflicts_with = "in_place")]
     pub exact: bool,
-    /// Whether to leave the limits out.
-    #[arg(long, help = "do not measure what the machine can do: speeds have no share of the limits then")]
+    /// Do not measure the machine's limits; speeds are not shown as shares of
+    /// them
+    #[arg(long)]
     pub no_limits: bool,
-    /// Whether a debug build may.
-    #[arg(long, help = "measure although this program was built without optimisation; the runs are marked")]
+    /// Measure even though this program is a debug build; the runs are marked
+    #[arg(long)]
     pub allow_debug: bool,
 }
 
-/// What becomes of it.
+/// What is printed and saved.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(next_help_heading = "Output")]
-pub struct Output {
-    /// Whether to print for programs.
-    #[arg(long, help = "print JSON")]
+pub struct ModelsOutput {
+    /// Print JSON
+    #[arg(long)]
     pub json: bool,
-    /// How it is written.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Terminal, hide_default_value = true,
-        hide_possible_values = true, help = "terminal or markdown (default terminal)")]
-    pub format: Format,
-    /// Whose layout.
-    #[arg(long, value_name = "LAYOUT", value_enum, default_value_t = Layout::Hotloop, hide_default_value = true,
-        hide_possible_values = true, help = "hotloop, or that of SmallMind's comparison of models: smallmind (default hotloop)")]
-    pub layout: Layout,
-    /// Whether to forget it.
-    #[arg(long, help = "do not keep the runs")]
+    /// Format of the report
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = TextFormat::Terminal)]
+    pub format: TextFormat,
+    /// Layout of the report: our own, or that of SmallMind, an earlier engine
+    #[arg(long, value_name = "LAYOUT", value_enum, default_value_t = ModelsLayout::Hotloop)]
+    pub layout: ModelsLayout,
+    /// Do not save the runs
+    #[arg(long)]
     pub no_save: bool,
     #[command(flatten)]
     pub store: StoreOptions,
@@ -163,21 +143,19 @@ pub struct Output {
 
 /// Whose layout the comparison has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Layout {
-    /// Ours.
+pub enum ModelsLayout {
     Hotloop,
-    /// That of SmallMind's profiler.
     Smallmind,
 }
 
 impl Models {
-    /// What does not go together, or is missing.
+    /// There is a model, and none twice.
     pub fn check(&self) -> Result<(), String> {
         let named = self.named()?;
         if named.is_empty() && self.runs.is_empty() {
-            return Err("no models: name model files or runs that were kept, or use --synthetic".to_owned());
+            return Err("no models: name model files or saved runs, or use --synthetic".to_owned());
         }
-        let twice = |(at, one): (usize, &Named)| named[..at].contains(one).then(|| one.name());
+        let twice = |(at, one): (usize, &ModelOptions)| named[..at].contains(one).then(|| one.name());
         if let Some(name) = named.iter().enumerate().find_map(twice) {
             return Err(format!("{name} is named twice"));
         }
@@ -185,11 +163,11 @@ impl Models {
     }
 
     /// All models to measure: the files first.
-    pub fn named(&self) -> Result<Vec<Named>, String> {
-        let files = self.models.iter().map(|file| Named { model: Some(file.clone()), synthetic: None });
-        let mut named: Vec<Named> = files.collect();
+    pub fn named(&self) -> Result<Vec<ModelOptions>, String> {
+        let files = self.models.iter().map(|file| ModelOptions { model: Some(file.clone()), synthetic: None });
+        let mut named: Vec<ModelOptions> = files.collect();
         for sizes in &self.synthetic {
-            named.extend(family(sizes)?.iter().map(|sizes| Named::synthetic(sizes)));
+            named.extend(family(sizes)?.iter().map(|sizes| ModelOptions::synthetic(sizes)));
         }
         Ok(named)
     }
@@ -217,21 +195,22 @@ fn family(sizes: &str) -> Result<Vec<String>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Command, parse};
+    use super::super::Command;
+    use super::super::tests::{assert_refused, command};
     use super::*;
 
     fn of(line: &str) -> Result<Models, String> {
-        match parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())? {
-            Command::Models(models) => Ok(*models),
+        command(line).map(|command| match command {
+            Command::Models(models) => *models,
             other => panic!("{line}: {other:?}"),
-        }
+        })
     }
 
     #[test]
     fn lists_are_read() {
         let models =
             of("models --models a.gguf,b.gguf --threads 1,2 --contexts 16,64 --synthetic d=64/128,layers=2").unwrap();
-        let names: Vec<String> = models.named().unwrap().iter().map(Named::name).collect();
+        let names: Vec<String> = models.named().unwrap().iter().map(ModelOptions::name).collect();
         assert_eq!(names, ["a.gguf", "b.gguf", "synthetic d=64,layers=2", "synthetic d=128,layers=2"]);
         assert_eq!((models.machine.threads, models.work.contexts), (vec![1, 2], vec![16, 64]));
         assert_eq!(of("models @latest x").unwrap().runs, ["@latest", "x"]);
@@ -240,18 +219,15 @@ mod tests {
 
     #[test]
     fn bad_ones_are_named() {
-        for (line, part) in [
-            ("models", "no models: name model files or runs"),
-            ("models --models a,a", "a is named twice"),
-            ("models x --models a", "do not go together"),
-            ("models --models a --tokens 1", "--tokens takes a whole number from 2 to 16777216, not `1`"),
-            ("models --models a --threads 1,x", "from 1 to 4096, not `x`"),
-            ("models --synthetic d=1/2/3,layers=1/2", "layers has 2 values where another has 3"),
-            ("models --models a --text b --no-text", "do not go together"),
-            ("models --models a --layout loopos", "--layout takes one of hotloop, smallmind, not `loopos`"),
-        ] {
-            let error = of(line).unwrap_err();
-            assert!(error.contains(part), "{line}: {error}");
-        }
+        assert_refused(&[
+            ("models", &["no models: name model files or saved runs"]),
+            ("models --models a,a", &["a is named twice"]),
+            ("models x --models a", &["cannot be used with"]),
+            ("models --models a --tokens 1", &["1 is not in 2..=16777216"]),
+            ("models --models a --threads 1,x", &["invalid value 'x' for '--threads"]),
+            ("models --synthetic d=1/2/3,layers=1/2", &["layers has 2 values where another has 3"]),
+            ("models --models a --text b --no-text", &["cannot be used with"]),
+            ("models --models a --layout loopos", &["[possible values: hotloop, smallmind]"]),
+        ]);
     }
 }

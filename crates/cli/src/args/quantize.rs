@@ -5,43 +5,39 @@ use std::path::PathBuf;
 use clap::Args;
 use kernels::quant::Format;
 
-use super::{MAX_THREADS, whole_number};
+use super::values::{one_of, threads};
 
-/// What to convert, and to what.
+/// Convert a model to another weight format, as GGUF
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    about = "Write a model in another format, as GGUF: smaller, or ready for other engines",
-    after_help = "Formats: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k. With q4_k and q5_k the output is q6_k. Rows that\n\
-        are no whole blocks of the format get the next one that fits; norms, biases and positions are f32.\n\n\
-        Examples:\n  hotloop quantize model-f16.gguf model-q4_k.gguf --type q4_k\n\n\
-        The target appears when it is whole. Environment:\n  HOTLOOP_ISA=NAME   compute with these instructions: scalar, avx2, \
-        avx512, neon"
-)]
-pub struct Quantize {
-    /// What to read.
-    #[arg(value_name = "IN", help = "the model: GGUF, a folder or file of safetensors, or llama2.c")]
-    pub source: PathBuf,
-    /// What to write.
-    #[arg(value_name = "OUT", help = "the GGUF file to write")]
-    pub target: PathBuf,
-    /// The format.
-    #[arg(long = "type", value_name = "TYPE", value_parser = format, help = "the format of the matrices, such as q8_0")]
-    pub format: Format,
-    /// Threads.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--threads", 1, MAX_THREADS),
-        help = "threads (default: one for each CPU that this process may use)")]
-    pub threads: Option<usize>,
-    /// Whether to overwrite.
-    #[arg(long, help = "replace OUT where it is there already")]
-    pub force: bool,
-    /// Whether to print for programs.
-    #[arg(long, help = "print JSON: sizes, time, and what became of every tensor")]
-    pub json: bool,
-}
+#[command(after_help = "\
+With q4_k and q5_k, the output matrix is q6_k. Rows that are not whole blocks of
+the format use the next format that fits. Norms, biases and positions are f32.
+OUT appears only when it is complete.
 
-fn format(value: &str) -> Result<Format, String> {
-    Format::from_name(value).ok_or_else(|| {
-        let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-        format!("--type takes one of {}, not `{value}`", names.join(", "))
-    })
+Environment:
+  HOTLOOP_ISA=NAME   compute with these instructions: scalar, avx2, avx512, neon
+
+Examples:
+  hotloop quantize model-f16.gguf model-q4_k.gguf --type q4_k
+  hotloop quantize model-f16.gguf model-q8_0.gguf --type q8_0 --force")]
+pub struct Quantize {
+    /// Model to read: GGUF, a file or folder of safetensors, or llama2.c
+    #[arg(value_name = "IN")]
+    pub source: PathBuf,
+    /// GGUF file to write
+    #[arg(value_name = "OUT")]
+    pub target: PathBuf,
+    /// Format of the matrices
+    #[arg(long = "type", value_name = "TYPE", ignore_case = true,
+        value_parser = one_of(Format::ALL.iter().map(|format| format.name()), Format::from_name))]
+    pub format: Format,
+    /// Threads [default: one per available CPU]
+    #[arg(long, short, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// Print JSON: sizes, time, and the format of every tensor
+    #[arg(long)]
+    pub json: bool,
 }

@@ -2,32 +2,27 @@
 
 use clap::Args;
 
-use super::{Shown, StoreOptions};
+use super::{ReportOptions, StoreOptions};
 
-/// Which run to show, and how.
+/// Show a saved run in full
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    about = "Show a run that was kept",
-    after_help = "Examples:\n  \
-        hotloop report                                        the latest run\n  \
-        hotloop report 3f9a12 --format markdown > report.md\n  \
-        hotloop report baseline --layout smallmind\n  \
-        hotloop report enhanced-profile-report.md\n\n\
-        RUN is an id or a unique beginning of it, @latest, @previous, a tag, or a file: a run, or what `hotloop import` reads."
-)]
+#[command(after_help = "\
+RUN is an id or its first four or more digits, @latest, @previous, a tag, or a
+file: a run, or anything that `hotloop import` reads.
+
+Examples:
+  hotloop report                                        the latest run
+  hotloop report 3f9a12 --format markdown > report.md
+  hotloop report baseline --layout smallmind
+  hotloop report enhanced-profile-report.md             a report of SmallMind")]
 pub struct Report {
-    /// The run.
-    #[arg(
-        value_name = "RUN",
-        default_value = "@latest",
-        hide_default_value = true,
-        help = "an id, @latest (the default), @previous, a tag or a file"
-    )]
+    /// Run to show: an id, @latest, @previous, a tag or a file
+    #[arg(value_name = "RUN", default_value = "@latest")]
     pub run: String,
     #[command(flatten)]
-    pub shown: Shown,
-    /// Whether to print for programs.
-    #[arg(long, help = "print the run as JSON, as it was kept")]
+    pub shown: ReportOptions,
+    /// Print the run as JSON, as it was saved
+    #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub store: StoreOptions,

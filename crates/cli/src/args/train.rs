@@ -4,126 +4,102 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{MAX_THREADS, Shown, StoreOptions, whole_number};
+use super::values::threads;
+use super::{ReportOptions, StoreOptions};
 
-/// What to train, and how.
+/// Train a model from a config and a text
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    about = "Train a model from a config and a text: checkpoints, a model file, a log, the curve of its loss; profiled with --profile",
-    after_help = "Examples:\n  \
-        hotloop train tiny.json                                   as the config says; LoopOS's configs are read as they are\n  \
-        hotloop train tiny.json --set data.input_file=story.txt   one key otherwise; may be given several times\n  \
-        hotloop train -c tiny.json --profile                      where the time of every step goes\n  \
-        hotloop train tiny.json --check                           what would be trained, and whether it fits\n  \
-        hotloop train tiny.json --resume                          go on behind the last checkpoint, bit for bit\n  \
-        hotloop train tiny.json --resume=out/checkpoints/step-00000200.safetensors\n  \
-        hotloop generate --model outputs/model.gguf --prompt \"Once upon a time\"\n\n\
-        CONFIG is JSON or TOML; `--keys` lists every key. Relative paths in it are relative to it, those of --set to this folder.\n\
-        In `data.output_dir` there are model.gguf, checkpoints/, train.jsonl (a line for everything that happens) and loss.svg.\n\n\
-        Progress goes to standard error, the summary and the report to standard output. With --profile the run is kept, as\n\
-        `hotloop profile` does: `hotloop report`, `history`, `compare` and `export` know it.\n\n\
-        Ctrl-C saves a checkpoint and says how to go on; a second one ends the program at once.\n\n\
-        Exit codes: 0 done, 1 something cannot be written, 2 bad input, 130 interrupted.\n\n\
-        Environment:\n  HOTLOOP_ISA=NAME     compute with these instructions: scalar, avx2, avx512, neon\n  \
-        HOTLOOP_STORE=DIR    where runs are kept"
-)]
+#[command(after_help = "\
+CONFIG is JSON or TOML; configs of LoopOS, an earlier engine, work unchanged.
+--keys lists every key. Relative paths in it start at its folder, those in --set
+at the current one. `data.output_dir` receives model.gguf, checkpoints/,
+train.jsonl (one line per event) and loss.svg (the curve of the loss).
+
+Progress goes to standard error, summary and report to standard output. With
+--profile the run is saved, and `report`, `history`, `compare` and `export` can
+use it, as after `hotloop profile`.
+
+Ctrl-C saves a checkpoint and prints the command to continue; a second Ctrl-C
+ends the program at once.
+
+Exit codes: 0 done, 1 something cannot be written, 2 bad input, 130 interrupted.
+
+Environment:
+  HOTLOOP_ISA=NAME    compute with these instructions: scalar, avx2, avx512, neon
+  HOTLOOP_STORE=DIR   folder of the runs
+
+Examples:
+  hotloop train tiny.json
+  hotloop train tiny.json --set data.input_file=story.txt
+  hotloop train tiny.json --profile         where the time of each step goes
+  hotloop train tiny.json --check           what would be trained; does it fit?
+  hotloop train tiny.json --resume          continue from the last checkpoint
+  hotloop train tiny.json --resume=out/checkpoints/step-00000200.safetensors
+  hotloop generate outputs/model.gguf \"Once upon a time\"")]
 pub struct Train {
-    /// The config.
-    #[arg(value_name = "CONFIG", help = "what to train: JSON or TOML")]
+    /// What to train: JSON or TOML
+    #[arg(value_name = "CONFIG")]
     pub positional: Option<PathBuf>,
-    /// The same, as LoopOS's users type it.
-    #[arg(long, short = 'c', value_name = "CONFIG", conflicts_with = "positional", help = "the same")]
+    /// The same
+    #[arg(long, short = 'c', value_name = "CONFIG", conflicts_with = "positional")]
     pub config: Option<PathBuf>,
-    /// Keys that are otherwise.
-    #[arg(
-        long = "set",
-        value_name = "KEY=VALUE",
-        value_parser = assignment,
-        help = "a key of the config, otherwise; may be given several times"
-    )]
+    /// Override a key of the config; repeat for several
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub sets: Vec<String>,
-    /// Where everything goes.
-    #[arg(long, value_name = "DIR", help = "the folder for everything that is written, instead of data.output_dir")]
+    /// Folder for all output, instead of data.output_dir
+    #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// What to go on from; no path: the last checkpoint.
-    #[arg(
-        long,
-        value_name = "CHECKPOINT",
-        num_args = 0..=1,
-        help = "go on behind a checkpoint: the last one, or this one"
-    )]
+    /// Continue from the last checkpoint, or from this one
+    #[arg(long, value_name = "CHECKPOINT", num_args = 0..=1)]
     pub resume: Option<Option<PathBuf>>,
-    /// Threads.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole_number("--threads", 1, MAX_THREADS),
-        help = "threads (default: one for each CPU that this process may use)")]
+    /// Threads [default: as in the config, else one per available CPU]
+    #[arg(long, short, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
-    /// Whether to end before the first step.
-    #[arg(
-        long,
-        visible_alias = "validate",
-        conflicts_with_all = ["resume", "profile"],
-        help = "read the config and the text, say what would be trained, and end"
-    )]
+    /// Read config and text, show what would be trained, and stop
+    #[arg(long, visible_alias = "validate", conflicts_with_all = ["resume", "profile"])]
     pub check: bool,
-    /// Whether to list the keys.
-    #[arg(long, help = "list every key of a config, with what it takes and means, and end")]
+    /// List every key of a config, with its meaning and default, and stop
+    #[arg(long)]
     pub keys: bool,
+    /// Print JSON: all events; with --profile the run instead
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
-    pub profiling: Profiling,
-    #[command(flatten)]
-    pub output: Output,
+    pub profiling: TrainProfile,
 }
 
 /// Whether and how it is profiled.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(next_help_heading = "Profile")]
-pub struct Profiling {
-    /// Whether it is.
-    #[arg(long, short = 'p', help = "profile the training, report it and keep the run")]
+pub struct TrainProfile {
+    /// Profile the training, report it and save the run
+    #[arg(long, short = 'p')]
     pub profile: bool,
-    /// A timeline.
-    #[arg(
-        long,
-        requires = "profile",
-        help = "keep the last calls of each thread too, for `hotloop export` to show them on a line of time"
-    )]
+    /// Record a timeline, too: the last calls of each thread, for `export`
+    #[arg(long, requires = "profile")]
     pub trace: bool,
-    /// Whether to leave the limits out.
-    #[arg(
-        long,
-        help = "do not measure what the machine can do: saves 2 seconds, rates have no share of the limit then"
-    )]
+    /// Do not measure the machine's limits: saves 2 seconds, and rates are not
+    /// shown as shares of a limit
+    #[arg(long)]
     pub no_limits: bool,
     #[command(flatten)]
-    pub shown: Shown,
-    /// Whether to forget it.
-    #[arg(long, visible_alias = "no-store", help = "do not keep the run")]
+    pub shown: ReportOptions,
+    /// Do not save the run
+    #[arg(long, visible_alias = "no-store")]
     pub no_save: bool,
-    /// A name for it.
-    #[arg(long, value_name = "NAME", conflicts_with = "no_save", help = "a name for the run, to find it again")]
+    /// Tag for the run, to find it again
+    #[arg(long, value_name = "NAME", conflicts_with = "no_save")]
     pub tag: Option<String>,
     #[command(flatten)]
     pub store: StoreOptions,
 }
 
-/// What is told.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(next_help_heading = "Output")]
-pub struct Output {
-    /// Whether to print for programs.
-    #[arg(long, help = "print JSON: all that happened; with --profile the run instead")]
-    pub json: bool,
-    /// Whether to say little.
-    #[arg(long, short = 'q', help = "no progress: the summary alone")]
-    pub quiet: bool,
-}
-
 impl Train {
-    /// Sorts out what was meant.
+    /// Finds the config.
     ///
     /// # Errors
-    /// What is missing.
-    pub fn check(mut self: Box<Self>) -> Result<Box<Self>, String> {
+    /// If there is none.
+    pub fn check(&mut self) -> Result<(), String> {
         // `--resume CONFIG` is what people type; checkpoints have another ending.
         let is_config = |path: &PathBuf| {
             let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -133,9 +109,9 @@ impl Train {
             self.positional = self.resume.as_mut().and_then(|path| path.take_if(|path| is_config(path)));
         }
         if self.config.is_none() && self.positional.is_none() && !self.keys {
-            return Err("CONFIG is missing".to_owned());
+            return Err("no CONFIG: name a JSON or TOML file".to_owned());
         }
-        Ok(self)
+        Ok(())
     }
 
     /// The config.
@@ -145,23 +121,24 @@ impl Train {
     }
 }
 
-/// `data.input_file=story.txt`; which keys there are the config's reader knows.
+/// `data.input_file=story.txt`; the reader of configs knows which keys exist.
 fn assignment(text: &str) -> Result<String, String> {
-    let wrong = || format!("--set takes KEY=VALUE, such as training.batch_size=8, not `{text}`");
+    let wrong = || "not KEY=VALUE, such as training.batch_size=8".to_owned();
     let key = text.split_once('=').map(|(key, _)| key.trim()).unwrap_or_default();
     if key.is_empty() { Err(wrong()) } else { Ok(text.to_owned()) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Command, parse};
+    use super::super::Command;
+    use super::super::tests::{assert_refused, command};
     use super::*;
 
     fn of(line: &str) -> Result<Train, String> {
-        match parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())? {
-            Command::Train(train) => Ok(*train),
+        command(line).map(|command| match command {
+            Command::Train(train) => *train,
             other => panic!("{line}: {other:?}"),
-        }
+        })
     }
 
     #[test]
@@ -195,17 +172,14 @@ mod tests {
 
     #[test]
     fn bad_ones_are_named() {
-        for (line, part) in [
-            ("train", "CONFIG is missing"),
-            ("train --resume", "CONFIG is missing"),
-            ("train a.json --set batch", "--set takes KEY=VALUE, such as training.batch_size=8, not `batch`"),
-            ("train a.json --set =8", "not `=8`"),
-            ("train a.json -c b.json", "do not go together"),
-            ("train a.json --check --profile", "do not go together"),
-            ("train a.json --threads 0", "--threads takes a whole number from 1 to 4096, not `0`"),
-        ] {
-            let error = of(line).unwrap_err();
-            assert!(error.contains(part), "{line}: {error}");
-        }
+        assert_refused(&[
+            ("train", &["no CONFIG: name a JSON or TOML file"]),
+            ("train --resume", &["no CONFIG"]),
+            ("train a.json --set batch", &["not KEY=VALUE, such as training.batch_size=8"]),
+            ("train a.json --set =8", &["not KEY=VALUE"]),
+            ("train a.json -c b.json", &["cannot be used with"]),
+            ("train a.json --check --profile", &["cannot be used with"]),
+            ("train a.json --threads 0", &["0 is not in 1..=4096"]),
+        ]);
     }
 }

@@ -2,11 +2,10 @@
 
 use clap::Args;
 
-/// What to generate, again and again.
+/// Generate text when asked to on standard input: one side of a duel
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(about = "Generate when asked to on standard input, one side of a duel", hide = true)]
 pub struct Worker {
-    /// How.
-    #[arg(value_name = "SETTING", help = "settings of the engine, such as kv=off; `hotloop duel --help` lists them")]
+    /// Engine settings such as kv=off; `hotloop duel --help` lists them
+    #[arg(value_name = "SETTING")]
     pub settings: Vec<String>,
 }

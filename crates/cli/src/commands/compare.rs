@@ -1,30 +1,21 @@
-//! `hotloop compare`: lays one run beside another.
+//! `hotloop compare`: compares two saved runs.
 
 use compare::{NamedRun, RunsSettings};
 use record::{Comparison, Verdict};
 
-use super::{Refusal, load, shown, tool};
-use crate::args::{Compare, Format, Layout};
+use super::{CommandError, CommandOutput, load, terminal, tool};
+use crate::args::{Compare, ReportLayout, TextFormat};
 
-/// What is printed, and what the program ends with.
-#[derive(Debug)]
-pub struct Compared {
-    pub text: String,
-    /// The verdict for people, where the text is for programs.
-    pub said: String,
-    pub code: u8,
-}
-
-/// The runs do not answer the same question.
+/// Exit code of runs that are not comparable.
 const INCOMPARABLE: u8 = 12;
-/// They did not compute the same.
+/// Exit code of runs with different output.
 const WRONG_OUTPUT: u8 = 14;
 
-/// Compares two runs, whoever measured them.
-pub fn run(options: &Compare) -> Result<Compared, Refusal> {
-    if options.shown.layout == Layout::Loopos {
-        let error = "LoopOS had no report of comparisons".to_owned();
-        return Err(Refusal { error, hint: "give --layout smallmind, or leave it out" });
+/// Compares two runs of any origin.
+pub fn run(options: &Compare) -> Result<CommandOutput, CommandError> {
+    if options.shown.layout == ReportLayout::Loopos {
+        let message = "LoopOS had no report of comparisons";
+        return Err(CommandError::new(message, "use --layout smallmind, or leave --layout out"));
     }
     let store = options.store.open()?;
     let base = load::run(&store, &options.base)?;
@@ -36,24 +27,25 @@ pub fn run(options: &Compare) -> Result<Compared, Refusal> {
         NamedRun { run: &candidate.run, name: &options.candidate, id: ids[1].as_deref() },
         &RunsSettings { tool: tool(), threshold: options.threshold },
     );
-    let (text, said) = if options.json {
-        (comparison.to_json(), report::comparison_verdict_line(&comparison) + "\n")
+    let output = if options.json {
+        let notes = report::comparison_verdict_line(&comparison) + "\n";
+        CommandOutput { notes, ..CommandOutput::text(comparison.to_json()) }
     } else {
-        (text(&comparison, options), String::new())
+        CommandOutput::paged(text(&comparison, options))
     };
-    Ok(Compared { text, said, code: code(comparison.verdict) })
+    Ok(CommandOutput { code: code(comparison.verdict), ..output })
 }
 
 fn text(comparison: &Comparison, options: &Compare) -> String {
-    let how = shown::options(&options.shown, None);
+    let how = terminal::report_options(&std::io::stdout(), options.shown.rows(), None);
     match (options.shown.layout, options.shown.format) {
-        (Layout::Smallmind | Layout::Loopos, _) => report::comparison_smallmind(comparison),
-        (Layout::Hotloop, Format::Terminal) => report::comparison_text(comparison, &how),
-        (Layout::Hotloop, Format::Markdown) => report::comparison_markdown(comparison, &how),
+        (ReportLayout::Smallmind | ReportLayout::Loopos, _) => report::comparison_smallmind(comparison),
+        (ReportLayout::Hotloop, TextFormat::Terminal) => report::comparison_text(comparison, &how),
+        (ReportLayout::Hotloop, TextFormat::Markdown) => report::comparison_markdown(comparison, &how),
     }
 }
 
-/// Stored runs convict nobody: what cannot be told is no failure.
+/// Stored runs prove no regression, and an open question is no failure.
 fn code(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Incomparable => INCOMPARABLE,

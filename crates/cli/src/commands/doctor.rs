@@ -2,13 +2,12 @@
 
 use lab::machine::KernelChoice;
 
-use super::{Refusal, progress};
+use super::{CommandError, CommandOutput, progress};
 use crate::args;
 
-/// The examination as text or JSON.
-pub fn run(options: &args::Doctor) -> Result<String, Refusal> {
-    let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
+/// Examines the machine.
+pub fn run(options: &args::Doctor) -> Result<CommandOutput, CommandError> {
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     let threads = options.threads.and_then(|threads| u32::try_from(threads).ok());
     let progress = progress("{pos:>2} of {len}", "");
     let doctor = lab::examine(lab::ExamineOptions { quick: options.quick, threads }, chosen, |step| {
@@ -17,7 +16,7 @@ pub fn run(options: &args::Doctor) -> Result<String, Refusal> {
         progress.set_message(step.what.to_owned());
     });
     progress.finish_and_clear();
-    let hint = "leave --threads out to use as many as make sense here";
-    let doctor = doctor.map_err(|error| Refusal { error, hint })?;
-    Ok(if options.json { doctor.to_json() } else { report::doctor_text(&doctor) })
+    let hint = "leave --threads out to use as many threads as the machine can";
+    let doctor = doctor.map_err(|error| CommandError::new(error, hint))?;
+    Ok(CommandOutput::text(if options.json { doctor.to_json() } else { report::doctor_text(&doctor) }))
 }

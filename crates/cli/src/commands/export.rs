@@ -1,90 +1,59 @@
 //! `hotloop export`: writes a run for other programs.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use report::ExportFormat;
 
-use super::{Refusal, load};
+use super::error::FAILED;
+use super::{CommandError, CommandOutput, load};
 use crate::args;
-use crate::args::ExportWhat;
+use crate::args::CsvTable;
 
-/// What became of it.
-#[derive(Debug)]
-pub enum Exported {
-    /// It is to go to standard output.
-    Output(Vec<u8>),
-    /// It is in a file; this is to be said.
-    File(String),
-}
-
-/// Why nothing was exported.
-#[derive(Debug)]
-pub enum Failure {
-    /// The run could not be read.
-    Store(store::Error),
-    /// The run cannot be written this way, or not there.
-    Refused(Refusal),
-    /// The file could not be written.
-    NotWritten(String),
-}
-
-impl From<load::Failure> for Failure {
-    fn from(failure: load::Failure) -> Self {
-        match failure {
-            load::Failure::Store(error) => Failure::Store(error),
-            load::Failure::Refused(refusal) => Failure::Refused(refusal),
-        }
-    }
-}
-
-/// Exports a run. What is no text is not shown to a terminal.
-pub fn run(options: &args::Export, to_terminal: bool) -> Result<Exported, Failure> {
+/// Exports a run. Binary formats are not written to a terminal.
+pub fn run(options: &args::Export) -> Result<CommandOutput, CommandError> {
     let format = format(options)?;
     let target = options.out.as_deref().filter(|out| *out != Path::new("-"));
-    if target.is_none() && options.out.is_none() && to_terminal && format.is_binary() {
-        let error = "this format is no text, and standard output is a terminal".to_owned();
-        return Err(refused(error, "name a file with --out FILE, or give --out - to write it all the same"));
+    if options.out.is_none() && io::stdout().is_terminal() && format.is_binary() {
+        let hint = "name a file with --out FILE, or use --out - to write it anyway";
+        return Err(CommandError::new("this format is binary, and standard output is a terminal", hint));
     }
-    let store = options.store.open().map_err(Failure::Store)?;
+    let store = options.store.open()?;
     let found = load::run(&store, &options.run)?;
     let bytes = report::export(&found.run, &found.text, format).map_err(|error| {
         let hint = "`--to json` and `--to csv --what samples` need no profile; `hotloop history` lists other runs";
-        refused(format!("{}: {error}", found.path.display()), hint)
+        CommandError::new(format!("{}: {error}", found.path.display()), hint)
     })?;
-    let Some(target) = target else { return Ok(Exported::Output(bytes)) };
+    let Some(target) = target else { return Ok(CommandOutput::text(bytes)) };
     write(target, &bytes)?;
-    Ok(Exported::File(format!("wrote {} ({} bytes): {}\n", target.display(), bytes.len(), format.opened_by())))
+    let wrote = format!("wrote {} ({} bytes): {}\n", target.display(), bytes.len(), format.opened_by());
+    Ok(CommandOutput::notes(wrote))
 }
 
-fn format(options: &args::Export) -> Result<ExportFormat, Failure> {
+fn format(options: &args::Export) -> Result<ExportFormat, CommandError> {
     match (options.to, options.what) {
-        (ExportFormat::Csv, Some(ExportWhat::Samples)) => Ok(ExportFormat::CsvSamples),
+        (ExportFormat::Csv, Some(CsvTable::Samples)) => Ok(ExportFormat::CsvSamples),
         (format, None) | (format @ ExportFormat::Csv, _) => Ok(format),
-        _ => Err(refused("--what goes with --to csv alone".to_owned(), "leave --what out, or give --to csv")),
+        _ => Err(CommandError::new("--what needs --to csv", "leave --what out, or use --to csv")),
     }
 }
 
-fn refused(error: String, hint: &'static str) -> Failure {
-    Failure::Refused(Refusal { error, hint })
-}
-
-/// Writes a file so that it is there whole or as it was before. What is no file, such as a pipe, is written to as it is.
-pub(super) fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::NotWritten(format!("cannot write {}: {error}", target.display()));
+/// Replaces a file as a whole, or leaves it as it was. Anything else, such as a pipe, is written to.
+pub(super) fn write(target: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+    let failed = |error: io::Error| {
+        CommandError::without_hint(format!("cannot write {}: {error}", target.display())).with_code(FAILED)
+    };
     match fs::metadata(target) {
         Ok(about) if about.is_dir() => {
-            let error = format!("{} is a folder", target.display());
-            return Err(refused(error, "name a file in it with --out FILE"));
+            Err(CommandError::new(format!("{} is a folder", target.display()), "name a file in it with --out FILE"))
         }
-        Ok(about) if !about.is_file() => return fs::write(target, bytes).map_err(failed),
-        _ => {}
+        Ok(about) if !about.is_file() => fs::write(target, bytes).map_err(failed),
+        _ => replace(target, bytes).map_err(failed),
     }
-    replace(target, bytes).map_err(failed)
 }
 
-/// Whether a file could be put in this place; nothing is changed.
+/// Whether a file can be written in this place. Nothing is changed.
 pub(super) fn try_place(target: &Path) -> io::Result<()> {
     if target.is_dir() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
@@ -92,23 +61,23 @@ pub(super) fn try_place(target: &Path) -> io::Result<()> {
     Temporary::make(target).map(drop)
 }
 
-/// Writes a file so that it is there whole or as it was before.
+/// Replaces a file as a whole, or leaves it as it was.
 pub(super) fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link stays one: what it leads to is replaced.
+    // A link stays a link: its target is replaced.
     let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
     let (temporary, mut file) = Temporary::make(&target)?;
     file.write_all(bytes)?;
     fs::rename(&temporary.0, &target)
 }
 
-/// A name in the same folder that nobody else has.
+/// A unique name in the same folder.
 fn beside(target: &Path) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     target.with_file_name(name)
 }
 
-/// Removed unless it got its name.
+/// Removed unless it was renamed.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -122,7 +91,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // After the rename it is not there any more.
+        // After the rename there is nothing to remove.
         fs::remove_file(&self.0).ok();
     }
 }

@@ -1,38 +1,46 @@
-//! `hotloop history`: the runs that are kept.
+//! `hotloop history`: the saved runs.
 
 use record::{HISTORY_SCHEMA, HISTORY_VERSION, History};
 use store::{ErrorKind, Filter, Id, Result, Store};
 
-use super::tool;
+use super::{CommandError, CommandOutput, load, tool};
 use crate::args;
 use crate::args::HistoryAction as Action;
 
-/// What is printed: `text` is what was asked for, `warnings` tell of files that are not sound.
-#[derive(Debug, Default)]
-pub struct Output {
-    pub text: String,
-    pub warnings: String,
+/// Lists runs, or does what was asked with some.
+pub fn run(options: &args::History) -> std::result::Result<CommandOutput, CommandError> {
+    let store = options.store.open().map_err(CommandError::of_saving)?;
+    act(&store, options).map_err(|error| load::with_suggestion(CommandError::of_saving(error), &store, &words(options)))
 }
 
-/// Lists runs, or does what was asked with some.
-pub fn run(options: &args::History) -> Result<Output> {
-    let store = options.store.open()?;
+/// The words that name runs or tags.
+fn words(options: &args::History) -> Vec<&str> {
+    match &options.action {
+        None => options.list.tag.iter().map(String::as_str).collect(),
+        Some(Action::Show { run, .. } | Action::Tag { run, .. }) => vec![run],
+        Some(Action::Untag { name }) => vec![name],
+        Some(Action::Remove { runs, .. }) => runs.iter().map(String::as_str).collect(),
+        Some(Action::Reindex | Action::Path) => Vec::new(),
+    }
+}
+
+fn act(store: &Store, options: &args::History) -> Result<CommandOutput> {
     let text = match &options.action {
-        None => return list(&store, &options.list),
-        Some(Action::Show { run, json }) => show(&store, run, *json)?,
-        Some(Action::Tag { run, name }) => tag(&store, run, name)?,
+        None => return list(store, &options.list),
+        Some(Action::Show { run, json }) => show(store, run, *json)?,
+        Some(Action::Tag { run, name }) => tag(store, run, name)?,
         Some(Action::Untag { name }) => {
             store.untag(name)?;
-            format!("`{name}` is no tag any more\n")
+            format!("removed the tag `{name}`\n")
         }
-        Some(Action::Remove { runs, force }) => remove(&store, runs, *force)?,
-        Some(Action::Reindex) => return reindex(&store),
+        Some(Action::Remove { runs, force }) => remove(store, runs, *force)?,
+        Some(Action::Reindex) => return reindex(store),
         Some(Action::Path) => format!("{}\n", store.path().display()),
     };
-    Ok(Output { text, ..Output::default() })
+    Ok(CommandOutput::text(text))
 }
 
-fn list(store: &Store, options: &args::HistoryList) -> Result<Output> {
+fn list(store: &Store, options: &args::HistoryList) -> Result<CommandOutput> {
     let filter = Filter {
         workload: options.workload.clone(),
         model: options.model.clone(),
@@ -43,9 +51,10 @@ fn list(store: &Store, options: &args::HistoryList) -> Result<Output> {
     };
     let history = document(store, store.list(&filter)?);
     if options.json {
-        return Ok(Output { text: history.to_json(), ..Output::default() });
+        return Ok(CommandOutput::text(history.to_json()));
     }
-    Ok(Output { text: report::history_text(&history), warnings: report::history_faults_text(&history) })
+    let notes = report::history_faults_text(&history);
+    Ok(CommandOutput { notes, ..CommandOutput::paged(report::history_text(&history)) })
 }
 
 fn document(store: &Store, listing: store::Listing) -> History {
@@ -76,7 +85,7 @@ fn tag(store: &Store, word: &str, name: &str) -> Result<String> {
     Ok(format!("`{name}` is {}{moved}\n", id.short()))
 }
 
-/// All are found before the first is removed.
+/// Finds all runs before it removes the first.
 fn remove(store: &Store, words: &[String], force: bool) -> Result<String> {
     let ids: Vec<Id> = words.iter().map(|word| store.resolve(word)).collect::<Result<_>>()?;
     let mut text = String::new();
@@ -96,8 +105,8 @@ fn remove(store: &Store, words: &[String], force: bool) -> Result<String> {
     Ok(text)
 }
 
-fn reindex(store: &Store) -> Result<Output> {
+fn reindex(store: &Store) -> Result<CommandOutput> {
     let history = document(store, store.reindex()?);
-    let text = format!("runs in the index: {}; files that are not sound: {}\n", history.matching, history.faults.len());
-    Ok(Output { text, warnings: report::history_faults_text(&history) })
+    let text = format!("indexed {} runs; {} damaged files\n", history.matching, history.faults.len());
+    Ok(CommandOutput { notes: report::history_faults_text(&history), ..CommandOutput::text(text) })
 }

@@ -2,32 +2,21 @@
 
 use record::{IMPORTING_SCHEMA, IMPORTING_VERSION, ImportedFile, ImportedRun, Importing};
 
-use super::{Refusal, load, shown, tool};
+use super::{CommandError, CommandOutput, load, save, tool};
 use crate::args;
 
-/// What was read, and what was not.
-pub struct Outcome {
-    /// For standard output.
-    pub text: String,
-    /// For standard error: files that could not be read.
-    pub complaints: Vec<Refusal>,
-    /// Why a run could not be kept.
-    pub not_kept: Option<store::Error>,
-}
-
 /// Reads the files one by one; one that cannot be read does not keep the others from being read.
-pub fn run(options: &args::Import) -> Result<Outcome, Refusal> {
+pub fn run(options: &args::Import) -> Result<CommandOutput, CommandError> {
     if !options.no_save {
-        options.store.open()?.check()?;
-        options.tag.as_deref().map_or(Ok(()), store::check_tag)?;
+        save::check(&options.store, options.tag.as_deref())?;
     }
     let mut files: Vec<ImportedFile> = Vec::new();
-    let mut complaints: Vec<Refusal> = Vec::new();
+    let mut errors: Vec<CommandError> = Vec::new();
     for path in &options.files {
         match load::file(path, options.format) {
-            Err(refusal) => complaints.push(refusal),
+            Err(error) => errors.push(error),
             Ok(imported) if options.strict && !imported.unread.is_empty() => {
-                complaints.push(strict(&path.display().to_string(), &imported.unread));
+                errors.push(strict(&path.display().to_string(), &imported.unread));
             }
             Ok(imported) => files.push(ImportedFile {
                 path: path.display().to_string(),
@@ -40,21 +29,22 @@ pub fn run(options: &args::Import) -> Result<Outcome, Refusal> {
     let count: usize = files.iter().map(|file| file.runs.len()).sum();
     if options.tag.is_some() && count != 1 {
         let error = format!("--tag names one run, and there are {count}");
-        return Err(Refusal { error, hint: "import one file at a time, or tag runs with `hotloop history tag`" });
+        return Err(CommandError::new(error, "import one file at a time, or tag runs with `hotloop history tag`"));
     }
-    let not_kept = if options.no_save { None } else { keep(&mut files, options).err() };
-    let failures = complaints.iter().map(|refusal| refusal.error.clone()).collect();
+    let unsaved = if options.no_save { None } else { save_all(&mut files, options).err() };
+    let failures = errors.iter().map(|error| error.message.clone()).collect();
     let importing =
         Importing { schema: IMPORTING_SCHEMA.to_owned(), version: IMPORTING_VERSION, tool: tool(), files, failures };
     let text = if options.json { importing.to_json() } else { report::importing_text(&importing) };
-    Ok(Outcome { text, complaints, not_kept })
+    errors.extend(unsaved.map(CommandError::of_saving));
+    Ok(CommandOutput { errors, ..CommandOutput::text(text) })
 }
 
-fn keep(files: &mut [ImportedFile], options: &args::Import) -> store::Result<()> {
+fn save_all(files: &mut [ImportedFile], options: &args::Import) -> store::Result<()> {
     for found in files.iter_mut().flat_map(|file| &mut file.runs) {
         let store = options.store.open()?;
         let id = match earlier(&store, &found.run)? {
-            None => shown::save(&found.run, &options.store, options.tag.as_deref())?,
+            None => save::save(&found.run, &options.store, options.tag.as_deref())?,
             Some((id, name)) => {
                 if let Some(tag) = &options.tag {
                     store.tag(tag, &id)?;
@@ -91,13 +81,13 @@ fn earlier(store: &store::Store, run: &record::Run) -> store::Result<Option<(sto
     Ok(None)
 }
 
-fn strict(path: &str, unread: &[record::Unread]) -> Refusal {
+fn strict(path: &str, unread: &[record::Unread]) -> CommandError {
     let first = unread.first().map_or(String::new(), |part| {
         let line = part.line.map_or(String::new(), |line| format!("line {line}, "));
         format!("; the first: {line}{}: {}", part.text, part.why)
     });
     let error = format!("{path}: {} of it could not be read, and --strict asks for all{first}", count(unread.len()));
-    Refusal { error, hint: "leave --strict out to keep what can be read" }
+    CommandError::new(error, "leave --strict out to keep what can be read")
 }
 
 fn count(parts: usize) -> String {

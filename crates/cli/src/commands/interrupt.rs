@@ -1,36 +1,35 @@
-//! Ctrl-C, and other requests to end.
+//! Ctrl-C, and other requests to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What shells have for a program that was interrupted.
+/// The exit code that shells use for an interrupted program.
 pub const EXIT_CODE: u8 = 130;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on a request is noted; those that follow it are answered by `again`. Until here, and where no handler can be set,
-/// it ends the program as ever.
+/// From now on the first request is only recorded, and later ones call `again`. Without a handler, a request ends the program.
 pub fn listen(again: fn()) {
     let _ = ctrlc::set_handler(move || {
-        if ASKED.swap(true, Ordering::Relaxed) {
+        if REQUESTED.swap(true, Ordering::Relaxed) {
             again();
         }
     });
 }
 
-/// The same, where the first request is acknowledged too.
-pub fn listen_saying(first: fn(), again: fn()) {
-    let _ = ctrlc::set_handler(move || if ASKED.swap(true, Ordering::Relaxed) { again() } else { first() });
+/// The same, and the first request is acknowledged by `first`.
+pub fn listen_with_answer(first: fn(), again: fn()) {
+    let _ = ctrlc::set_handler(move || if REQUESTED.swap(true, Ordering::Relaxed) { again() } else { first() });
 }
 
-/// From now on each request is noted, and `answer` follows.
+/// From now on each request is recorded and calls `answer`.
 pub fn listen_to_each(answer: fn()) {
     let _ = ctrlc::set_handler(move || {
-        ASKED.store(true, Ordering::Relaxed);
+        REQUESTED.store(true, Ordering::Relaxed);
         answer();
     });
 }
 
-/// Whether somebody asked.
-pub fn asked() -> bool {
-    ASKED.load(Ordering::Relaxed)
+/// Whether the program was asked to stop.
+pub fn is_requested() -> bool {
+    REQUESTED.load(Ordering::Relaxed)
 }

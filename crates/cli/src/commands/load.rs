@@ -1,4 +1,4 @@
-//! A run that a word means: one that is kept, or a file of any format that is known.
+//! The run that a word names: a saved one, or a file of any known format.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,14 +9,15 @@ use import::{CriterionFile, Imported, Source};
 use record::Run;
 use store::{ErrorKind, Id, Store};
 
-use super::{Refusal, tool};
+use super::{CommandError, tool};
+use crate::suggest::did_you_mean;
 
-/// The longest text that is read, as that of a run.
+/// The longest text that is read, the same as for runs.
 const MOST_BYTES: u64 = 1 << 30;
 /// Files of a folder of Criterion that are read, and how deep they may lie.
 const MOST_FILES: usize = 100_000;
 const DEEPEST: usize = 24;
-/// What zstd's files begin with: runs are kept that way.
+/// The first bytes of zstd's files: runs are saved that way.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A run, and where it was found.
@@ -25,62 +26,44 @@ pub struct Found {
     pub run: Run,
     /// Its JSON.
     pub text: String,
-    /// What it is called where it is kept; nothing where it was just made from a file of another program.
+    /// Its id in the store; nothing if it was just read from a file of another program.
     pub id: Option<Id>,
     /// Its file.
     pub path: PathBuf,
 }
 
-/// Why there is no run.
-#[derive(Debug)]
-pub enum Failure {
-    /// The store says so.
-    Store(store::Error),
-    /// The file cannot be read as a run.
-    Refused(Refusal),
+/// Words that name a run by its place.
+const PLACES: [&str; 2] = ["@latest", "@previous"];
+
+/// Adds the nearest tag to the error about a name that was not found.
+pub fn with_suggestion(error: CommandError, store: &Store, words: &[&str]) -> CommandError {
+    let Some(word) = words.iter().find(|word| error.message.contains(&format!("`{word}`"))) else { return error };
+    let listing = store.list(&store::Filter::default());
+    let tags: Vec<String> = listing.into_iter().flat_map(|listing| listing.runs).flat_map(|run| run.tags).collect();
+    let meant = did_you_mean(word, tags.iter().map(String::as_str).chain(PLACES));
+    error.with_addition(&meant)
 }
 
-impl From<store::Error> for Failure {
-    fn from(error: store::Error) -> Self {
-        Failure::Store(error)
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Failure::Refused(refusal)
-    }
-}
-
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Store(error) => error.into(),
-            Failure::Refused(refusal) => refusal,
-        }
-    }
-}
-
-/// The run that a word means: an id, `@latest`, `@previous`, a tag, or a file of any format that is known. Of a file with
-/// several runs `FILE#PART` means one.
-pub fn run(store: &Store, word: &str) -> Result<Found, Failure> {
+/// The run that a word names: an id, `@latest`, `@previous`, a tag, or a file of any known format. `FILE#PART` names one run
+/// of a file with several.
+pub fn run(store: &Store, word: &str) -> Result<Found, CommandError> {
     let (path, part) = file_and_part(word);
     let looks_like_path = path.components().count() > 1 || path.extension().is_some();
     if !(looks_like_path && path.exists()) {
         match store.load(word) {
             Err(error) if error.kind() == ErrorKind::NotFound && path.exists() => {}
-            loaded => return Ok(kept(loaded?)),
+            loaded => return loaded.map(stored).map_err(|error| with_suggestion(error.into(), store, &[word])),
         }
     }
     if part.is_none() && is_run(path) {
-        return Ok(kept(store.load(&path.to_string_lossy())?));
+        return Ok(stored(store.load(&path.to_string_lossy())?));
     }
     let imported = file(path, None)?;
-    let run = chosen(imported.runs, path, part)?;
+    let run = select(imported.runs, path, part)?;
     Ok(Found { text: run.to_json(), run, id: None, path: path.to_owned() })
 }
 
-fn kept(loaded: store::Loaded) -> Found {
+fn stored(loaded: store::Loaded) -> Found {
     Found { run: loaded.run, text: loaded.text, id: Some(loaded.id), path: loaded.path }
 }
 
@@ -93,7 +76,7 @@ fn file_and_part(word: &str) -> (&Path, Option<&str>) {
 }
 
 /// The run of this name, or the only one.
-fn chosen(mut runs: Vec<Run>, path: &Path, part: Option<&str>) -> Result<Run, Refusal> {
+fn select(mut runs: Vec<Run>, path: &Path, part: Option<&str>) -> Result<Run, CommandError> {
     let named = |run: &Run| run.imported.as_ref().and_then(|imported| imported.part.clone());
     let place = match part {
         None if runs.len() == 1 => Some(0),
@@ -105,8 +88,8 @@ fn chosen(mut runs: Vec<Run>, path: &Path, part: Option<&str>) -> Result<Run, Re
         None => {
             let names: Vec<String> =
                 runs.iter().filter_map(named).map(|part| format!("{}#{part}", path.display())).collect();
-            let hint = "name one of them, in quotes where it has spaces";
-            Err(Refusal { error: format!("{} has {} runs: {}", path.display(), runs.len(), names.join(", ")), hint })
+            let hint = "name one of them, in quotes if it has spaces";
+            Err(CommandError::new(format!("{} has {} runs: {}", path.display(), runs.len(), names.join(", ")), hint))
         }
     }
 }
@@ -119,10 +102,10 @@ fn is_run(path: &Path) -> bool {
 }
 
 /// Reads a file of another program, or a folder of Criterion.
-pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, Refusal> {
-    let wrong = |error: String, hint: &'static str| Refusal { error: format!("{}: {error}", path.display()), hint };
-    let about = fs::metadata(path)
-        .map_err(|error| wrong(format!("it cannot be read: {error}"), "check the path and the rights to it"))?;
+pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, CommandError> {
+    let wrong =
+        |error: String, hint: &'static str| CommandError::new(format!("cannot read {}: {error}", path.display()), hint);
+    let about = fs::metadata(path).map_err(|error| wrong(error.to_string(), "check the path and its permissions"))?;
     let modified = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let source = Source {
         name: path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
@@ -133,16 +116,15 @@ pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, Ref
         let files = criterion_files(path).map_err(|error| wrong(error, "name a folder such as target/criterion"))?;
         import::criterion_folder(&files, &source).map(|imported| (imported, None))
     } else {
-        let text = text(path, about.len()).map_err(|error| {
-            wrong(error, "name a file that is text, packed by gzip or not; `gunzip` unpacks what is beyond the limit")
-        })?;
+        let text = text(path, about.len())
+            .map_err(|error| wrong(error, "a file is UTF-8 text, gzipped or not; unpack larger files with `gunzip`"))?;
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
         import::import(&text, &source, format).map(|imported| (imported, Some(hash)))
     };
     let (mut imported, hash) = read.map_err(|error| {
         let usual = match error.is_unknown_format() {
-            true => "`hotloop import --help` lists the formats; `hotloop import --format NAME` says which it is",
-            false => "get the file again, or say with `hotloop import --format NAME` what it is",
+            true => "`hotloop import --help` lists the formats; `hotloop import --format NAME FILE` forces one",
+            false => "get the file again, or force its format with `hotloop import --format NAME FILE`",
         };
         wrong(error.to_string(), error.hint().unwrap_or(usual))
     })?;
@@ -156,23 +138,23 @@ pub fn file(path: &Path, format: Option<import::Format>) -> Result<Imported, Ref
 
 /// The text of a file, unpacked.
 fn text(path: &Path, length: u64) -> Result<String, String> {
-    let too_long = || format!("it is longer than {} MiB", MOST_BYTES >> 20);
+    let too_long = || format!("longer than {} MiB", MOST_BYTES >> 20);
     if !path.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("not a regular file".to_owned());
     }
     if length > MOST_BYTES {
         return Err(too_long());
     }
     let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(|error| format!("it cannot be read: {error}"))?;
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| format!("it cannot be read: {error}"))?;
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(too_long());
     }
     if let Some(unpacked) = import::unpacked(&bytes, MOST_BYTES as usize) {
         bytes = unpacked?;
     }
-    String::from_utf8(bytes).map_err(|error| format!("it is no text: {}", error.utf8_error()))
+    String::from_utf8(bytes).map_err(|error| format!("not UTF-8 text: {}", error.utf8_error()))
 }
 
 /// The files of a folder that Criterion wrote, by their paths from there.
@@ -180,8 +162,7 @@ fn criterion_files(folder: &Path) -> Result<Vec<CriterionFile>, String> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_owned(), 0)];
     while let Some((current, depth)) = folders.pop() {
-        let entries =
-            fs::read_dir(&current).map_err(|error| format!("{} cannot be read: {error}", current.display()))?;
+        let entries = fs::read_dir(&current).map_err(|error| format!("{}: {error}", current.display()))?;
         let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         entries.sort();
         for path in entries {
@@ -193,7 +174,7 @@ fn criterion_files(folder: &Path) -> Result<Vec<CriterionFile>, String> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let Some(place) = path.strip_prefix(folder).ok().filter(|_| CriterionFile::is_one(&name)) else { continue };
             if files.len() == MOST_FILES {
-                return Err(format!("there are more than {MOST_FILES} files in it"));
+                return Err(format!("more than {MOST_FILES} files"));
             }
             let length = fs::metadata(&path).map_or(0, |about| about.len());
             let text = text(&path, length).map_err(|error| format!("{}: {error}", path.display()))?;

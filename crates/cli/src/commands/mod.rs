@@ -1,84 +1,81 @@
-//! What each command does, from its options to the text that it prints.
+//! What each command does, from its options to its output.
 
-pub mod bench;
-pub mod cache;
-pub mod compare;
-pub mod doctor;
-pub mod duel;
-pub mod export;
-pub mod gate;
-pub mod generate;
-pub mod history;
-pub mod import;
+mod bench;
+mod build_cache;
+mod compare;
+mod completions;
+mod doctor;
+mod duel;
+mod error;
+mod export;
+mod gate;
+mod generate;
+mod history;
+mod import;
 pub mod interrupt;
-pub mod load;
-pub mod models;
-pub mod profile;
-pub mod quantize;
-pub mod report;
-pub mod run;
-pub mod selftest;
-pub mod shown;
-pub mod tokenize;
-pub mod told;
-pub mod train;
-pub mod worker;
+mod load;
+mod models;
+mod output;
+mod pager;
+mod profile;
+mod quantize;
+mod report;
+mod run;
+mod run_report;
+mod save;
+mod selftest;
+pub mod terminal;
+mod tokenize;
+mod train;
+mod worker;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// What a command that judges prints, and with which code it ends.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// For standard output.
-    pub text: String,
-    /// For standard error.
-    pub said: String,
-    pub code: u8,
-    /// What could not be written.
-    pub not_written: Option<String>,
-}
+pub use error::{BAD_INPUT, CommandError};
+pub use output::CommandOutput;
 
-/// What cannot be done, and what could be instead.
-#[derive(Debug)]
-pub struct Refusal {
-    pub error: String,
-    pub hint: &'static str,
-}
+use crate::args::Command;
 
-impl From<engine::Error> for Refusal {
-    fn from(error: engine::Error) -> Self {
-        let hint = match error.kind() {
-            engine::ErrorKind::Io => "check the path, the rights to it, and the space that is left",
-            engine::ErrorKind::Malformed => "get or convert the file again; nothing was changed",
-            engine::ErrorKind::Unsupported => "convert the model, or take another one",
-            _ => "`--help` behind the command shows what can be asked for",
-        };
-        Self { error: error.to_string(), hint }
+/// Runs a command.
+///
+/// # Errors
+/// If it could not do what was asked.
+pub fn run(command: Command) -> Result<CommandOutput, CommandError> {
+    match command {
+        Command::Profile(options) => profile::run(&options),
+        Command::Report(options) => report::run(&options),
+        Command::Compare(options) => compare::run(&options),
+        Command::Generate(options) => generate::run(&options, &mut std::io::stdout()),
+        Command::Bench(options) => bench::run(&options),
+        Command::Train(options) => train::run(&options),
+        Command::Models(options) => models::run(&options),
+        Command::Tokenize(options) => tokenize::run(&options),
+        Command::Quantize(options) => quantize::run(&options),
+        Command::Run(options) => run::run(&options),
+        Command::Duel(options) => duel::run(&options),
+        Command::History(options) => history::run(&options),
+        Command::Import(options) => import::run(&options),
+        Command::Export(options) => export::run(&options),
+        Command::Gate(options) => gate::run(&options),
+        Command::Doctor(options) => doctor::run(&options),
+        Command::SelfTest(options) => selftest::run(&options),
+        Command::SelfTestWorker(options) => selftest::work(&options),
+        Command::Completions(options) => Ok(completions::completions(&options)),
+        Command::Man(options) => completions::man(&options),
+        Command::Worker(options) => worker::run(&options),
     }
 }
 
-impl From<training::Error> for Refusal {
-    fn from(error: training::Error) -> Self {
-        Self { hint: error.hint(), error: error.to_string() }
-    }
-}
-
-impl From<store::Error> for Refusal {
-    fn from(error: store::Error) -> Self {
-        Self { hint: error.hint(), error: error.to_string() }
-    }
-}
-
-/// On standard error, where that is a terminal. It is drawn when it is told to only: no thread of its own, no colour.
-/// `figure` stands behind the bar, in the words of `indicatif`.
+/// A bar on standard error, if that is a terminal. It is drawn only when told to: no thread of its own, no colour.
+/// `figure` follows the bar, in the template language of `indicatif`.
 pub fn progress(figure: &str, message: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template(&format!("{{bar:24}} {figure}  {{msg}}"));
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
-    let target = ProgressDrawTarget::stderr();
+    let target = if terminal::shows_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     ProgressBar::with_draw_target(Some(0), target).with_style(style).with_message(message)
 }
 
-/// Who writes documents.
+/// The program that writes documents.
 pub fn tool() -> record::Tool {
     record::Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
@@ -86,5 +83,5 @@ pub fn tool() -> record::Tool {
 /// The figure of work that is counted in bytes.
 pub const PERCENT: &str = "{percent:>3} %";
 
-/// Calls of each thread that a timeline keeps.
+/// Calls of each thread in a timeline.
 pub const TIMELINE: usize = 1 << 16;

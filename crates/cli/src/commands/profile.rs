@@ -1,7 +1,6 @@
-//! `hotloop profile`, and `hotloop` alone: measures, keeps the run and shows it.
+//! `hotloop profile`, and `hotloop` alone: measures, saves the run and shows it.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use engine::{Compute, Sampling};
@@ -10,147 +9,142 @@ use lab::machine::KernelChoice;
 use lab::{Arithmetic, RepeatSettings, RunObserver, RunSettings, Task, Workload};
 use record::Run;
 
-use super::{PERCENT, Refusal, TIMELINE, generate, interrupt, progress, shown, tool};
-use crate::args::{Named, Profile, What};
-use crate::subject::{EngineModels, Ways, bundled, this_program};
+use super::{
+    CommandError, CommandOutput, PERCENT, TIMELINE, generate, interrupt, progress, run_report, save, terminal, tool,
+};
+use crate::args::{ModelOptions, Profile, ProfileOptions};
+use crate::subject::{EngineModels, EngineOptions, bundled, this_program};
 
-/// What is printed, and what has to be said besides.
-pub struct Printed {
-    pub text: String,
-    pub interrupted: bool,
-    /// Why the run could not be kept.
-    pub not_kept: Option<store::Error>,
-}
+/// What a run of a debug build says about itself.
+pub const DEBUG_NOTE: &str = "measured with a debug build";
 
-/// Measures, keeps and shows.
-pub fn run(options: &Profile) -> Result<Printed, Refusal> {
-    if cfg!(debug_assertions) && !options.what.machine.allow_debug {
-        return Err(Refusal {
-            error: "this program was built for debugging: its speed says nothing about the engine".to_owned(),
-            hint: "build with `cargo build --release`, or measure anyway with --allow-debug: the run is marked",
-        });
+/// Measures, saves and shows.
+pub fn run(options: &Profile) -> Result<CommandOutput, CommandError> {
+    if cfg!(debug_assertions) && !options.options.machine.allow_debug {
+        return Err(debug_build());
     }
     check(options)?;
     let run = measure(options)?;
-    let interrupted = run.interrupted;
-    let output = &options.what.output;
-    let kept = (!output.no_save).then(|| shown::save(&run, &output.store, output.tag.as_deref()));
-    let (id, not_kept) = match kept {
-        Some(Ok(id)) => (Some(id), None),
-        Some(Err(error)) => (None, Some(error)),
-        None => (None, None),
+    let output = &options.options.output;
+    let saved = (!output.no_save).then(|| save::save(&run, &output.store, output.tag.as_deref())).transpose();
+    let id = saved.as_ref().ok().and_then(Option::as_ref);
+    let printed = match (output.json, output.full) {
+        (true, _) => CommandOutput::text(run.to_json()),
+        (false, true) => CommandOutput::paged(run_report::full(&run, &output.shown, id)),
+        (false, false) => CommandOutput::text(run_report::summary(&run, &output.shown, id)),
     };
-    let text = match (output.json, output.full) {
-        (true, _) => run.to_json(),
-        (false, true) => shown::text(&run, &output.shown, id.as_ref()),
-        (false, false) => shown::summary(&run, &output.shown, id.as_ref()),
-    };
-    Ok(Printed { text, interrupted, not_kept })
+    let errors = saved.err().map(CommandError::of_saving).into_iter().collect();
+    Ok(CommandOutput { errors, interrupted: run.interrupted, ..printed })
 }
 
-/// What could not be done with what is measured is said before it is.
-fn check(options: &Profile) -> Result<(), Refusal> {
-    let Profile { workload, what } = options;
-    let named = |yes: bool, option: &'static str| yes.then_some(option);
-    let ignored = match workload {
-        Workload::Standard | Workload::Deep => None,
-        Workload::Enhanced => named(what.named.model.is_some(), "--model")
-            .or(named(what.named.synthetic.is_some(), "--synthetic"))
-            .or(named(what.prompt.is_some(), "--prompt"))
-            .or(named(what.prompt_file.is_some(), "--prompt-file")),
-        Workload::Memory => {
-            named(what.machine.no_pooling, "--no-pooling").or(named(what.machine.no_kv_cache, "--no-kv-cache"))
-        }
+/// The speed of a debug build says nothing about the engine.
+pub fn debug_build() -> CommandError {
+    CommandError::new(
+        "this is a debug build: its speed says nothing about the engine",
+        "build with `cargo build --release`, or use --allow-debug to measure and mark the run",
+    )
+}
+
+/// Reports what cannot be done before anything is measured.
+fn check(profile: &Profile) -> Result<(), CommandError> {
+    let (workload, options) = (profile.workload(), &profile.options);
+    let given = |yes: bool, option: &'static str| yes.then_some(option);
+    let (ignored, hint) = match workload {
+        Workload::Standard | Workload::Deep => (None, ""),
+        Workload::Enhanced => (
+            given(options.model.model.is_some(), "--model")
+                .or(given(options.model.synthetic.is_some(), "--synthetic"))
+                .or(given(options.prompt.is_some(), "--prompt"))
+                .or(given(options.prompt_file.is_some(), "--prompt-file")),
+            "enhanced measures two fixed models with random prompts; use `standard` or `deep`",
+        ),
+        Workload::Memory => (
+            given(options.machine.no_pooling, "--no-pooling").or(given(options.machine.no_kv_cache, "--no-kv-cache")),
+            "memory always measures with and without; leave the option out",
+        ),
     };
     if let Some(option) = ignored {
-        let error = format!("`{option}` does not go with `{}`", workload.name());
-        let hint = "enhanced measures SmallMind's two models from random prompts, memory measures with and without anyway; see --help";
-        return Err(Refusal { error, hint });
+        let message = format!("`{option}` cannot be used with the workload `{}`", workload.name());
+        return Err(CommandError::new(message, hint));
     }
-    if !what.output.no_save {
-        let store = what.output.store.open()?;
-        store.check()?;
-        what.output.tag.as_deref().map_or(Ok(()), store::check_tag)?;
-    }
-    Ok(())
+    terminal::warn_about_threads(options.machine.threads);
+    if options.output.no_save { Ok(()) } else { save::check(&options.output.store, options.output.tag.as_deref()) }
 }
 
-fn measure(options: &Profile) -> Result<Run, Refusal> {
-    let what = &options.what;
-    let prompt = generate::prompt::read(what.prompt.as_deref(), what.prompt_file.as_deref())?;
-    let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
-    let machine = &what.machine;
+fn measure(profile: &Profile) -> Result<Run, CommandError> {
+    let options = &profile.options;
+    let prompt = generate::prompt::read(options.prompt.as_deref(), options.prompt_file.as_deref())?;
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
+    let machine = &options.machine;
     let compute = if machine.naive { Compute::naive(machine.threads) } else { Compute::new(machine.threads)? };
-    let models = EngineModels { compute: &compute, named: what.named.clone(), ways: ways(what) };
+    let models = EngineModels { compute: &compute, model: options.model.clone(), options: engine_options(options) };
     let settings = RunSettings {
-        task: task(options, prompt, models.named.is_some()),
-        effort: effort(options),
+        task: task(profile, prompt, models.model.is_some()),
+        effort: effort(profile),
         limits: !machine.no_limits,
         chosen,
         tool: tool(),
         subject: this_program(),
-        parameters: parameters(what, &compute),
+        parameters: parameters(options, &compute),
     };
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
-    let mut watch = Bar(progress(PERCENT, ""));
+    let mut bar = WorkloadProgress(progress(PERCENT, ""));
     let with = Arithmetic { kernels: compute.kernels, pool: &compute.pool };
-    let run = lab::run(settings, &models, with, &mut watch);
-    watch.0.finish_and_clear();
-    let hint = "`hotloop profile --help` shows what can be asked for";
-    let mut run = run.map_err(|error| Refusal { error, hint })?;
+    let run = lab::run(settings, &models, with, &mut bar);
+    bar.0.finish_and_clear();
+    let mut run = run.map_err(CommandError::without_hint)?;
     for model in &mut run.models {
-        let synthetic = model.name.strip_prefix("synthetic ").map(Named::synthetic);
-        model.weights_blake3 = synthetic.unwrap_or_else(|| models.named.clone()).blake3();
+        let synthetic = model.name.strip_prefix("synthetic ").map(ModelOptions::synthetic);
+        model.weights_blake3 = synthetic.unwrap_or_else(|| models.model.clone()).blake3();
     }
     if cfg!(debug_assertions) {
-        run.notes.push("measured with a program that was built for debugging".to_owned());
+        run.notes.push(DEBUG_NOTE.to_owned());
     }
     Ok(run)
 }
 
-fn task(options: &Profile, prompt: Option<String>, has_model: bool) -> Task {
-    let what = &options.what;
-    // It knows stories and nothing else: random tokens would ask it about what no text has.
-    let tells = options.workload == Workload::Standard && !has_model;
+fn task(profile: &Profile, prompt: Option<String>, has_model: bool) -> Task {
+    let options = &profile.options;
+    // The bundled model knows only stories: random tokens occur in none.
+    let tells = profile.workload() == Workload::Standard && !has_model;
     Task {
-        workload: options.workload,
+        workload: profile.workload(),
         prompt: prompt.or_else(|| tells.then(|| bundled::PROMPT.to_owned())),
-        tokens: what.tokens.or(tells.then_some(bundled::TOKENS)),
-        seed: what.effort.seed,
-        timeline: what.output.trace.then_some(TIMELINE),
+        tokens: options.tokens.or(tells.then_some(bundled::TOKENS)),
+        seed: options.repeats.seed,
+        timeline: options.output.trace.then_some(TIMELINE),
         has_model,
     }
 }
 
-fn effort(options: &Profile) -> RepeatSettings {
-    let asked = &options.what.effort;
-    let usual = match options.workload {
+fn effort(profile: &Profile) -> RepeatSettings {
+    let asked = &profile.options.repeats;
+    let default = match profile.workload() {
         Workload::Standard | Workload::Deep => 5,
         Workload::Enhanced | Workload::Memory => 10,
     };
     RepeatSettings {
         repeat: asked.repeat.map(|repeat| repeat as u64),
         warmup: asked.warmup as u64,
-        time: asked.time_budget.unwrap_or(Duration::from_secs(usual)),
+        time: asked.time_budget.unwrap_or(Duration::from_secs(default)),
     }
 }
 
-fn ways(what: &What) -> Ways {
-    let machine = &what.machine;
-    Ways {
+fn engine_options(options: &ProfileOptions) -> EngineOptions {
+    let machine = &options.machine;
+    EngineOptions {
         cache: machine.cache,
         in_place: machine.in_place,
         exact: machine.exact,
         pooled: !machine.no_pooling,
         keeps: !machine.no_kv_cache,
-        sampling: Sampling { seed: what.effort.seed, ..Sampling::default() },
+        sampling: Sampling { seed: options.repeats.seed, ..Sampling::default() },
     }
 }
 
-/// What else decides the work: two runs that differ here do not answer the same question.
-fn parameters(what: &What, compute: &Compute) -> BTreeMap<String, String> {
-    let machine = &what.machine;
+/// What else decides the work: runs that differ here are not comparable.
+fn parameters(options: &ProfileOptions, compute: &Compute) -> BTreeMap<String, String> {
+    let machine = &options.machine;
     let yes_or_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let parameters = [
         ("isa", compute.kernels.isa().name().to_owned()),
@@ -163,13 +157,13 @@ fn parameters(what: &What, compute: &Compute) -> BTreeMap<String, String> {
     parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Shows how far it is, where somebody looks on.
-pub struct Bar(pub ProgressBar);
+/// The progress of a workload.
+pub struct WorkloadProgress(pub ProgressBar);
 
-impl RunObserver for Bar {
+impl RunObserver for WorkloadProgress {
     fn tell(&mut self, share: f64, what: &str) {
-        // Drawing takes time that would be measured.
-        if !std::io::stderr().is_terminal() {
+        // Updating a hidden bar takes time that would be measured.
+        if self.0.is_hidden() {
             return;
         }
         self.0.set_length(100);
@@ -178,6 +172,6 @@ impl RunObserver for Bar {
     }
 
     fn is_stopped(&self) -> bool {
-        interrupt::asked()
+        interrupt::is_requested()
     }
 }

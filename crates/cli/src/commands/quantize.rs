@@ -1,4 +1,4 @@
-//! `hotloop quantize`: writes a model in another format.
+//! `hotloop quantize`: converts a model to another weight format.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -7,13 +7,14 @@ use engine::{Converted, ErrorKind, QuantiseOptions, Summary};
 use kernels::Pool;
 use record::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 
-use super::{PERCENT, Refusal, interrupt, progress, tool};
+use super::{CommandError, CommandOutput, PERCENT, interrupt, progress, terminal, tool};
 use crate::args::Quantize;
 
-/// Converts, and tells what was done.
-pub fn run(options: &Quantize) -> Result<Quantisation, Refusal> {
-    // Once is enough: ending at once would leave a part of a file behind.
+/// Converts the model.
+pub fn run(options: &Quantize) -> Result<CommandOutput, CommandError> {
+    // A second Ctrl-C must not end the program at once: that would leave a part of a file behind.
     interrupt::listen(|| {});
+    terminal::warn_about_threads(options.threads);
     let start = Instant::now();
     let source = engine::open(&options.source)?;
     let pool = options.threads.map_or_else(Pool::best, Pool::new);
@@ -22,23 +23,29 @@ pub fn run(options: &Quantize) -> Result<Quantisation, Refusal> {
     let summary = engine::quantise(&*source, &options.target, &settings, &mut |done, total| {
         bar.set_length(total);
         bar.set_position(done);
-        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if interrupt::is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish_and_clear();
-    let summary = summary.map_err(|error| refusal(options, error))?;
-    Ok(document(options, pool.threads(), start.elapsed().as_secs_f64(), summary))
+    let summary = summary.map_err(|error| failure(options, error))?;
+    let quantisation = document(options, pool.threads(), start.elapsed().as_secs_f64(), summary);
+    Ok(CommandOutput::text(if options.json {
+        quantisation.to_json()
+    } else {
+        report::quantisation_text(&quantisation)
+    }))
 }
 
-/// The error with what helps here.
-fn refusal(options: &Quantize, error: engine::Error) -> Refusal {
+/// The error with the hint that helps here.
+fn failure(options: &Quantize, error: engine::Error) -> CommandError {
     let is_there = error.kind() == ErrorKind::Refused && !options.force && options.target.is_file();
-    let hint = if interrupt::asked() {
-        Some("run it again to convert the model; the target was left as it was")
+    let error = CommandError::from(error);
+    if interrupt::is_requested() {
+        error.with_hint("run the command again to convert the model; the target was not changed")
+    } else if is_there {
+        error.with_hint("give another name, or --force to replace it")
     } else {
-        is_there.then_some("give another name, or --force to replace it")
-    };
-    let refusal = Refusal::from(error);
-    Refusal { hint: hint.unwrap_or(refusal.hint), ..refusal }
+        error
+    }
 }
 
 fn document(options: &Quantize, threads: usize, duration_s: f64, summary: Summary) -> Quantisation {

@@ -1,13 +1,13 @@
-//! `hotloop report`: shows a run that was kept.
+//! `hotloop report`: shows a saved run.
 
-use super::{Refusal, load, shown};
+use super::{CommandError, CommandOutput, load, run_report};
 use crate::args::Report;
 
-/// The run, as text or as it was kept.
-pub fn run(options: &Report) -> Result<String, Refusal> {
+/// The run as text, or as it was saved.
+pub fn run(options: &Report) -> Result<CommandOutput, CommandError> {
     let found = load::run(&options.store.open()?, &options.run)?;
     if options.json {
-        return Ok(found.text);
+        return Ok(CommandOutput::text(found.text));
     }
-    Ok(shown::text(&found.run, &options.shown, found.id.as_ref()))
+    Ok(CommandOutput::paged(run_report::full(&found.run, &options.shown, found.id.as_ref())))
 }

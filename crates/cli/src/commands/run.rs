@@ -1,8 +1,7 @@
-//! `hotloop run`: runs any program, measures it, keeps the run and shows it.
+//! `hotloop run`: runs any program, measures it, saves the run and shows it.
 
 use std::fs::File;
-use std::io::{IsTerminal, Write};
-use std::process::ExitCode;
+use std::io::Write;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst, fence};
 use std::time::Instant;
 
@@ -14,55 +13,34 @@ use lab::command::{
 };
 use lab::machine::KernelChoice;
 
-use super::{Refusal, TIMELINE, interrupt, progress, shown, tool};
+use super::error::FAILED;
+use super::{CommandError, CommandOutput, TIMELINE, interrupt, progress, save, terminal, tool};
 use crate::args;
 
-/// What shells have for a program that is there and cannot be executed, and for one that is not there.
+/// Exit codes of shells for a program that cannot be executed, and for one that is not found.
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
-/// What shells add to the number of the signal that ended a program.
+/// Shells add this to the number of the signal that ended a program.
 const SIGNALLED: i32 = 128;
 
-/// What was measured, and with which code to end.
-pub struct Outcome {
-    /// For standard output.
-    pub json: Option<String>,
-    pub code: ExitCode,
-    /// Why the run could not be kept.
-    pub not_kept: Option<store::Error>,
-}
-
-/// What could not be done, and with which code to end, if not that of bad input.
-pub struct Failure {
-    pub refusal: Refusal,
-    pub code: Option<u8>,
-}
-
-impl<R: Into<Refusal>> From<R> for Failure {
-    fn from(refusal: R) -> Self {
-        Failure { refusal: refusal.into(), code: None }
-    }
-}
-
-impl From<StartError> for Failure {
+impl From<StartError> for CommandError {
     fn from(error: StartError) -> Self {
         let (hint, code) = match error.why {
             StartErrorKind::NotFound => ("check the name; a program in this folder is called `./NAME`", NOT_FOUND),
             StartErrorKind::NotExecutable(_) => {
-                ("`chmod +x` makes a script a program; `sh SCRIPT` runs it as it is", NOT_EXECUTABLE)
+                ("make it executable with `chmod +x`, or run `sh SCRIPT`", NOT_EXECUTABLE)
             }
         };
-        Failure { refusal: Refusal { error: error.to_string(), hint }, code: Some(code) }
+        CommandError::new(error.to_string(), hint).with_code(code)
     }
 }
 
-/// Runs the program, and reports to standard error, so that standard output stays the program's.
-pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
-    let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
-    let nothing = || Refusal { error: "COMMAND is missing".to_owned(), hint: "put it behind `--`" };
+/// Runs the program. The report goes to standard error, because standard output is the program's.
+pub fn run(options: &args::Run) -> Result<CommandOutput, CommandError> {
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
+    let no_command = || CommandError::new("no command", "name it after `--`: `hotloop run -- COMMAND`");
     let settings = CommandSettings {
-        command: Command::new(raw(options.command.len())).ok_or_else(nothing)?,
+        command: Command::new(options.command.iter().cloned()).ok_or_else(no_command)?,
         asked: ProfilerOptions { timeline: options.timeline.then_some(TIMELINE), budget_percent: options.budget },
         repeats: repeats(options),
         limits: options.limits,
@@ -70,52 +48,44 @@ pub fn run(options: &args::Run) -> Result<Outcome, Failure> {
         tool: tool(),
     };
     if !options.no_save {
-        options.store.open()?.check()?;
-        options.tag.as_deref().map_or(Ok(()), store::check_tag)?;
+        save::check(&options.store, options.tag.as_deref())?;
     }
     interrupt::listen_to_each(pass_on);
-    let mut follower = Follower::new(settings.repeats.hide_output);
-    let run = measure(&settings, &mut follower)?;
-    follower.bar.finish_and_clear();
-    let kept = (!options.no_save).then(|| shown::save(&run, &options.store, options.tag.as_deref()));
-    let id = kept.as_ref().and_then(|kept| kept.as_ref().ok());
-    let code = run.process.as_ref().map_or(ExitCode::FAILURE, code);
-    let json = options.json.then(|| run.to_json());
-    if json.is_none() {
-        // Figures that nobody can be shown are no failure of the program.
-        let text = report::run_text(&run, &shown::on(&std::io::stderr(), options.top, id));
-        let _ = write!(std::io::stderr().lock(), "\n{text}");
-    }
-    let not_kept = kept.and_then(Result::err);
-    Ok(Outcome { json, code, not_kept })
+    let mut progress = RunProgress::new(settings.repeats.hide_output);
+    let run = measure(&settings, &mut progress)?;
+    progress.bar.finish_and_clear();
+    let saved = (!options.no_save).then(|| save::save(&run, &options.store, options.tag.as_deref())).transpose();
+    let id = saved.as_ref().ok().and_then(Option::as_ref);
+    let output = if options.json {
+        CommandOutput::text(run.to_json())
+    } else {
+        let text = report::run_text(&run, &terminal::report_options(&std::io::stderr(), options.top, id));
+        CommandOutput::notes(format!("\n{text}"))
+    };
+    let code = run.process.as_ref().map_or(FAILED, code);
+    let errors = saved.err().map(CommandError::of_saving).into_iter().collect();
+    Ok(CommandOutput { code, errors, ..output })
 }
 
-/// What is printed once is the program's; the same several times says nothing.
+/// Repeated output is hidden: it says nothing new.
 fn repeats(options: &args::Run) -> RepeatCounts {
     let (timed, warmup) = (options.repeat as u64, options.warmup as u64);
     RepeatCounts { timed, warmup, hide_output: timed + warmup > 1 && !options.show_output }
 }
 
-/// The last words of our line as they were given: arguments of a program need not be Unicode.
-fn raw(count: usize) -> impl Iterator<Item = std::ffi::OsString> {
-    let words = std::env::args_os();
-    let before = words.len().saturating_sub(count);
-    words.skip(before)
-}
-
-/// Ends as the program did.
-fn code(process: &record::ProcessUse) -> ExitCode {
+/// The exit code of the program.
+fn code(process: &record::ProcessUse) -> u8 {
     let code = process.exit_code.or_else(|| Some(SIGNALLED + process.signal?));
-    // What a system has beyond a byte cannot be handed on.
-    code.map_or(ExitCode::FAILURE, |code| u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from))
+    // Some systems have larger codes, which this program cannot return.
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
 }
 
-/// The process that runs; 0: none.
+/// The running process; 0 if there is none.
 static RUNNING: AtomicU32 = AtomicU32::new(0);
 
-/// Ctrl-C in a terminal reaches the program without our help. Without a terminal somebody asked us alone.
+/// Ctrl-C in a terminal reaches the program directly. Without a terminal only this process was asked to stop.
 fn pass_on() {
-    // Either this sees the process, or who made it sees that somebody asked.
+    // Either this sees the process, or the thread that started it sees the request.
     fence(SeqCst);
     let running = RUNNING.load(Relaxed);
     if running != 0 && File::open("/dev/tty").is_err() {
@@ -123,26 +93,26 @@ fn pass_on() {
     }
 }
 
-/// Knows which process runs, and shows which run it is, or what of the machine is measured.
-struct Follower {
+/// Remembers the running process, and shows the number of the run or the limit that is measured.
+struct RunProgress {
     bar: ProgressBar,
     began: Instant,
-    /// Runs are shown where nothing else is printed meanwhile, and only to people.
+    /// The bar is shown only if the program's output is hidden.
     shows_runs: bool,
 }
 
-impl Follower {
+impl RunProgress {
     fn new(hides_output: bool) -> Self {
         let bar = progress("{pos:>2} of {len}", "");
-        Follower { bar, began: Instant::now(), shows_runs: hides_output && std::io::stderr().is_terminal() }
+        RunProgress { shows_runs: hides_output && !bar.is_hidden(), bar, began: Instant::now() }
     }
 }
 
-impl CommandObserver for Follower {
+impl CommandObserver for RunProgress {
     fn started(&mut self, process: u32) {
         RUNNING.store(process, Relaxed);
         fence(SeqCst);
-        if interrupt::asked() {
+        if interrupt::is_requested() {
             pass_on();
         }
     }
@@ -152,11 +122,11 @@ impl CommandObserver for Follower {
     }
 
     fn is_stopped(&self) -> bool {
-        interrupt::asked()
+        interrupt::is_requested()
     }
 
     fn tell(&mut self, step: ExamineStep<'_>) {
-        if std::io::stderr().is_terminal() {
+        if !self.bar.is_hidden() {
             self.bar.set_length(u64::from(step.of));
             self.bar.set_position(u64::from(step.done));
             self.bar.set_message(step.what.to_owned());
@@ -176,7 +146,7 @@ impl CommandObserver for Follower {
         let mut stderr = std::io::stderr().lock();
         for (name, text) in [("standard output", output), ("standard error", complaints)] {
             if !text.is_empty() {
-                // The report says that it failed, whether or not this can be shown.
+                // The report also says that it failed.
                 let _ = writeln!(stderr, "{name} of the run that failed:");
                 let _ = stderr.write_all(text);
                 let _ = if text.ends_with(b"\n") { Ok(()) } else { writeln!(stderr) };
@@ -185,7 +155,7 @@ impl CommandObserver for Follower {
     }
 }
 
-/// What the runs that are done say of the others.
+/// The remaining time, if the other runs take as long.
 fn left(seconds: f64, done: u64, of: u64) -> String {
     if done == 0 {
         return "runs".to_owned();

@@ -1,6 +1,5 @@
-//! `hotloop selftest`: whether its verdicts can be believed on this machine.
+//! `hotloop selftest`: how often verdicts are wrong on this machine.
 
-use std::io::IsTerminal as _;
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,30 +9,26 @@ use lab::machine::KernelChoice;
 use lab::selftest::{SelfTestObserver, SelfTestProgress, SelfTestSettings};
 use record::{GateMetric, Metric};
 
-use super::{Refusal, interrupt, progress, tool};
+use super::error::FAILED;
+use super::{CommandError, CommandOutput, interrupt, progress, tool};
 use crate::args;
 
-/// How much more work slowed sides have.
+/// How much more work slower sides do.
 const SLOWDOWNS: [f64; 3] = [0.02, 0.05, 0.10];
-/// What is judged, each alone.
+/// The metrics, each judged alone.
 const METRICS: [&str; 2] = ["cpu_s", "wall_s"];
 /// The command that workers are started with.
 const WORKER: &str = "selftest-worker";
 
-/// What was found out, as text or JSON.
-pub struct Tried {
-    pub text: String,
-    /// Whether somebody ended it.
-    pub interrupted: bool,
+/// Runs the duels, with this program as the worker. It has done what it was asked, whatever it finds out.
+pub fn run(options: &args::SelfTest) -> Result<CommandOutput, CommandError> {
+    selftest(options).map_err(|error| error.with_code(FAILED))
 }
 
-/// Fights the duels, this program being its own worker.
-pub fn run(options: &args::SelfTest) -> Result<Tried, Refusal> {
-    let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
-    let program = std::env::current_exe().map_err(|error| Refusal {
-        error: format!("this program cannot be found to be started again: {error}"),
-        hint: "start it by its path",
+fn selftest(options: &args::SelfTest) -> Result<CommandOutput, CommandError> {
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
+    let program = std::env::current_exe().map_err(|error| {
+        CommandError::new(format!("cannot find the file of this program: {error}"), "start hotloop by its path")
     })?;
     let gate = |metric: &str| GateMetric {
         metric: metric.to_owned(),
@@ -41,8 +36,8 @@ pub fn run(options: &args::SelfTest) -> Result<Tried, Refusal> {
     };
     let settings = SelfTestSettings {
         mode: match options.mode {
-            args::TriedMode::Standard => DuelMode::STANDARD,
-            args::TriedMode::Thorough => DuelMode::THOROUGH,
+            args::SelfTestMode::Standard => DuelMode::STANDARD,
+            args::SelfTestMode::Thorough => DuelMode::THOROUGH,
         },
         round: Duration::from_millis(options.round as u64),
         same: options.duels as u64,
@@ -60,27 +55,28 @@ pub fn run(options: &args::SelfTest) -> Result<Tried, Refusal> {
         command
     };
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
-    let mut watch = Bar(progress("{pos} of {len}", ""));
-    let tried = lab::selftest::selftest(&settings, worker, &mut watch);
-    watch.0.finish_and_clear();
+    let mut bar = DuelCount(progress("{pos} of {len}", ""));
+    let tried = lab::selftest::selftest(&settings, worker, &mut bar);
+    bar.0.finish_and_clear();
     let hint = "give it more time with --time-budget, or try fewer duels with --duels";
-    let tried = tried.map_err(|error| Refusal { error, hint })?;
+    let tried = tried.map_err(|error| CommandError::new(error, hint))?;
     let text = if options.json { tried.to_json() } else { report::selftest_text(&tried) };
-    Ok(Tried { text, interrupted: interrupt::asked() })
+    Ok(CommandOutput { interrupted: interrupt::is_requested(), ..CommandOutput::text(text) })
 }
 
-/// Works for the process that started this one, until it hangs up.
-pub fn work(options: &args::SelfTestWorker) -> Result<(), Refusal> {
+/// Works for the process that started this one, until that closes the pipe.
+pub fn work(options: &args::SelfTestWorker) -> Result<CommandOutput, CommandError> {
     let hint = "this command is for `hotloop selftest` alone";
-    lab::selftest::serve(options.more).map_err(|error| Refusal { error: error.to_string(), hint })
+    lab::selftest::serve(options.more).map_err(|error| CommandError::new(error.to_string(), hint))?;
+    Ok(CommandOutput::default())
 }
 
-/// Shows how far it is, where somebody looks on.
-struct Bar(ProgressBar);
+/// The number of duels that are done.
+struct DuelCount(ProgressBar);
 
-impl SelfTestObserver for Bar {
+impl SelfTestObserver for DuelCount {
     fn tell(&mut self, told: &SelfTestProgress) {
-        if std::io::stderr().is_terminal() {
+        if !self.0.is_hidden() {
             self.0.set_length(told.of);
             self.0.set_position(told.done);
             self.0.set_message(format!("{:+.0} % work: {:?}", told.more * 100.0, told.verdict));
@@ -88,6 +84,6 @@ impl SelfTestObserver for Bar {
     }
 
     fn is_stopped(&self) -> bool {
-        interrupt::asked()
+        interrupt::is_requested()
     }
 }

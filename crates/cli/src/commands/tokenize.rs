@@ -7,15 +7,19 @@ use std::path::Path;
 use engine::{Encode, Tokenizer};
 use record::{TOKENS_SCHEMA, TOKENS_VERSION, Token, Tokens};
 
-use super::{Refusal, tool};
-use crate::args::{Named, Tokenize};
+use super::{CommandError, CommandOutput, tool};
+use crate::args::{ModelOptions, Tokenize};
 
 /// The longest text that is read.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// What is printed.
-pub fn run(options: &Tokenize) -> Result<String, Refusal> {
-    let tokenizer = Named::file(options.model.clone()).tokenizer()?;
+pub fn run(options: &Tokenize) -> Result<CommandOutput, CommandError> {
+    output(options).map(CommandOutput::text)
+}
+
+fn output(options: &Tokenize) -> Result<String, CommandError> {
+    let tokenizer = ModelOptions::file(options.model.clone()).tokenizer()?;
     if let Some(ids) = &options.decode {
         return decoded(options, &tokenizer, &ids_of(ids)?);
     }
@@ -33,11 +37,11 @@ pub fn run(options: &Tokenize) -> Result<String, Refusal> {
 }
 
 /// The text of tokens. A program that reads it gets it as it is; a terminal gets no control characters.
-fn decoded(options: &Tokenize, tokenizer: &Tokenizer, ids: &[u32]) -> Result<String, Refusal> {
+fn decoded(options: &Tokenize, tokenizer: &Tokenizer, ids: &[u32]) -> Result<String, CommandError> {
     let vocab = tokenizer.vocab_len();
     if let Some(id) = ids.iter().find(|id| **id as usize >= vocab) {
-        let error = format!("token {id} is not in the vocabulary, which has {vocab} tokens");
-        return Err(Refusal { error, hint: "`hotloop tokenize MODEL --ids` prints the ids of a text" });
+        let message = format!("token {id} is not in the vocabulary, which has {vocab} tokens");
+        return Err(CommandError::new(message, "`hotloop tokenize MODEL TEXT --ids` prints the ids of a text"));
     }
     let text = tokenizer.decode(ids);
     if options.json {
@@ -51,20 +55,20 @@ fn decoded(options: &Tokenize, tokenizer: &Tokenizer, ids: &[u32]) -> Result<Str
 }
 
 /// Ids as they are typed or copied: with commas, spaces or brackets.
-fn ids_of(text: &str) -> Result<Vec<u32>, Refusal> {
+fn ids_of(text: &str) -> Result<Vec<u32>, CommandError> {
     let text = if text == "-" { standard_input()? } else { text.to_owned() };
     let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']')).filter(|word| !word.is_empty());
     let id = |word: &str| {
-        word.parse().map_err(|_| Refusal {
-            error: format!("--decode takes token ids, not `{}`", word.escape_debug()),
-            hint: "separate ids with commas or spaces: --decode 1,9038",
+        word.parse().map_err(|_| {
+            let message = format!("--decode takes token ids, not `{}`", word.escape_debug());
+            CommandError::new(message, "separate ids with commas or spaces: --decode 1,9038")
         })
     };
     words.map(id).collect()
 }
 
 /// The text that was given, or that of a file.
-fn text(options: &Tokenize) -> Result<String, Refusal> {
+fn text(options: &Tokenize) -> Result<String, CommandError> {
     match (options.text.as_deref(), options.file.as_deref()) {
         (Some("-"), _) => standard_input(),
         (Some(text), _) => Ok(text.to_owned()),
@@ -76,27 +80,30 @@ fn text(options: &Tokenize) -> Result<String, Refusal> {
         }
         (None, None) if std::io::stdin().is_terminal() => {
             let hint = "give a text, name a file with --file, or pipe a text; - reads what you type";
-            Err(Refusal { error: "no text to tokenize".to_owned(), hint })
+            Err(CommandError::new("no text to tokenize", hint))
         }
         (None, None) => standard_input(),
     }
 }
 
-fn standard_input() -> Result<String, Refusal> {
+fn standard_input() -> Result<String, CommandError> {
     read(std::io::stdin().lock(), "standard input")
 }
 
-fn read(from: impl Read, name: &str) -> Result<String, Refusal> {
+fn read(from: impl Read, name: &str) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     from.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error.to_string()))?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(unreadable(name, &format!("it is longer than {} MiB", MOST_BYTES >> 20)));
     }
-    String::from_utf8(bytes).map_err(|error| unreadable(name, &format!("it is not UTF-8: {}", error.utf8_error())))
+    String::from_utf8(bytes).map_err(|error| {
+        let message = format!("cannot read {name}: not UTF-8: {}", error.utf8_error());
+        CommandError::new(message, "convert the text, for example with `iconv -f latin1 -t utf-8`")
+    })
 }
 
-fn unreadable(name: &str, why: &str) -> Refusal {
-    Refusal { error: format!("cannot read {name}: {why}"), hint: "a text in UTF-8 is needed; `iconv` converts others" }
+fn unreadable(name: &str, why: &str) -> CommandError {
+    CommandError::without_hint(format!("cannot read {name}: {why}"))
 }
 
 fn document(options: &Tokenize, tokenizer: &Tokenizer, (text, ids): (String, &[u32])) -> Tokens {
@@ -133,7 +140,7 @@ mod tests {
         }
         assert_eq!(ids_of("").unwrap(), [0; 0]);
         for text in ["x", "1,-2", "1.5", "4294967296"] {
-            assert!(ids_of(text).is_err_and(|refusal| refusal.error.contains("takes token ids")), "{text}");
+            assert!(ids_of(text).is_err_and(|error| error.message.contains("takes token ids")), "{text}");
         }
     }
 

@@ -7,11 +7,11 @@ use lab::{Generator, ModelChoice, ModelOutline, ModelUse, Models, ReservedMemory
 use record::{Memory, MemoryPart};
 
 use super::Subject;
-use crate::args::Named;
+use crate::args::ModelOptions;
 
 /// How the engine is to compute.
 #[derive(Debug, Clone)]
-pub struct Ways {
+pub struct EngineOptions {
     pub cache: CacheType,
     pub in_place: bool,
     pub exact: bool,
@@ -24,32 +24,32 @@ pub struct Ways {
 pub struct EngineModels<'a> {
     pub compute: &'a Compute,
     /// The model that was asked for.
-    pub named: Named,
-    pub ways: Ways,
+    pub model: ModelOptions,
+    pub options: EngineOptions,
 }
 
 impl EngineModels<'_> {
-    fn named(&self, which: ModelChoice) -> Named {
+    fn model(&self, which: ModelChoice) -> ModelOptions {
         match which {
-            ModelChoice::Given => self.named.clone(),
-            ModelChoice::Small => Named::synthetic("small"),
-            ModelChoice::Medium => Named::synthetic("medium"),
+            ModelChoice::Given => self.model.clone(),
+            ModelChoice::Small => ModelOptions::synthetic("small"),
+            ModelChoice::Medium => ModelOptions::synthetic("medium"),
         }
     }
 }
 
 impl Models for EngineModels<'_> {
     fn outline(&self, which: ModelChoice, text: Option<&str>) -> Result<ModelOutline, String> {
-        let (config, tokenizer) = self.named(which).outline().map_err(|refusal| refusal.error)?;
+        let (config, tokenizer) = self.model(which).outline().map_err(|error| error.message)?;
         let encode = Encode { add_special: true, parse_special: false };
         let tokens = text.map(|text| tokenizer.encode(text, encode));
         Ok(ModelOutline { vocab: config.vocab, context: config.context, tokens })
     }
 
     fn create(&self, which: ModelChoice, usage: ModelUse) -> Result<Box<dyn Generator + '_>, String> {
-        let named = self.named(which);
-        let load = LoadOptions { in_place: self.ways.in_place, exact: self.ways.exact, progress: None };
-        let subject = Subject::load(&named, self.compute, load).map_err(|refusal| refusal.error)?;
+        let named = self.model(which);
+        let load = LoadOptions { in_place: self.options.in_place, exact: self.options.exact, progress: None };
+        let subject = Subject::load(&named, self.compute, load).map_err(|error| error.message)?;
         let generator = EngineGenerator::new(self, Rc::new(subject), usage).map_err(|error| error.to_string())?;
         Ok(Box::new(generator))
     }
@@ -93,17 +93,17 @@ struct EngineGenerator<'a> {
 
 impl<'a> EngineGenerator<'a> {
     fn new(models: &EngineModels<'a>, subject: Rc<Subject>, usage: ModelUse) -> engine::Result<Self> {
-        let (config, ways) = (&subject.model.config, &models.ways);
+        let (config, engine) = (&subject.model.config, &models.options);
         let context = usage.positions.clamp(1, config.context);
         let options = StateOptions {
             context: Some(context),
-            cache: ways.cache,
-            pooled: ways.pooled && usage.pooled,
+            cache: engine.cache,
+            pooled: engine.pooled && usage.pooled,
             ..StateOptions::default()
         };
         let state = State::new(&subject.model, models.compute, &options)?;
-        let sampler = Sampler::new(&ways.sampling, config.vocab);
-        let keeps = ways.keeps && usage.keeps;
+        let sampler = Sampler::new(&engine.sampling, config.vocab);
+        let keeps = engine.keeps && usage.keeps;
         let tokens = (!keeps).then(|| Vec::with_capacity(context));
         Ok(Self { compute: models.compute, subject, options, state, sampler, tokens })
     }

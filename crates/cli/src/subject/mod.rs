@@ -16,15 +16,15 @@ use engine::{
 use kernels::quant::Format;
 use record::Arithmetic;
 
-use crate::args::Named;
-use crate::commands::Refusal;
+use crate::args::ModelOptions;
+use crate::commands::CommandError;
 
 pub use build::this_program;
-pub use generator::{EngineModels, LoadedModels, Ways};
+pub use generator::{EngineModels, EngineOptions, LoadedModels};
 pub use sequences::{EngineSequences, prompts};
 pub use settings::Settings;
 
-impl Named {
+impl ModelOptions {
     /// Whether a model was named at all.
     pub fn is_some(&self) -> bool {
         self.model.is_some() || self.synthetic.is_some()
@@ -40,54 +40,54 @@ impl Named {
         Self { model: Some(path), synthetic: None }
     }
 
-    /// Random weights of the same sizes, written in another format; nothing where weights are not random.
+    /// Random weights of the same sizes in another format; nothing if the weights are not random.
     pub fn sizes_as(&self, format: Format) -> Option<Self> {
-        let Kind::Synthetic(sizes) = self.kind() else { return None };
+        let ModelKind::Synthetic(sizes) = self.kind() else { return None };
         Some(Self::synthetic(&format!("{sizes},type={}", format.name())))
     }
 
     /// Which of them it is.
-    pub fn kind(&self) -> Kind<'_> {
+    pub fn kind(&self) -> ModelKind<'_> {
         match (&self.model, &self.synthetic) {
-            (Some(file), _) => Kind::File(file),
-            (None, Some(sizes)) => Kind::Synthetic(sizes),
-            (None, None) => Kind::Bundled,
+            (Some(file), _) => ModelKind::File(file),
+            (None, Some(sizes)) => ModelKind::Synthetic(sizes),
+            (None, None) => ModelKind::Bundled,
         }
     }
 
-    /// How most of the weights are written.
-    pub fn written(&self) -> Result<String, Refusal> {
+    /// The format of most of its weights.
+    pub fn written(&self) -> Result<String, CommandError> {
         Ok(numbers(&*self.open()?)?.0)
     }
 
     /// As it is shown.
     pub fn name(&self) -> String {
         match self.kind() {
-            Kind::File(file) => file.display().to_string(),
-            Kind::Synthetic(sizes) => format!("synthetic {sizes}"),
-            Kind::Bundled => bundled::NAME.to_owned(),
+            ModelKind::File(file) => file.display().to_string(),
+            ModelKind::Synthetic(sizes) => format!("synthetic {sizes}"),
+            ModelKind::Bundled => bundled::NAME.to_owned(),
         }
     }
 
     /// Its tensors.
-    pub fn open(&self) -> Result<Box<dyn TensorSource>, Refusal> {
+    pub fn open(&self) -> Result<Box<dyn TensorSource>, CommandError> {
         match self.kind() {
-            Kind::File(file) => Ok(engine::open(file)?),
-            Kind::Synthetic(sizes) => Ok(Box::new(SyntheticSource::new(Synthetic::parse(sizes)?))),
-            Kind::Bundled => Ok(Box::new(bundled::open()?)),
+            ModelKind::File(file) => Ok(engine::open(file)?),
+            ModelKind::Synthetic(sizes) => Ok(Box::new(SyntheticSource::new(Synthetic::parse(sizes)?))),
+            ModelKind::Bundled => Ok(Box::new(bundled::open()?)),
         }
     }
 
-    /// What it is, and its tokens, without its weights.
-    pub fn outline(&self) -> Result<(Config, Tokenizer), Refusal> {
+    /// Its config and tokenizer, without its weights.
+    pub fn outline(&self) -> Result<(Config, Tokenizer), CommandError> {
         let source = self.open()?;
         let config = Config::read(&*source).map_err(|error| in_file(&*source, error))?;
         let tokenizer = tokenizer(&*source, config.vocab)?;
         Ok((config, tokenizer))
     }
 
-    /// Its tokens alone: the rest of the file need not be a model that can be computed.
-    pub fn tokenizer(&self) -> Result<Tokenizer, Refusal> {
+    /// Its tokenizer alone: the rest of the file need not be a model that can be computed.
+    pub fn tokenizer(&self) -> Result<Tokenizer, CommandError> {
         let source = self.open()?;
         let vocab = match source.metadata().get(TOKENIZER_KEY) {
             Some(_) => 0,
@@ -99,21 +99,21 @@ impl Named {
     /// BLAKE3 of the file, or of the recipe; `None` where there is no single file.
     pub fn blake3(&self) -> Option<String> {
         match self.kind() {
-            Kind::File(file) => lab::blake3_of(file),
-            Kind::Synthetic(sizes) => Some(blake3::hash(sizes.as_bytes()).to_hex().to_string()),
-            Kind::Bundled => Some(blake3::hash(bundled::bytes()).to_hex().to_string()),
+            ModelKind::File(file) => lab::blake3_of(file),
+            ModelKind::Synthetic(sizes) => Some(blake3::hash(sizes.as_bytes()).to_hex().to_string()),
+            ModelKind::Bundled => Some(blake3::hash(bundled::bytes()).to_hex().to_string()),
         }
     }
 }
 
-/// What a model comes from.
+/// Where a model comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind<'a> {
+pub enum ModelKind<'a> {
     /// A file.
     File(&'a Path),
-    /// A recipe for random weights.
+    /// Sizes of random weights.
     Synthetic(&'a str),
-    /// This program.
+    /// The model in this program.
     Bundled,
 }
 
@@ -124,11 +124,11 @@ pub struct Subject {
     pub load_s: f64,
     name: String,
     format: String,
-    /// What its matrices are multiplied in.
+    /// The arithmetic of its matrix products.
     arithmetic: Arithmetic,
     parameters: u64,
     in_place: bool,
-    /// Whether its weights were drawn by lot.
+    /// Whether its weights are random.
     is_random: bool,
     /// Bytes of the embedding, where nothing has them but memory.
     copied: usize,
@@ -136,11 +136,11 @@ pub struct Subject {
 
 impl Subject {
     /// The file, the random weights, or the bundled model.
-    pub fn load(named: &Named, compute: &Compute, mut load: LoadOptions<'_>) -> Result<Self, Refusal> {
+    pub fn load(named: &ModelOptions, compute: &Compute, mut load: LoadOptions<'_>) -> Result<Self, CommandError> {
         let start = Instant::now();
         let source = named.open()?;
         // Random weights are nowhere before they are made.
-        let is_random = matches!(named.kind(), Kind::Synthetic(_));
+        let is_random = matches!(named.kind(), ModelKind::Synthetic(_));
         let (in_place, exact) = (load.in_place && !is_random, load.exact);
         let model = Model::load(&*source, compute, &mut load)?;
         let tokenizer = tokenizer(&*source, model.config.vocab)?;
@@ -175,7 +175,7 @@ impl Subject {
         }
     }
 
-    /// What a text costs it; nothing where its weights are random.
+    /// The perplexity of a text; nothing with random weights.
     pub fn score(
         &self,
         compute: &Compute,
@@ -193,7 +193,7 @@ impl Subject {
         Ok(Some(lab::TextScore { each: nll.each, bytes, window: nll.window as u64 }))
     }
 
-    /// What it wrote, up to where it would have ended; nothing where its weights are random.
+    /// The text of tokens, up to where it would have ended; nothing with random weights.
     pub fn text(&self, tokens: &[u32]) -> Option<String> {
         if self.is_random {
             return None;
@@ -202,7 +202,7 @@ impl Subject {
         Some(self.tokenizer.decode(&tokens[..end]))
     }
 
-    /// What its weights take beside the file.
+    /// Bytes of its weights in memory, apart from the file.
     pub fn weight_bytes(&self) -> usize {
         if self.in_place { 0 } else { self.model.weights.bytes() + self.copied }
     }
@@ -211,8 +211,8 @@ impl Subject {
 /// Absent from files without a vocabulary.
 const TOKENIZER_KEY: &str = "tokenizer.ggml.model";
 
-/// The tokens of the file; bytes, where it brings none.
-fn tokenizer(source: &dyn TensorSource, vocab: usize) -> Result<Tokenizer, Refusal> {
+/// The tokenizer of the file; one of bytes if it has none.
+fn tokenizer(source: &dyn TensorSource, vocab: usize) -> Result<Tokenizer, CommandError> {
     if source.metadata().get(TOKENIZER_KEY).is_none() {
         return Ok(Tokenizer::bytes(vocab));
     }
@@ -228,8 +228,8 @@ fn in_file(source: &dyn TensorSource, error: engine::Error) -> engine::Error {
     }
 }
 
-/// How most of the weights are written, and how many there are.
-fn numbers(source: &dyn TensorSource) -> Result<(String, u64), Refusal> {
+/// The format of most of the weights, and the number of all.
+fn numbers(source: &dyn TensorSource) -> Result<(String, u64), CommandError> {
     let mut bytes = std::collections::BTreeMap::<&'static str, usize>::new();
     let mut count = 0;
     for name in source.names() {

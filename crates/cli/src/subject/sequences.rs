@@ -3,7 +3,7 @@
 use engine::{Batch, BatchSettings, Compute, Encode, Request, Sampling, StateOptions};
 use lab::sequences::{Sequences, Stopwatch};
 
-use super::{Kind, Settings, Subject};
+use super::{ModelKind, Settings, Subject};
 
 /// What trained models go on from: with random tokens, they would be asked about what no text has.
 const STORY: &str = "Once upon a time there was a little girl who had a small red boat. One day she went to the lake with her \
@@ -84,7 +84,7 @@ impl<'a> EngineSequences<'a> {
 /// random weights random tokens.
 pub fn prompts(subject: &Subject, settings: &Settings) -> Vec<Vec<u32>> {
     let sizes = settings.sizes();
-    if matches!(settings.named.kind(), Kind::Synthetic(_)) {
+    if matches!(settings.model.kind(), ModelKind::Synthetic(_)) {
         return lab::sequences::prompts(settings.seed, subject.model.config.vocab, sizes);
     }
     let words: Vec<&str> = STORY.split_whitespace().collect();

@@ -8,24 +8,25 @@ use kernels::quant::Format;
 use kernels::{Isa, Kernels, Pool};
 use lab::sequences::Sizes;
 
-use super::Kind;
-use crate::args::{MAX_THREADS, Named};
+use super::ModelKind;
+use crate::args::{MAX_THREADS, ModelOptions};
+use crate::suggest::did_you_mean;
 
-/// What can be set, with what it takes: help and errors show it.
+/// Settings and their values, for errors.
 const KEYS: &[(&str, &str)] = &[
-    ("kv", "on or off: keep keys and values from token to token"),
-    ("pool", "on or off: keep scratch memory from pass to pass"),
+    ("kv", "on or off: KV cache"),
+    ("pool", "on or off: keep scratch memory between passes"),
     ("threads", "a number"),
     ("isa", "scalar, avx2, avx512 or neon"),
-    ("cache", "f32, f16 or q8_0: how keys and values are kept"),
-    ("in_place", "on or off: use the weights as they lie in the file"),
-    ("exact", "on or off: make f32 of quantised weights"),
-    ("type", "f32, f16, q8_0, q4_0 and so on: how the weights are written"),
-    ("batch", "a number: so many sequences are computed together"),
-    ("sequences", "a number: so many sequences are generated in each call"),
-    ("tokens", "a number: so many tokens of each sequence"),
-    ("prompt", "a number: so many tokens that each begins with, of a story; random ones with random weights"),
-    ("seed", "a number that those follow from"),
+    ("cache", "f32, f16 or q8_0: format of the KV cache"),
+    ("in_place", "on or off: use the weights as they are in the file"),
+    ("exact", "on or off: convert quantised weights to f32"),
+    ("type", "f32, f16, q8_0, q4_0 and so on: weight format"),
+    ("batch", "a number of sequences that are computed together"),
+    ("sequences", "a number of sequences in each call"),
+    ("tokens", "a number of tokens of each sequence"),
+    ("prompt", "a number of prompt tokens: of a story, or random with random weights"),
+    ("seed", "a number: RNG seed of the prompts"),
     ("model", "a file"),
     ("synthetic", "small, medium or sizes: random weights"),
 ];
@@ -39,7 +40,7 @@ const SEED: u64 = 42;
 /// How the engine generates, and what.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    pub named: Named,
+    pub model: ModelOptions,
     /// How the weights are to be written; `None`: as they are.
     pub format: Option<Format>,
     pub keeps: bool,
@@ -59,10 +60,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those of whoever sets none.
-    pub fn of(named: Named) -> Self {
+    /// The defaults.
+    pub fn of(model: ModelOptions) -> Self {
         Self {
-            named,
+            model,
             format: None,
             keeps: true,
             pooled: true,
@@ -92,10 +93,11 @@ impl Settings {
     /// Sets one.
     pub fn set(&mut self, word: &str) -> Result<(), String> {
         let Some((key, value)) = word.split_once('=') else {
-            return Err(format!("`{word}` is no setting: write KEY=VALUE; {}", known()));
+            return Err(format!("`{word}` is not a setting KEY=VALUE; {}", known()));
         };
         let Some((key, takes)) = KEYS.iter().find(|(known, _)| *known == key) else {
-            return Err(format!("there is no setting `{key}` (in `{word}`); {}", known()));
+            let meant = did_you_mean(key, KEYS.iter().map(|(known, _)| *known));
+            return Err(format!("there is no setting `{key}` (in `{word}`){meant}; {}", known()));
         };
         self.assign(key, value).ok_or_else(|| format!("{key}={value}: {key} takes {takes}"))
     }
@@ -117,8 +119,8 @@ impl Settings {
             "tokens" => self.tokens = number(1 << 20)?,
             "prompt" => self.prompt = number(1 << 20)?,
             "seed" => self.seed = value.parse().ok()?,
-            "model" => self.named = Named::file(PathBuf::from(value)),
-            _ => self.named = Named::synthetic(value),
+            "model" => self.model = ModelOptions::file(PathBuf::from(value)),
+            _ => self.model = ModelOptions::synthetic(value),
         }
         Some(())
     }
@@ -126,11 +128,11 @@ impl Settings {
     /// Words that give the same again, one setting each.
     pub fn words(&self) -> Vec<String> {
         let on = |yes: bool| if yes { "on" } else { "off" };
-        let model = match self.named.kind() {
-            Kind::File(file) => Some(format!("model={}", file.display())),
-            Kind::Synthetic(sizes) => Some(format!("synthetic={sizes}")),
+        let model = match self.model.kind() {
+            ModelKind::File(file) => Some(format!("model={}", file.display())),
+            ModelKind::Synthetic(sizes) => Some(format!("synthetic={sizes}")),
             // That of whoever names none.
-            Kind::Bundled => None,
+            ModelKind::Bundled => None,
         };
         let mut words = vec![
             format!("kv={}", on(self.keeps)),
@@ -167,22 +169,20 @@ impl Settings {
             None => Kernels::chosen()?,
             Some(isa) => Kernels::with(isa).ok_or_else(|| {
                 let names: Vec<_> = Kernels::available().iter().map(|kernels| kernels.isa().name()).collect();
-                format!("isa={isa}: this CPU has none; it has {}", names.join(", "))
+                format!("isa={isa}: not supported by this CPU, which has {}", names.join(", "))
             })?,
         };
         Ok(Compute { kernels, pool: self.threads.map_or_else(Pool::best, Pool::new) })
     }
 
-    /// What cannot be together.
+    /// Refuses settings that contradict each other.
     pub fn check(&self) -> Result<(), String> {
-        let (random, exact) = (matches!(self.named.kind(), Kind::Synthetic(_)), self.exact);
+        let (random, exact) = (matches!(self.model.kind(), ModelKind::Synthetic(_)), self.exact);
         match () {
-            () if self.in_place && exact => Err("in_place=on and exact=on do not go together".to_owned()),
-            () if self.in_place && random => {
-                Err("in_place=on needs a model file: random weights are in none".to_owned())
-            }
+            () if self.in_place && exact => Err("in_place=on cannot be used with exact=on".to_owned()),
+            () if self.in_place && random => Err("in_place=on needs a model file; random weights have none".to_owned()),
             () if self.in_place && self.format.is_some() => {
-                Err("in_place=on and type= do not go together: what is converted does not stay in its file".to_owned())
+                Err("in_place=on cannot be used with type=: converted weights are not those of the file".to_owned())
             }
             () => Ok(()),
         }
@@ -207,7 +207,7 @@ impl Settings {
 /// The names of all settings.
 fn known() -> String {
     let names: Vec<_> = KEYS.iter().map(|(key, _)| *key).collect();
-    format!("these are: {}", names.join(", "))
+    format!("known settings: {}", names.join(", "))
 }
 
 #[cfg(test)]
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Settings, String> {
-        let mut settings = Settings::of(Named::default());
+        let mut settings = Settings::of(ModelOptions::default());
         settings.read(text)?;
         settings.check()?;
         Ok(settings)
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn words_are_read() {
-        let plain = Settings::of(Named::default());
+        let plain = Settings::of(ModelOptions::default());
         assert_eq!(read(""), Ok(plain.clone()));
         let settings = read("kv=off,pool=off threads=3  cache=q8_0,isa=scalar,exact=on").unwrap();
         assert!(!settings.keeps && !settings.pooled && settings.exact);
@@ -238,17 +238,18 @@ mod tests {
     #[test]
     fn a_model_takes_all_up_to_the_next_blank() {
         let settings = read("synthetic=d=64,layers=2 threads=1").unwrap();
-        assert_eq!(settings.named, Named::synthetic("d=64,layers=2"));
+        assert_eq!(settings.model, ModelOptions::synthetic("d=64,layers=2"));
         assert_eq!(settings.threads, Some(1));
-        assert_eq!(read("model=a,b.gguf").unwrap().named.model, Some(PathBuf::from("a,b.gguf")));
+        assert_eq!(read("model=a,b.gguf").unwrap().model.model, Some(PathBuf::from("a,b.gguf")));
     }
 
     #[test]
     fn bad_ones_are_named() {
         for (text, part) in [
-            ("kv", "`kv` is no setting: write KEY=VALUE; these are: kv, pool, threads"),
-            ("colour=red", "there is no setting `colour` (in `colour=red`); these are: kv"),
+            ("kv", "`kv` is not a setting KEY=VALUE; known settings: kv, pool, threads"),
+            ("colour=red", "there is no setting `colour` (in `colour=red`); known settings: kv"),
             ("kv=yes", "kv=yes: kv takes on or off"),
+            ("thread=2", "there is no setting `thread` (in `thread=2`); did you mean `threads`?"),
             ("threads=0", "threads=0: threads takes a number"),
             ("threads=5000", "threads=5000"),
             ("cache=q4", "cache=q4: cache takes f32, f16 or q8_0"),
@@ -256,8 +257,8 @@ mod tests {
             ("type=q9", "type=q9: type takes f32"),
             ("tokens=-1", "tokens takes a number"),
             ("synthetic=small in_place=on", "in_place=on needs a model file"),
-            ("model=x in_place=on,exact=on", "in_place=on and exact=on do not go together"),
-            ("model=x in_place=on,type=q8_0", "in_place=on and type= do not go together"),
+            ("model=x in_place=on,exact=on", "in_place=on cannot be used with exact=on"),
+            ("model=x in_place=on,type=q8_0", "in_place=on cannot be used with type="),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
@@ -270,7 +271,7 @@ mod tests {
             ["", "kv=off,threads=2,isa=scalar,type=q8_0,batch=3,sequences=9,prompt=5", "synthetic=d=64,layers=2"]
         {
             let settings = read(text).unwrap();
-            let mut again = Settings::of(Named::default());
+            let mut again = Settings::of(ModelOptions::default());
             settings.words().iter().try_for_each(|word| again.set(word)).unwrap();
             assert_eq!(again, settings, "{text}");
         }

@@ -169,4 +169,12 @@ pub(crate) fn reset() {
         PAUSED_AT_RESET.store(times.paused_at_reset, Release);
         FLAGS.store(FLAGS.load(Relaxed).wrapping_add(mode::EPOCH), Release);
     });
+    // Waiting counts from now on, not only from this thread's next scope boundary: otherwise a wait before that boundary
+    // would be in the scopes that are open.
+    Local::with(|local| {
+        let flags = FLAGS.load(Relaxed);
+        if flags & mode::STARTED != 0 && local.thread().is_some() {
+            local.fall_in_step(flags);
+        }
+    });
 }

@@ -54,7 +54,7 @@ impl<'a> Measurement<'a> {
             if let (Some(most), false) = (most, states.contains_key(&test.depth)) {
                 let options = StateOptions { context: needed, cache, ..StateOptions::default() };
                 let mut state = State::new(model, most, &options)?;
-                for tokens in tokens[..test.depth].chunks(state.block()).take_while(|_| !interrupt::asked()) {
+                for tokens in tokens[..test.depth].chunks(state.block()).take_while(|_| !interrupt::is_requested()) {
                     model.forward(most, &mut state, &[Segment { sequence: 0, tokens, logits: 0 }])?;
                 }
                 states.insert(test.depth, state);
@@ -102,7 +102,7 @@ impl<'a> Measurement<'a> {
         let generated = generated.chunks(1).map(|tokens| (tokens, 1));
         let start = Instant::now();
         for (tokens, logits) in prompt.chain(generated) {
-            if interrupt::asked() {
+            if interrupt::is_requested() {
                 return Ok(None);
             }
             self.model.forward(compute, state, &[Segment { sequence: 0, tokens, logits }])?;

@@ -3,50 +3,36 @@
 mod measure;
 mod plan;
 
-use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::fmt::Write as _;
 
 use engine::{Compute, LoadOptions, TensorSource};
 use lab::machine::Chosen;
 use record::{BENCH_SCHEMA, BENCH_VERSION, Bench, BenchRow, BenchSettings, SkippedTest};
 
-use super::export::Failure;
-use super::{PERCENT, Refusal, export, interrupt, progress, shown, tool};
+use super::error::FAILED;
+use super::{CommandError, CommandOutput, PERCENT, export, interrupt, progress, terminal, tool};
 use crate::args;
-use crate::args::{BenchFormat, Named};
+use crate::args::{BenchFormat, ModelOptions};
 use crate::subject::{Subject, this_program};
 use measure::{Measured, Measurement, Rounds};
 use plan::{Plan, distinct};
 
-/// What was measured, as it was asked for.
-#[derive(Debug)]
-pub struct Printed {
-    /// For standard output; nothing where it is in a file.
-    pub text: String,
-    pub interrupted: bool,
-    /// Why the table is not in its file.
-    pub not_written: Option<String>,
-    /// Why a model that could be opened could not be measured.
-    pub failed: Option<Refusal>,
-}
-
 /// A model and its tests.
-struct Contestant {
-    named: Named,
+struct BenchedModel {
+    named: ModelOptions,
     plan: Plan,
     context: usize,
     model_bytes: u64,
 }
 
-/// Measures and writes the table.
-pub fn run(options: &args::Bench) -> Result<Printed, Refusal> {
+/// Measures and prints the table.
+pub fn run(options: &args::Bench) -> Result<CommandOutput, CommandError> {
     check(options)?;
     let computes = computes(&options.machine.threads)?;
-    let contestants: Vec<Contestant> =
-        options.named().into_iter().map(|named| contestant(options, named)).collect::<Result<_, _>>()?;
-    check_lengths(&contestants)?;
+    let models = options.named().into_iter().map(|named| opened(options, named)).collect::<Result<Vec<_>, _>>()?;
+    check_lengths(&models)?;
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
-    // Scopes would be recorded where this program is profiled itself.
+    // Scopes are recorded if this program is profiled itself.
     hotloop::stop();
     let mut bench = Bench {
         schema: BENCH_SCHEMA.to_owned(),
@@ -54,61 +40,65 @@ pub fn run(options: &args::Bench) -> Result<Printed, Refusal> {
         settings: settings(options, &computes[0])?,
         interrupted: false,
         rows: Vec::new(),
-        skipped: contestants.iter().flat_map(too_long).collect(),
+        skipped: models.iter().flat_map(too_long).collect(),
     };
-    let mut failed = None;
-    for contestant in contestants.iter().filter(|contestant| !contestant.plan.tests.is_empty()) {
-        if interrupt::asked() {
+    let mut errors = Vec::new();
+    for model in models.iter().filter(|model| !model.plan.tests.is_empty()) {
+        if interrupt::is_requested() {
             break;
         }
-        match measure(options, &computes, contestant) {
+        match measure(options, &computes, model) {
             Ok(rows) => bench.rows.extend(rows),
-            Err(refusal) => {
-                let (model, reason) = (contestant.named.name(), refusal.error.clone());
+            Err(error) => {
+                let (model, reason) = (model.named.name(), error.message.clone());
                 bench.skipped.push(SkippedTest { model, test: None, reason });
-                failed.get_or_insert(refusal);
+                errors.push(error);
             }
         }
     }
-    bench.interrupted = interrupt::asked();
-    match failed {
-        Some(refusal) if bench.rows.is_empty() && !bench.interrupted => Err(refusal),
-        failed => Ok(printed(options, &bench, failed)),
+    bench.interrupted = interrupt::is_requested();
+    match errors.pop() {
+        Some(error) if bench.rows.is_empty() => Err(error),
+        error => {
+            errors.extend(error);
+            let mut output = output(options, &bench);
+            output.errors.splice(0..0, errors);
+            Ok(CommandOutput { interrupted: bench.interrupted, ..output })
+        }
     }
 }
 
-/// What is to be refused before a model is opened.
-fn check(options: &args::Bench) -> Result<(), Refusal> {
+/// Checks what needs no model.
+fn check(options: &args::Bench) -> Result<(), CommandError> {
     if cfg!(debug_assertions) && !options.machine.allow_debug {
-        return Err(Refusal {
-            error: "this is a debug build: its speed says nothing about the engine".to_owned(),
-            hint: "build with `cargo build --release`, or measure anyway with --allow-debug",
-        });
+        return Err(CommandError::new(
+            "this is a debug build: its speed says nothing about the engine",
+            "build with `cargo build --release`, or measure anyway with --allow-debug",
+        ));
     }
     let named = options.named();
     if let Some((_, twice)) = named.iter().enumerate().find(|(at, one)| named[..*at].contains(one)) {
-        let error = format!("{} is named twice", twice.name());
-        return Err(Refusal { error, hint: "name each model once" });
+        return Err(CommandError::new(format!("{} is named twice", twice.name()), "name each model once"));
     }
     // A pipe or a device is written to as it is.
     if let Some(target) = options.target().filter(|target| target.is_file() || !target.exists()) {
-        export::try_place(target).map_err(|error| Refusal {
-            error: format!("cannot write {}: {error}", target.display()),
-            hint: "name a file in a folder that you may write to",
+        export::try_place(target).map_err(|error| {
+            let message = format!("cannot write {}: {error}", target.display());
+            CommandError::new(message, "name a file in a writable folder").with_code(FAILED)
         })?;
     }
     Ok(())
 }
 
 /// Opens a model, without its weights, and chooses its tests.
-fn contestant(options: &args::Bench, named: Named) -> Result<Contestant, Refusal> {
+fn opened(options: &args::Bench, named: ModelOptions) -> Result<BenchedModel, CommandError> {
     let (config, _) = named.outline()?;
     let source = named.open()?;
     let (plan, context) = (Plan::new(&options.tests, config.context), config.context);
-    Ok(Contestant { plan, context, model_bytes: tensor_bytes(&*source)?, named })
+    Ok(BenchedModel { plan, context, model_bytes: tensor_bytes(&*source)?, named })
 }
 
-fn tensor_bytes(source: &dyn TensorSource) -> Result<u64, Refusal> {
+fn tensor_bytes(source: &dyn TensorSource) -> Result<u64, CommandError> {
     let mut bytes = 0;
     for name in source.names() {
         if let Some(info) = source.info(name)? {
@@ -119,54 +109,45 @@ fn tensor_bytes(source: &dyn TensorSource) -> Result<u64, Refusal> {
 }
 
 /// Refuses where nothing is left to measure.
-fn check_lengths(contestants: &[Contestant]) -> Result<(), Refusal> {
-    if contestants.iter().any(|contestant| !contestant.plan.tests.is_empty()) {
+fn check_lengths(models: &[BenchedModel]) -> Result<(), CommandError> {
+    if models.iter().any(|model| !model.plan.tests.is_empty()) {
         return Ok(());
     }
-    let first = contestants.iter().flat_map(too_long).next();
+    let first = models.iter().flat_map(too_long).next();
     Err(match first {
-        Some(SkippedTest { model, test, reason }) => Refusal {
-            error: format!("{} of {model} {reason}", test.unwrap_or_default()),
-            hint: "choose a shorter prompt (-p), fewer tokens (-n) or a smaller depth (-d)",
-        },
-        None => Refusal {
-            error: "nothing to measure: -p 0 and -n 0 leave no test".to_owned(),
-            hint: "choose a prompt length with -p, or tokens to generate with -n",
-        },
+        Some(SkippedTest { model, test, reason }) => CommandError::new(
+            format!("{} of {model} {reason}", test.unwrap_or_default()),
+            "choose a shorter prompt (-p), fewer tokens (-n) or a smaller depth (-d)",
+        ),
+        None => CommandError::new(
+            "nothing to measure: -p 0 and -n 0 leave no test",
+            "choose a prompt length with -p, or a number of tokens with -n",
+        ),
     })
 }
 
 /// The tests that the context has no room for.
-fn too_long(contestant: &Contestant) -> Vec<SkippedTest> {
+fn too_long(model: &BenchedModel) -> Vec<SkippedTest> {
     let skip = |test: &plan::Test| SkippedTest {
-        model: contestant.named.name(),
+        model: model.named.name(),
         test: Some(test.name()),
-        reason: format!("needs a context of {} tokens; the model has {}", test.positions(), contestant.context),
+        reason: format!("needs a context of {} tokens; the model has {}", test.positions(), model.context),
     };
-    contestant.plan.too_long.iter().map(skip).collect()
+    model.plan.too_long.iter().map(skip).collect()
 }
 
 /// One for each number of threads, in the order that was asked for.
-fn computes(threads: &[usize]) -> Result<Vec<Compute>, Refusal> {
-    let cpus = std::thread::available_parallelism().map_or(usize::MAX, usize::from);
+fn computes(threads: &[usize]) -> Result<Vec<Compute>, CommandError> {
     let threads = distinct(threads);
-    if let Some(more) = threads.iter().find(|threads| **threads > cpus) {
-        note(&format!("{more} threads share {cpus} CPUs"));
-    }
+    terminal::warn_about_threads(threads.iter().copied());
     if threads.is_empty() {
         return Ok(vec![Compute::new(None)?]);
     }
     Ok(threads.into_iter().map(|threads| Compute::new(Some(threads))).collect::<engine::Result<_>>()?)
 }
 
-/// A note that nobody can be shown is no failure.
-fn note(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "note: {text}");
-}
-
-fn settings(options: &args::Bench, compute: &Compute) -> Result<BenchSettings, Refusal> {
-    let hint = "leave the variable out to use the best instructions of this CPU";
-    let chosen = Chosen::from_environment().map_err(|error| Refusal { error, hint })?;
+fn settings(options: &args::Bench, compute: &Compute) -> Result<BenchSettings, CommandError> {
+    let chosen = Chosen::from_environment().map_err(CommandError::instruction_set)?;
     Ok(BenchSettings {
         tool: tool(),
         commit: this_program().git.map(|git| git.commit),
@@ -183,34 +164,33 @@ fn settings(options: &args::Bench, compute: &Compute) -> Result<BenchSettings, R
 }
 
 /// Loads a model and measures its tests.
-fn measure(options: &args::Bench, computes: &[Compute], contestant: &Contestant) -> Result<Vec<BenchRow>, Refusal> {
-    let subject = load(options, computes, &contestant.named)?;
-    let tests = &contestant.plan.tests;
+fn measure(options: &args::Bench, computes: &[Compute], model: &BenchedModel) -> Result<Vec<BenchRow>, CommandError> {
+    let subject = load(options, computes, &model.named)?;
+    let tests = &model.plan.tests;
     let mut measurement = Measurement::new(&subject.model, computes, tests, options.machine.cache)?;
     let rounds = Rounds { warmup: options.tests.warmup, repeat: options.tests.repeat };
     let bar = progress(PERCENT, "");
-    let is_watched = std::io::stderr().is_terminal();
     bar.set_length(((rounds.warmup + rounds.repeat) * tests.len() * computes.len()) as u64);
     let mut done = 0;
     let rows = measurement.run(tests, rounds, &mut |test, threads| {
-        // Drawn before the clock runs, and only where somebody looks on.
-        if is_watched {
-            bar.set_message(format!("{}: {}, {}", contestant.named.name(), test.name(), plural(threads)));
+        // Drawn before the clock runs.
+        if terminal::shows_progress() {
+            bar.set_message(format!("{}: {}, {}", model.named.name(), test.name(), plural(threads)));
             bar.set_position(done);
         }
         done += 1;
     });
     bar.finish_and_clear();
     let rows = rows?.into_iter().filter(|row| !row.samples_s.is_empty());
-    Ok(rows.map(|row| described(&subject, contestant, computes, row)).collect())
+    Ok(rows.map(|row| described(&subject, model, computes, row)).collect())
 }
 
 fn plural(threads: usize) -> String {
     format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
 
-/// Reads a model, and shows how far it is.
-fn load(options: &args::Bench, computes: &[Compute], named: &Named) -> Result<Subject, Refusal> {
+/// Loads a model, with a progress bar.
+fn load(options: &args::Bench, computes: &[Compute], named: &ModelOptions) -> Result<Subject, CommandError> {
     let bar = progress(PERCENT, "reading weights");
     let mut show = |done: usize, total: usize| {
         bar.set_length(total as u64);
@@ -218,12 +198,14 @@ fn load(options: &args::Bench, computes: &[Compute], named: &Named) -> Result<Su
     };
     let machine = &options.machine;
     let load = LoadOptions { in_place: machine.in_place, exact: machine.exact, progress: Some(&mut show) };
-    let subject = Subject::load(named, &computes[0], load);
+    // Weights are packed by all threads that are asked for.
+    let fastest = computes.iter().max_by_key(|compute| compute.pool.threads()).unwrap_or(&computes[0]);
+    let subject = Subject::load(named, fastest, load);
     bar.finish_and_clear();
     subject
 }
 
-fn described(subject: &Subject, contestant: &Contestant, computes: &[Compute], row: Measured) -> BenchRow {
+fn described(subject: &Subject, model: &BenchedModel, computes: &[Compute], row: Measured) -> BenchRow {
     let (model, test) = (subject.describe(), row.test);
     let speeds: Vec<f64> = row.samples_s.iter().map(|seconds| test.tokens() as f64 / seconds).collect();
     let (mean, stddev) = mean_and_stddev(&speeds);
@@ -232,7 +214,7 @@ fn described(subject: &Subject, contestant: &Contestant, computes: &[Compute], r
         architecture: model.architecture,
         format: model.format,
         parameters: model.parameters,
-        model_bytes: contestant.model_bytes,
+        model_bytes: model.model_bytes,
         threads: computes[row.compute].pool.threads() as u64,
         test: test.name(),
         prompt_tokens: test.prompt as u64,
@@ -252,11 +234,11 @@ fn mean_and_stddev(values: &[f64]) -> (f64, Option<f64>) {
     (mean, (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()))
 }
 
-fn printed(options: &args::Bench, bench: &Bench, failed: Option<Refusal>) -> Printed {
+/// The table, in its file or to be printed.
+fn output(options: &args::Bench, bench: &Bench) -> CommandOutput {
     let text = match options.format() {
         BenchFormat::Table => {
-            let stdout = std::io::stdout();
-            let width = shown::on(&stdout, 1, None).width;
+            let width = terminal::report_options(&std::io::stdout(), 1, None).width;
             report::bench_text(bench, width)
         }
         BenchFormat::Markdown => report::bench_markdown(bench),
@@ -264,29 +246,29 @@ fn printed(options: &args::Bench, bench: &Bench, failed: Option<Refusal>) -> Pri
         BenchFormat::Jsonl => bench.to_json_lines(),
         BenchFormat::Csv => report::bench_csv(bench),
     };
-    if matches!(options.format(), BenchFormat::Jsonl | BenchFormat::Csv) {
-        // These have rows alone.
-        for SkippedTest { model, test, reason } in &bench.skipped {
-            let test = test.as_ref().map_or_else(String::new, |test| format!("{test} of "));
-            note(&format!("skipped {test}{model}: {reason}"));
-        }
+    let mut output = CommandOutput { notes: notes(options, bench), ..CommandOutput::default() };
+    match options.target() {
+        None => output.text = text.into_bytes(),
+        Some(target) => match export::write(target, text.as_bytes()) {
+            Ok(()) => output.notes += &format!("wrote {} ({} bytes)\n", target.display(), text.len()),
+            Err(error) => output.errors.push(error),
+        },
     }
-    let (text, not_written) = match options.target() {
-        None => (text, None),
-        Some(target) => (String::new(), write(target, &text).err()),
-    };
-    Printed { text, interrupted: bench.interrupted, not_written, failed }
+    output
 }
 
-fn write(target: &Path, text: &str) -> Result<(), String> {
-    match export::write(target, text.as_bytes()) {
-        Ok(()) => {}
-        Err(Failure::NotWritten(error)) => return Err(error),
-        Err(Failure::Refused(refusal)) => return Err(refusal.error),
-        Err(Failure::Store(error)) => return Err(error.to_string()),
+/// What was skipped, for formats that have only rows.
+fn notes(options: &args::Bench, bench: &Bench) -> String {
+    if !matches!(options.format(), BenchFormat::Jsonl | BenchFormat::Csv) {
+        return String::new();
     }
-    note(&format!("wrote {}", target.display()));
-    Ok(())
+    let mut notes = String::new();
+    for SkippedTest { model, test, reason } in &bench.skipped {
+        let test = test.as_ref().map_or_else(String::new, |test| format!("{test} of "));
+        // Writing to a string does not fail.
+        let _ = writeln!(notes, "note: skipped {test}{model}: {reason}");
+    }
+    notes
 }
 
 #[cfg(test)]

@@ -85,8 +85,8 @@ mod tests {
     use crate::args::{Command, parse};
 
     fn plan(line: &str, context: usize) -> (Vec<String>, Vec<String>) {
-        let words: Vec<String> = format!("bench {line}").split_whitespace().map(str::to_owned).collect();
-        let Ok(Command::Bench(bench)) = parse(&words) else { panic!("{line}") };
+        let read = parse(format!("bench {line}").split_whitespace()).map(|read| read.command);
+        let Ok(Command::Bench(bench)) = read else { panic!("{line}") };
         let plan = Plan::new(&bench.tests, context);
         let names = |tests: Vec<Test>| tests.into_iter().map(Test::name).collect();
         (names(plan.tests), names(plan.too_long))

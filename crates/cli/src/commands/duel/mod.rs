@@ -1,9 +1,9 @@
 //! `hotloop duel`: measures sides in turns and says which is better, if that can be said.
 
-mod commands;
-pub mod engine;
-pub mod follower;
-mod revisions;
+mod command_sides;
+pub mod duel_bar;
+pub mod engine_sides;
+mod revision_sides;
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -12,95 +12,80 @@ use lab::duel::{Contestant, DuelSettings, confirm, duel, needs_confirmation};
 use lab::machine::KernelChoice;
 use record::{Duel, GateMetric, Metric, Verdict};
 
-use super::{Outcome, Refusal, export, interrupt, shown, tool};
+use super::error::FAILED;
+use super::{CommandError, CommandOutput, export, interrupt, terminal, tool};
 use crate::args;
-use crate::args::{Format, OnUnresolved};
-use follower::Follower;
+use crate::args::{OnUndecided, TextFormat};
+use duel_bar::DuelBar;
 
-/// What a side that is a revision begins with.
+/// Sides with this prefix are revisions.
 const REVISION: &str = "rev:";
 /// What `--exact` counts.
 const INSTRUCTIONS: &str = "instructions";
 /// The part of a time budget that is for the first measurement; what is left confirms it.
 const FIRST_SHARE: f64 = 0.6;
-/// Exit code for what could not be measured.
-const NOT_MEASURED: u8 = 1;
-/// How long a request to end may be on its way.
+/// How long a request to stop may take to arrive.
 const REQUEST: Duration = Duration::from_millis(100);
 
-/// What could not be done, and with which code to end, if not that of bad input.
-#[derive(Debug)]
-pub struct Failure {
-    pub refusal: Refusal,
-    pub code: Option<u8>,
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Failure { refusal, code: None }
-    }
-}
-
 /// Measures, judges, and measures changes a second time.
-pub fn run(options: &args::Duel) -> Result<Outcome, Failure> {
-    let hint = "leave the variable out to use the best that this CPU has";
-    let chosen = KernelChoice::from_environment().map_err(|error| Refusal { error, hint })?;
+pub fn run(options: &args::Duel) -> Result<CommandOutput, CommandError> {
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     if let Some(out) = &options.output.out {
-        // What cannot be written in the end is said before minutes of measuring.
-        export::try_place(out).map_err(|error| Failure {
-            refusal: Refusal { error: format!("cannot write {}: {error}", out.display()), hint: "name another place" },
-            code: Some(NOT_MEASURED),
+        // A file that cannot be written is reported before minutes of measuring.
+        export::try_place(out).map_err(|error| {
+            CommandError::new(format!("cannot write {}: {error}", out.display()), "name another file with --out")
+                .with_code(FAILED)
         })?;
     }
     let settings = settings(options, chosen);
-    let mut follower = Follower::new();
-    interrupt::listen_saying(follower::acknowledge, || std::process::exit(i32::from(interrupt::EXIT_CODE)));
-    let contestants = contestants(options, &follower);
+    let mut progress = DuelBar::new();
+    interrupt::listen_with_answer(duel_bar::acknowledge, || std::process::exit(i32::from(interrupt::EXIT_CODE)));
+    let contestants = contestants(options, &progress);
     let measured = contestants.map_err(not_ready).and_then(|mut contestants| {
-        fight(&settings, &mut contestants, !options.effort.no_confirm, &mut follower).map_err(not_measured)
+        measure(&settings, &mut contestants, !options.effort.no_confirm, &mut progress).map_err(not_measured)
     });
-    follower.finish();
+    progress.finish();
     let mut duel = measured?;
     duel.command = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    Ok(told(options, &duel))
+    Ok(output(options, &duel))
 }
 
 /// The sides, the base first: settings of the engine, or models; else each word is a revision of the project in this folder, or a
 /// command.
-fn contestants(options: &args::Duel, follower: &Follower) -> Result<Vec<Box<dyn Contestant>>, Failure> {
-    if let Some(sides) = engine::asked(options)? {
-        return Ok(engine::contestants(sides, &engine::terms(options))?
+fn contestants(options: &args::Duel, progress: &DuelBar) -> Result<Vec<Box<dyn Contestant>>, CommandError> {
+    if let Some(sides) = engine_sides::asked(options)? {
+        return Ok(engine_sides::contestants(sides, &engine_sides::terms(options))?
             .into_iter()
             .map(|side| Box::new(side) as _)
             .collect());
     }
-    options.sides.iter().map(|side| contestant(side, options, follower)).collect()
+    options.sides.iter().map(|side| contestant(side, options, progress)).collect()
 }
 
 /// What a word means.
-fn contestant(side: &str, options: &args::Duel, follower: &Follower) -> Result<Box<dyn Contestant>, Failure> {
+fn contestant(side: &str, options: &args::Duel, progress: &DuelBar) -> Result<Box<dyn Contestant>, CommandError> {
     match side.strip_prefix(REVISION) {
-        Some(reference) => revisions::contestant(side, reference, options, follower),
-        None => Ok(commands::contestant(side, options)?),
+        Some(reference) => revision_sides::contestant(side, reference, options, progress),
+        None => command_sides::contestant(side, options),
     }
 }
 
-fn fight(
+fn measure(
     settings: &DuelSettings,
     contestants: &mut [Box<dyn Contestant>],
     confirms: bool,
-    follower: &mut Follower,
+    progress: &mut DuelBar,
 ) -> Result<Duel, String> {
     let budget = settings.time_budget;
     let begun = Instant::now();
     let share = if confirms { FIRST_SHARE } else { 1.0 };
     let first = DuelSettings { time_budget: budget.map(|budget| budget.mul_f64(share)), ..settings.clone() };
-    let first = duel(&first, contestants, follower)?;
+    let first = duel(&first, contestants, progress)?;
     if !confirms || !needs_confirmation(&first) {
         return Ok(first);
     }
     let left = budget.map(|budget| budget.saturating_sub(begun.elapsed()));
-    confirm(first, &DuelSettings { time_budget: left, ..settings.clone() }, contestants, follower)
+    confirm(first, &DuelSettings { time_budget: left, ..settings.clone() }, contestants, progress)
 }
 
 fn settings(options: &args::Duel, chosen: KernelChoice) -> DuelSettings {
@@ -133,59 +118,59 @@ fn gates(options: &args::Duel) -> Vec<GateMetric> {
     };
     match options.judged.metrics.as_slice() {
         [] if options.judged.exact => vec![gate(INSTRUCTIONS, None)],
-        // Chosen by what the sides do.
+        // KernelChoice by what the sides do.
         [] => Vec::new(),
         named => named.iter().map(|named| gate(&named.metric, named.threshold)).collect(),
     }
 }
 
-/// What fails because somebody ended all of us is no fault of a side.
-fn not_ready(failure: Failure) -> Failure {
-    if failure.code.is_some() {
-        // A compiler that a terminal interrupted may be gone before the request has reached us.
+/// A failure because of Ctrl-C is not the fault of a side.
+fn not_ready(error: CommandError) -> CommandError {
+    if error.code == FAILED {
+        // A compiler that Ctrl-C interrupted may end before the request has reached this process.
         std::thread::sleep(REQUEST);
     }
-    if interrupt::asked() { Failure { code: Some(interrupt::EXIT_CODE), ..failure } } else { failure }
+    error
 }
 
-fn not_measured(error: String) -> Failure {
-    let interrupted = interrupt::asked();
+fn not_measured(error: String) -> CommandError {
+    let interrupted = interrupt::is_requested();
     let hint = if interrupted {
-        "nothing was kept"
+        "nothing was saved"
     } else {
-        "try the side by itself, as `hotloop run -- COMMAND`; nothing was kept"
+        "try the side alone: `hotloop run -- COMMAND`; nothing was saved"
     };
-    let code = if interrupted { interrupt::EXIT_CODE } else { NOT_MEASURED };
-    Failure { refusal: Refusal { error, hint }, code: Some(code) }
+    CommandError::new(error, hint).with_code(FAILED)
 }
 
-/// What is printed and written of a duel.
-fn told(options: &args::Duel, duel: &Duel) -> Outcome {
-    let output = &options.output;
-    let written = output.out.as_deref().map_or(Ok(()), |out| write(out, duel));
-    let shown = shown::on(&std::io::stdout(), output.top, None);
-    let (text, mut said) = match (output.json, output.format) {
+/// Prints and writes a duel.
+fn output(options: &args::Duel, duel: &Duel) -> CommandOutput {
+    let asked = &options.output;
+    let written = asked.out.as_deref().map_or(Ok(()), |out| write(out, duel));
+    let look = terminal::report_options(&std::io::stdout(), asked.top, None);
+    let (text, mut notes) = match (asked.json, asked.format) {
         (true, _) => (duel.to_json(), report::duel_line(duel) + "\n"),
-        (false, Format::Terminal) => (report::duel_text(duel, &shown), String::new()),
-        (false, Format::Markdown) => (report::duel_markdown(duel, &shown), String::new()),
+        (false, TextFormat::Terminal) => (report::duel_text(duel, &look), String::new()),
+        (false, TextFormat::Markdown) => (report::duel_markdown(duel, &look), String::new()),
     };
     let code = code(duel, options.judged.on_unresolved);
     let is_unknown = matches!(duel.verdict, Verdict::Unresolved | Verdict::LeaningWorse);
     if is_unknown && code == 0 {
-        said.push_str("warning: no certain verdict; `--on-unresolved fail` makes that a failure\n");
+        notes.push_str("warning: no certain verdict; `--on-unresolved fail` makes that a failure\n");
     }
-    Outcome { text, said, code, not_written: written.err() }
+    let errors = written.err().map(|error| CommandError::without_hint(error).with_code(FAILED)).into_iter().collect();
+    CommandOutput { notes, errors, code, ..CommandOutput::text(text) }
 }
 
 fn write(out: &Path, duel: &Duel) -> Result<(), String> {
     export::replace(out, duel.to_json().as_bytes()).map_err(|error| format!("cannot write {}: {error}", out.display()))
 }
 
-fn code(duel: &Duel, on_unresolved: OnUnresolved) -> u8 {
+fn code(duel: &Duel, on_unresolved: OnUndecided) -> u8 {
     let is_unknown = matches!(duel.verdict, Verdict::Unresolved | Verdict::LeaningWorse);
     match compare::exit_code(duel.verdict) {
         _ if duel.interrupted => interrupt::EXIT_CODE,
-        _ if is_unknown && on_unresolved == OnUnresolved::Pass => 0,
+        _ if is_unknown && on_unresolved == OnUndecided::Pass => 0,
         code => code,
     }
 }

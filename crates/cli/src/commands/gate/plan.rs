@@ -1,10 +1,10 @@
-//! What would be done, in words.
+//! The plan of a dry run.
 
 use lab::gate::{CellConfig, CellEffort, CellSides, GateConfig};
 
 use super::revisions::Revisions;
 
-/// What a round takes where nobody says how long.
+/// The minimum duration of a round, unless the cell has one.
 const ROUND_S: f64 = compare::rules::ROUND_S;
 
 /// A paragraph for each cell.
@@ -15,21 +15,21 @@ pub fn text(config: &GateConfig, cells: &[&CellConfig], revisions: Option<&Revis
         let word = if commits.len() == 1 { "commit" } else { "commits" };
         text.push_str(&format!("      {} {word} between them\n", commits.len()));
         if *is_dirty {
-            text.push_str("      files differ from what is committed; that is not measured\n");
+            text.push_str("      uncommitted changes are not measured\n");
         }
     }
     for cell in cells {
         text.push_str(&self::cell(cell));
     }
     for one in &config.accepted {
-        // A line of its own must not come of it: build servers take some for orders.
+        // A line break could start a line that a build server takes for a command.
         let reason = one.reason.replace(char::is_control, " ");
         text.push_str(&format!("\naccepted until {}: {}/{} ({reason})\n", one.until, one.cell, one.metric));
     }
     let strict = if config.fail_on_unresolved { "fails" } else { "passes with a warning" };
     let least: f64 = cells.iter().map(|cell| seconds(&cell.effort)).sum();
     text + &format!(
-        "\nWhat cannot be told {strict}. At least {least:.0} s in all, without building, starting and warming up.\n"
+        "\nAn undecided cell {strict}. All cells take at least {least:.0} s, plus builds, process starts and warm-up.\n"
     )
 }
 
@@ -43,7 +43,7 @@ fn cell(cell: &CellConfig) -> String {
     for gate in &cell.gates {
         // Without the digits that come from writing percent as shares.
         let percent = |share: f64| format!("{} %", (share * 1e8).round() / 1e6);
-        let threshold = gate.threshold.map_or_else(|| "its usual threshold".to_owned(), percent);
+        let threshold = gate.threshold.map_or_else(|| "its default threshold".to_owned(), percent);
         let advisory = if gate.advisory { ", advisory" } else { "" };
         text.push_str(&format!("  judged by {} at {threshold}{advisory}\n", gate.metric));
     }

@@ -4,9 +4,9 @@ use std::process::{Command, Stdio};
 
 use record::Revision;
 
-use super::super::Refusal;
+use super::super::CommandError;
 
-/// Branches that may be the default one, where nobody says which is.
+/// Usual names of the default branch.
 const USUAL: [&str; 4] = ["origin/main", "origin/master", "main", "master"];
 /// Commits between the two that are kept.
 const MOST_COMMITS: &str = "1000";
@@ -23,7 +23,7 @@ pub struct Revisions {
 }
 
 /// Finds the revisions that were asked for; without a base, where the head left the default branch.
-pub fn find(base: Option<&str>, head: Option<&str>) -> Result<Revisions, Refusal> {
+pub fn find(base: Option<&str>, head: Option<&str>) -> Result<Revisions, CommandError> {
     let head = commit(head.unwrap_or("HEAD"))?;
     let base = match base {
         Some(base) => commit(base)?,
@@ -36,50 +36,49 @@ pub fn find(base: Option<&str>, head: Option<&str>) -> Result<Revisions, Refusal
     Ok(Revisions { base, head, commits, is_dirty: !changed.is_empty() })
 }
 
-fn commit(name: &str) -> Result<Revision, Refusal> {
+fn commit(name: &str) -> Result<Revision, CommandError> {
     let commit = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")]);
     let commit = commit.ok_or_else(|| match git(&["rev-parse", "--git-dir"]) {
-        Some(_) => Refusal {
-            error: format!("git knows no revision `{name}`"),
-            hint: "fetch it first; in a workflow `fetch-depth: 0` fetches all",
-        },
-        None => Refusal {
-            error: "revisions are compared, and this is no git repository".to_owned(),
-            hint: "run it in the project's folder; cells with `a` and `b` need no repository",
-        },
+        Some(_) => CommandError::new(
+            format!("unknown revision `{name}`"),
+            "fetch it first; in a GitHub workflow, `fetch-depth: 0` fetches everything",
+        ),
+        None => CommandError::new(
+            "cannot compare revisions: this is not a git repository",
+            "run hotloop gate in the project's folder; cells with `a` and `b` need no repository",
+        ),
     })?;
     Ok(Revision { name: name.to_owned(), commit })
 }
 
 /// Where the head left the default branch; the commit before it, where it is on that branch.
-fn fork_point(head: &Revision) -> Result<Revision, Refusal> {
+fn fork_point(head: &Revision) -> Result<Revision, CommandError> {
     let branch = default_branch()?;
-    let hint = "name it: `hotloop gate BASE HEAD`; in a workflow `fetch-depth: 0` fetches the history";
-    let fork = git(&["merge-base", &branch, &head.commit]).ok_or_else(|| Refusal {
-        error: format!("`{branch}` and `{}` have no commit in common here", head.name),
-        hint,
+    let hint = "name the base: `hotloop gate BASE HEAD`; in a GitHub workflow, `fetch-depth: 0` fetches the history";
+    let fork = git(&["merge-base", &branch, &head.commit]).ok_or_else(|| {
+        CommandError::new(format!("`{branch}` and `{}` have no commit in common here", head.name), hint)
     })?;
     if fork != head.commit {
         return Ok(Revision { name: format!("where it left {branch}"), commit: fork });
     }
-    let parent = git(&["rev-parse", "--verify", "--quiet", &format!("{}^1", head.commit)]).ok_or_else(|| Refusal {
-        error: format!("`{}` is part of `{branch}` and has no commit before it here", head.name),
-        hint,
+    let parent = git(&["rev-parse", "--verify", "--quiet", &format!("{}^1", head.commit)]).ok_or_else(|| {
+        CommandError::new(format!("`{}` is part of `{branch}` and has no parent commit here", head.name), hint)
     })?;
     Ok(Revision { name: format!("the commit before it on {branch}"), commit: parent })
 }
 
 /// The branch that a change goes to: what the workflow says, what the remote says, or a usual name.
-fn default_branch() -> Result<String, Refusal> {
+fn default_branch() -> Result<String, CommandError> {
     let is_there = |name: &String| git(&["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")]).is_some();
     let told = std::env::var("GITHUB_BASE_REF").ok().filter(|name| !name.is_empty());
     let told = told.map(|name| format!("origin/{name}"));
     let remote = git(&["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]);
     let usual = USUAL.iter().map(|name| (*name).to_owned());
-    told.into_iter().chain(remote).chain(usual).find(is_there).ok_or_else(|| Refusal {
-        error: "it is not known which branch is the default one".to_owned(),
-        hint: "name what to compare with: `hotloop gate BASE HEAD`",
-    })
+    told.into_iter()
+        .chain(remote)
+        .chain(usual)
+        .find(is_there)
+        .ok_or_else(|| CommandError::new("cannot find the default branch", "name the base: `hotloop gate BASE HEAD`"))
 }
 
 /// What git answers; nothing where it refuses or is not there.

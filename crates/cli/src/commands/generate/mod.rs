@@ -1,8 +1,8 @@
-//! `hotloop generate`: a model goes on from a text.
+//! `hotloop generate`: a model continues a text.
 
-mod output;
 pub mod prompt;
 mod sequences;
+mod text_output;
 
 use std::io::Write;
 use std::time::Instant;
@@ -13,15 +13,27 @@ use record::{
     GenerationSpeed,
 };
 
-use super::{PERCENT, Refusal, interrupt, progress, tool};
+use super::{CommandError, CommandOutput, PERCENT, interrupt, progress, terminal, tool};
 use crate::args::Generate;
 use crate::subject::Subject;
-use output::Output;
+use prompt::StartText;
 use sequences::Sequences;
+use text_output::TextOutput;
 
-/// Generates: the text goes to `out` as it comes, unless JSON was asked for. The figures, or the JSON.
-pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusal> {
-    let prompt::Text { text, opening } = prompt::text(options)?;
+/// Generates. The text goes to `out` while it is generated, unless JSON is printed instead.
+pub fn run(options: &Generate, out: &mut dyn Write) -> Result<CommandOutput, CommandError> {
+    let generation = generate(options, out)?;
+    if options.json {
+        return Ok(CommandOutput::text(generation.to_json()));
+    }
+    let interrupted = generation.sequences.iter().any(|sequence| sequence.ended == "interrupted");
+    let notes = format!("\n{}", report::generation_text(&generation));
+    Ok(CommandOutput { interrupted, ..CommandOutput::notes(notes) })
+}
+
+fn generate(options: &Generate, out: &mut dyn Write) -> Result<Generation, CommandError> {
+    terminal::warn_about_threads(options.machine.threads);
+    let StartText { text, opening } = StartText::of(options)?;
     let compute = compute(options)?;
     let subject = load(options, &compute)?;
     let prompt = prompt::tokens(options, &subject.tokenizer, &text)?;
@@ -31,19 +43,19 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Result<Generation, Refusa
         let sampling = sampling(options, number as u64);
         batch.join(&Request { prompt: &prompt, sampling: &sampling, limit: options.tokens })?;
     }
-    let mut out = Output::new((!options.json).then_some(out));
+    let mut out = TextOutput::new((!options.json).then_some(out));
     sequences.begin(&mut out);
     interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
-    let speed = generate(&mut batch, &mut sequences, &mut out, subject.load_s)?;
-    if let Some(error) = out.lost() {
-        let error = format!("cannot write to standard output: {error}");
-        return Err(Refusal { error, hint: "the text is lost; send it somewhere else" });
+    let speed = all_passes(&mut batch, &mut sequences, &mut out, subject.load_s)?;
+    if let Some(error) = out.error() {
+        let message = format!("cannot write to standard output: {error}");
+        return Err(CommandError::new(message, "write the text to a file or a pipe that accepts it"));
     }
     Ok(document(options, &compute, &subject, &batch, (sequences, speed)))
 }
 
-/// Reads the model, and shows how far it is.
-fn load(options: &Generate, compute: &Compute) -> Result<Subject, Refusal> {
+/// Loads the model, with a progress bar.
+fn load(options: &Generate, compute: &Compute) -> Result<Subject, CommandError> {
     let machine = &options.machine;
     let bar = progress(PERCENT, "reading weights");
     let mut show = |done: usize, total: usize| {
@@ -51,18 +63,18 @@ fn load(options: &Generate, compute: &Compute) -> Result<Subject, Refusal> {
         bar.set_position(done as u64);
     };
     let load = LoadOptions { in_place: machine.in_place, exact: machine.exact, progress: Some(&mut show) };
-    let subject = Subject::load(&options.named, compute, load);
+    let subject = Subject::load(&options.model, compute, load);
     bar.finish_and_clear();
     subject
 }
 
-fn compute(options: &Generate) -> Result<Compute, Refusal> {
+fn compute(options: &Generate) -> Result<Compute, CommandError> {
     let threads = options.machine.threads;
     if options.machine.naive { Ok(Compute::naive(threads)) } else { Ok(Compute::new(threads)?) }
 }
 
 fn sampling(options: &Generate, number: u64) -> Sampling {
-    let choice = &options.choice;
+    let choice = &options.sampling;
     Sampling {
         temperature: choice.temperature,
         top_k: choice.top_k,
@@ -79,13 +91,11 @@ fn batch<'a>(
     subject: &'a Subject,
     compute: &'a Compute,
     prompt: usize,
-) -> Result<Batch<'a>, Refusal> {
+) -> Result<Batch<'a>, CommandError> {
     let machine = &options.machine;
     let most = subject.model.config.context;
     if let Some(context) = machine.context.filter(|context| *context > most && subject.model.config.rope.is_some()) {
-        // A note that nobody can be shown is no failure.
-        let note = format!("note: the model was made for {most} tokens; a context of {context} may lead to worse text");
-        let _ = writeln!(std::io::stderr().lock(), "{note}");
+        terminal::note(&format!("the model supports {most} tokens; a context of {context} may give worse text"));
     }
     let state = StateOptions {
         sequences: machine.batch,
@@ -99,19 +109,19 @@ fn batch<'a>(
     Ok(Batch::new(&subject.model, compute, &state, settings)?)
 }
 
-/// Pass after pass, until all sequences have ended or somebody interrupts.
-fn generate(
+/// Pass after pass, until all sequences have ended or Ctrl-C stops them.
+fn all_passes(
     batch: &mut Batch<'_>,
     sequences: &mut Sequences<'_>,
-    out: &mut Output<'_>,
+    out: &mut TextOutput<'_>,
     load_s: f64,
-) -> Result<GenerationSpeed, Refusal> {
+) -> Result<GenerationSpeed, CommandError> {
     let start = Instant::now();
     let mut first_token_s = None;
-    // When every prompt was computed, and how many tokens had been chosen until then.
+    // When every prompt was computed, and how many tokens had been sampled until then.
     let mut prompts_done: Option<(f64, usize)> = None;
     let mut chosen = 0;
-    while batch.is_busy() && !interrupt::asked() && !out.is_gone() {
+    while batch.is_busy() && !interrupt::is_requested() && !out.is_closed() {
         let tokens = batch.step()?;
         let seconds = start.elapsed().as_secs_f64();
         if !tokens.is_empty() {
@@ -143,7 +153,7 @@ fn document(
     batch: &Batch<'_>,
     (sequences, speed): (Sequences<'_>, GenerationSpeed),
 ) -> Generation {
-    let (machine, choice, state) = (&options.machine, &options.choice, batch.state());
+    let (machine, choice, state) = (&options.machine, &options.sampling, batch.state());
     let memory = state.memory();
     Generation {
         schema: GENERATION_SCHEMA.to_owned(),
@@ -192,7 +202,7 @@ fn describe(subject: &Subject) -> GeneratingModel {
     }
 }
 
-/// The number that is written as the f32 is: 0.8, not what its bits are in f64.
+/// The f64 with the digits of the f32: 0.8, not 0.800000011920929.
 fn as_typed(number: f32) -> f64 {
     number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }

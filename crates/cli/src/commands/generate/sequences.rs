@@ -1,18 +1,18 @@
-//! The texts of a batch while they grow.
+//! The texts of a batch while they are generated.
 
 use engine::{Chosen, End, StopSequences, Stream, Tokenizer};
 use record::GeneratedText;
 
-use super::output::Output;
+use super::text_output::TextOutput;
 use crate::args::Generate;
 use crate::commands::interrupt;
 
-/// All texts, by the number of their sequence.
+/// All texts of a batch, by sequence number.
 pub struct Sequences<'a> {
     all: Vec<Sequence<'a>>,
     tokenizer: &'a Tokenizer,
     prompt: &'a [u32],
-    /// What is shown before each text.
+    /// Shown before each text.
     opening: &'static str,
     ignore_end: bool,
 }
@@ -31,18 +31,18 @@ impl<'a> Sequences<'a> {
     pub fn new(options: &Generate, tokenizer: &'a Tokenizer, prompt: &'a [u32], opening: &'static str) -> Self {
         let sequence = |_| Sequence {
             stream: tokenizer.stream(),
-            stop: StopSequences::new(&options.stop),
+            stop: StopSequences::new(&options.sampling.stop),
             tokens: Vec::new(),
             text: String::new(),
             written: 0,
             ended: None,
         };
         let all = (0..options.machine.batch).map(sequence).collect();
-        Self { all, tokenizer, prompt, opening, ignore_end: options.choice.ignore_end }
+        Self { all, tokenizer, prompt, opening, ignore_end: options.sampling.ignore_end }
     }
 
-    /// Writes what a single text begins with.
-    pub fn begin(&self, out: &mut Output<'_>) {
+    /// Writes the beginning of a single text.
+    pub fn begin(&self, out: &mut TextOutput<'_>) {
         if self.all.len() == 1 {
             out.write(self.opening);
         }
@@ -58,8 +58,8 @@ impl<'a> Sequences<'a> {
         self.all.iter().all(|sequence| !sequence.tokens.is_empty() || sequence.ended.is_some())
     }
 
-    /// Takes what a pass chose; a single text is written as it comes. Which sequences have ended.
-    pub fn take(&mut self, chosen: &[Chosen], out: &mut Output<'_>) -> Vec<usize> {
+    /// Adds the tokens of a pass; a single text is written at once. Returns the sequences that have ended.
+    pub fn take(&mut self, chosen: &[Chosen], out: &mut TextOutput<'_>) -> Vec<usize> {
         let single = self.all.len() == 1;
         let mut ended = Vec::new();
         for chosen in chosen {
@@ -76,9 +76,9 @@ impl<'a> Sequences<'a> {
         ended
     }
 
-    /// Writes what is left: of several texts all, each under its number.
-    pub fn finish(&mut self, out: &mut Output<'_>) {
-        let (single, interrupted) = (self.all.len() == 1, interrupt::asked());
+    /// Writes the rest; several texts are written here, each under its number.
+    pub fn finish(&mut self, out: &mut TextOutput<'_>) {
+        let (single, interrupted) = (self.all.len() == 1, interrupt::is_requested());
         for (number, sequence) in self.all.iter_mut().enumerate() {
             sequence.end(if interrupted { "interrupted" } else { "limit" });
             if !single {
@@ -119,7 +119,7 @@ impl Sequence<'_> {
         }
     }
 
-    /// Ends it, unless it has, with what was held back.
+    /// Ends it, unless it has ended, with the text that was held back.
     fn end(&mut self, why: &'static str) {
         if self.ended.is_some() {
             return;
@@ -134,8 +134,8 @@ impl Sequence<'_> {
         }
     }
 
-    /// Writes what was not written yet.
-    fn show(&mut self, out: &mut Output<'_>) {
+    /// Writes what is not written yet.
+    fn show(&mut self, out: &mut TextOutput<'_>) {
         out.write(&self.text[self.written..]);
         self.written = self.text.len();
     }

@@ -1,34 +1,34 @@
-//! Whoever follows a training: the log, the screen, and what a step allocates.
+//! Receivers of the events of a training: the log, the screen, and the allocations of a step.
 
 use record::{Allocations, Build, Machine, Profile, Training, TrainingEvent, TrainingStart};
 use training::Watch;
 use training::data::Progress;
 
 use super::log::Log;
-use super::screen::Screen;
+use super::progress_screen::ProgressScreen;
 use crate::commands::interrupt;
 
-/// Told of everything that happens.
-pub struct Follower<'a> {
+/// Passes every event to the log, the screen and the profiler.
+pub struct TrainingFollower<'a> {
     pub log: Log,
-    pub screen: Screen,
+    pub screen: ProgressScreen,
     pub machine: &'a Machine,
     pub build: Option<&'a Build>,
-    /// What has to be known of the config.
+    /// Notes on the config.
     pub notes: Vec<String>,
     /// Where the profiler runs: how, and what steps have allocated.
-    pub profiled: Option<(hotloop::Config, Allocated)>,
-    /// Whether somebody was told that the log cannot be written.
+    pub profiled: Option<(hotloop::Config, StepAllocations)>,
+    /// Whether the error of the log was shown.
     complained: bool,
 }
 
-impl<'a> Follower<'a> {
+impl<'a> TrainingFollower<'a> {
     /// Nothing has happened yet.
-    pub fn new(log: Log, screen: Screen, machine: &'a Machine) -> Self {
+    pub fn new(log: Log, screen: ProgressScreen, machine: &'a Machine) -> Self {
         Self { log, screen, machine, build: None, notes: Vec::new(), profiled: None, complained: false }
     }
 
-    /// Behind the last event: the line that moves goes away.
+    /// After the last event: clears the moving line.
     pub fn end(&self) {
         self.screen.end();
     }
@@ -63,7 +63,7 @@ impl<'a> Follower<'a> {
     }
 }
 
-impl Watch for Follower<'_> {
+impl Watch for TrainingFollower<'_> {
     fn event(&mut self, event: &TrainingEvent) {
         let more = self.with_more(event);
         let event = more.as_ref().unwrap_or(event);
@@ -74,14 +74,14 @@ impl Watch for Follower<'_> {
         self.screen.take(event);
         self.log.take(event);
         if let Some(fault) = self.log.fault().filter(|_| !self.complained) {
-            self.screen.say(&format!("error: {fault}; the training goes on\n"));
+            self.screen.say(&format!("error: {fault}; the training continues\n"));
             self.complained = true;
         }
         self.profile(event);
     }
 
     fn wants_to_stop(&mut self) -> bool {
-        interrupt::asked()
+        interrupt::is_requested()
     }
 
     fn warning(&mut self, message: &str) {
@@ -93,11 +93,11 @@ impl Watch for Follower<'_> {
     }
 }
 
-/// Hears what would be trained, and ends before the first step.
+/// Stops before the first step, when it is known what would be trained.
 #[derive(Debug, Default)]
-pub struct Planner(pub Option<TrainingStart>);
+pub struct PlanOnly(pub Option<TrainingStart>);
 
-impl Watch for Planner {
+impl Watch for PlanOnly {
     fn event(&mut self, event: &TrainingEvent) {
         if let TrainingEvent::Started(start) = event {
             self.0 = Some(start.clone());
@@ -105,18 +105,18 @@ impl Watch for Planner {
     }
 
     fn wants_to_stop(&mut self) -> bool {
-        self.0.is_some() || interrupt::asked()
+        self.0.is_some() || interrupt::is_requested()
     }
 }
 
 /// What was allocated when the first steps were done, and how many steps came behind them.
 #[derive(Debug, Default)]
-pub struct Allocated {
+pub struct StepAllocations {
     steps: u64,
     warm: Option<Allocations>,
 }
 
-impl Allocated {
+impl StepAllocations {
     fn take(&mut self, event: &TrainingEvent) {
         if !matches!(event, TrainingEvent::Step(_)) {
             return;
@@ -178,9 +178,9 @@ mod tests {
         let profile = Profile { scopes, ..Profile::default() };
         let found = in_batches(&profile).expect("allocations are counted");
         assert_eq!((found.allocs, found.alloc_bytes), (6, 60));
-        let allocated = Allocated { steps: 6, warm: Some(Allocations { allocs: 2, ..Allocations::default() }) };
+        let allocated = StepAllocations { steps: 6, warm: Some(Allocations { allocs: 2, ..Allocations::default() }) };
         assert_eq!(allocated.of_a_step(&profile), Some((1.0, 15.0)));
-        assert_eq!(Allocated { steps: 2, ..allocated }.of_a_step(&profile), None);
+        assert_eq!(StepAllocations { steps: 2, ..allocated }.of_a_step(&profile), None);
         assert_eq!(in_batches(&Profile::default()), None);
     }
 }

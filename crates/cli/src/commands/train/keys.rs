@@ -1,11 +1,11 @@
-//! Every key of a config, for people.
+//! The list of all keys of a config.
 
 use serde_json::Value;
 use training::config::{KEYS, Settings};
 
-/// Each with its default, what it means and what it takes.
+/// Each key with its default, meaning and values.
 pub fn text() -> String {
-    // By way of text: numbers of 32 bits have fewer digits there.
+    // Through text, because f32 numbers have fewer digits there.
     let defaults = serde_json::to_string(&Settings::default()).unwrap_or_default();
     let defaults: Value = serde_json::from_str(&defaults).unwrap_or_default();
     let line = |key: &training::config::Key| {
@@ -15,7 +15,7 @@ pub fn text() -> String {
     KEYS.iter().map(line).collect()
 }
 
-/// Nothing where there is none, or where it follows from other keys.
+/// Nothing if there is none, or if it follows from other keys.
 fn default_of(defaults: &Value, path: &str) -> Option<String> {
     let value = path.split('.').try_fold(defaults, |value, name| value.get(name))?;
     match value {

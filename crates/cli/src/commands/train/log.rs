@@ -1,4 +1,4 @@
-//! The log of a training, a line for everything that happens, and the curve of its loss beside it.
+//! The log of a training, one line per event, and the curve of its loss.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
@@ -15,32 +15,32 @@ const BETWEEN_DRAWINGS: Duration = Duration::from_secs(1);
 const LOG: &str = "train.jsonl";
 const CURVE: &str = "loss.svg";
 
-/// Written as things happen; a fault ends the writing, and not the training.
+/// The log file. An error ends the writing, but not the training.
 pub struct Log {
     folder: PathBuf,
     file: Option<File>,
-    /// What the curve is drawn from, that before a pause included.
+    /// The events of the curve, including those before a pause.
     drawn: Vec<TrainingEvent>,
-    /// What was told behind the step that is gone on from: it may be done again, and is not told again.
-    told: Vec<TrainingEvent>,
+    /// Events after the step that the training resumes from. They may happen again, but are not logged twice.
+    logged: Vec<TrainingEvent>,
     last_drawing: Option<Instant>,
     fault: Option<String>,
 }
 
 impl Log {
-    /// In this folder, which need not be there before something happens.
+    /// The log in this folder, which is created with the first event.
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
             file: None,
             drawn: Vec::new(),
-            told: Vec::new(),
+            logged: Vec::new(),
             last_drawing: None,
             fault: None,
         }
     }
 
-    /// What could not be written, and why.
+    /// Why the log could not be written.
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
@@ -56,13 +56,13 @@ impl Log {
         (self.file.is_some() && path.exists()).then_some(path)
     }
 
-    /// Writes a line, and the curve where it is worth a look.
+    /// Writes a line, and the curve when it has changed enough.
     pub fn take(&mut self, event: &TrainingEvent) {
         if self.fault.is_some() {
             return;
         }
         if let Err((name, error)) = self.try_take(event) {
-            self.fault = Some(format!("{} cannot be written: {error}", self.folder.join(name).display()));
+            self.fault = Some(format!("cannot write {}: {error}", self.folder.join(name).display()));
         }
     }
 
@@ -73,7 +73,7 @@ impl Log {
         {
             self.open(start.resumed_at).map_err(of_log)?;
         }
-        if self.told.iter().any(|told| is_again(told, event)) {
+        if self.logged.iter().any(|told| is_again(told, event)) {
             return Ok(());
         }
         if let Some(file) = &mut self.file {
@@ -95,7 +95,7 @@ impl Log {
         }
     }
 
-    /// What stands behind the step that is gone on from happened in a life that does not count any more.
+    /// Lines after the step that the training resumes from are dropped.
     fn open(&mut self, resumed_at: Option<u64>) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         let path = self.folder.join(LOG);
@@ -112,8 +112,7 @@ impl Log {
         Ok(())
     }
 
-    /// Reads the lines up to a step, and gives their length in bytes. A line that cannot be read is where somebody was ended while
-    /// writing.
+    /// Reads the lines up to a step, and returns their length in bytes. A broken line is where the program was killed.
     fn read_until(&mut self, file: &File, step: u64) -> io::Result<u64> {
         let mut lines = BufReader::new(file);
         let (mut kept, mut line) = (0, Vec::new());
@@ -126,14 +125,14 @@ impl Log {
                 return Ok(kept);
             }
             self.remember(&event);
-            if event.step() == Some(step) && !self.told.iter().any(|told| is_again(told, &event)) {
-                self.told.push(event);
+            if event.step() == Some(step) && !self.logged.iter().any(|told| is_again(told, &event)) {
+                self.logged.push(event);
             }
             kept += length as u64;
         }
     }
 
-    /// Draws the curve anew, whole or not at all.
+    /// Draws the curve again, completely or not at all.
     fn draw(&mut self) -> Result<(), (&'static str, io::Error)> {
         self.last_drawing = Some(Instant::now());
         let picture = report::training_curve(&self.drawn);
@@ -141,7 +140,7 @@ impl Log {
     }
 }
 
-/// Whether an event tells of the same as one before: the same kind behind the same step, and the same file.
+/// Whether two events are about the same: the same kind after the same step, and the same file.
 fn is_again(before: &TrainingEvent, now: &TrainingEvent) -> bool {
     let is_same = std::mem::discriminant(before) == std::mem::discriminant(now) && before.step() == now.step();
     match (before, now) {
@@ -150,7 +149,7 @@ fn is_again(before: &TrainingEvent, now: &TrainingEvent) -> bool {
     }
 }
 
-/// The log of an earlier training gets another name, so that none is lost.
+/// Renames the log of an earlier training, so that none is lost.
 fn set_aside(path: &Path) -> io::Result<()> {
     if !path.exists() {
         return Ok(());
@@ -193,7 +192,7 @@ mod tests {
     fn no_step_is_there_twice() {
         let folder = lab::Folder::new().expect("a folder can be made");
         written(folder.path(), &[started(None), step(1), step(2), step(3)]);
-        // Ended while it wrote.
+        // Killed while it wrote.
         let mut file = OpenOptions::new().append(true).open(folder.path().join(LOG)).expect("it is there");
         file.write_all(b"{\"event\":\"step\",\"st").expect("it can be written");
         written(folder.path(), &[started(Some(2)), step(3), step(4)]);
@@ -201,7 +200,7 @@ mod tests {
         let log = written(folder.path(), &[started(Some(4))]);
         assert_eq!((steps_of(folder.path()).len(), log.drawn.len()), (7, 4), "nothing is lost, and all of it is drawn");
         written(folder.path(), &[started(None)]);
-        assert_eq!(steps_of(folder.path()), [None], "who begins anew begins a new log");
+        assert_eq!(steps_of(folder.path()), [None], "a new training starts a new log");
         let earlier = fs::read_to_string(folder.path().join("train-earlier-1.jsonl")).expect("the old one is kept");
         assert_eq!(earlier.lines().count(), 7);
     }
@@ -252,7 +251,7 @@ mod tests {
         log.take(&started(None));
         log.take(&step(1));
         let fault = log.fault().expect("it cannot be written");
-        assert!(fault.contains("train.jsonl cannot be written: "), "{fault}");
+        assert!(fault.starts_with("cannot write ") && fault.contains("train.jsonl: "), "{fault}");
         assert_eq!(log.path(), None);
     }
 }

@@ -6,58 +6,59 @@ use std::path::PathBuf;
 use lab::duel::{BuildError, Contestant, Program, ProgramSettings, Project, Revision};
 use lab::gate::{BIN, BuildConfig, CellConfig, CellSides};
 
-use super::super::cache;
-use super::super::duel::engine::{self, Output, Terms};
-use super::super::duel::follower::Follower;
+use super::super::build_cache;
+use super::super::duel::duel_bar::DuelBar;
+use super::super::duel::engine_sides::{self, DuelTerms, OutputRule};
 use super::revisions::Revisions;
-use crate::args::Named;
+use crate::args::ModelOptions;
 
-/// Makes sides; revisions are built once for all cells.
-pub struct Workshop {
+/// Makes the sides of cells. Revisions are built once for all of them.
+pub struct CellContestants {
     build: BuildConfig,
     revisions: Option<Revisions>,
     /// The base and the head, or why they could not be built: another cell would not build them either.
     built: Option<Result<[Revision; 2], String>>,
 }
 
-impl Workshop {
+impl CellContestants {
     pub fn new(build: &BuildConfig, revisions: Option<Revisions>) -> Self {
         Self { build: build.clone(), revisions, built: None }
     }
 
     /// The base first.
-    pub fn contestants(&mut self, cell: &CellConfig, follower: &Follower) -> Result<Vec<Box<dyn Contestant>>, String> {
+    pub fn contestants(&mut self, cell: &CellConfig, progress: &DuelBar) -> Result<Vec<Box<dyn Contestant>>, String> {
         match &cell.sides {
             CellSides::Commands { a, b } => {
                 let program = |words: &Vec<String>| self::program(cell, words.join(" "), words, None);
                 Ok(vec![program(a)?, program(b)?])
             }
             CellSides::Revisions { command } => {
-                let sides = self.built(follower)?;
+                let sides = self.built(progress)?;
                 sides.iter().map(|revision| of_revision(cell, command, revision)).collect()
             }
             CellSides::Settings { model, synthetic, a, b } => {
-                let named = Named { model: model.as_ref().map(PathBuf::from), synthetic: synthetic.clone() };
+                let model_options =
+                    ModelOptions { model: model.as_ref().map(PathBuf::from), synthetic: synthetic.clone() };
                 let output = match cell.same_output {
-                    None => Output::BySettings,
-                    Some(true) => Output::Same,
-                    Some(false) => Output::Any,
+                    None => OutputRule::BySettings,
+                    Some(true) => OutputRule::Same,
+                    Some(false) => OutputRule::Any,
                 };
-                let terms = Terms { output, text: None };
-                let sides = engine::of_settings(&named, &[a, b], &terms);
-                let sides = sides.map_err(|refusal| format!("{}; {}", refusal.error, refusal.hint))?;
+                let terms = DuelTerms { output, text: None };
+                let sides = engine_sides::of_settings(&model_options, &[a, b], &terms);
+                let sides = sides.map_err(|error| error.line())?;
                 Ok(sides.into_iter().map(|side| Box::new(side) as _).collect())
             }
         }
     }
 
-    fn built(&mut self, follower: &Follower) -> Result<&[Revision; 2], String> {
+    fn built(&mut self, progress: &DuelBar) -> Result<&[Revision; 2], String> {
         let Self { build, revisions, built } = self;
-        built.get_or_insert_with(|| make(build, revisions.as_ref(), follower)).as_ref().map_err(Clone::clone)
+        built.get_or_insert_with(|| make(build, revisions.as_ref(), progress)).as_ref().map_err(Clone::clone)
     }
 }
 
-fn make(build: &BuildConfig, revisions: Option<&Revisions>, follower: &Follower) -> Result<[Revision; 2], String> {
+fn make(build: &BuildConfig, revisions: Option<&Revisions>, progress: &DuelBar) -> Result<[Revision; 2], String> {
     let Revisions { base, head, .. } = revisions.ok_or("no revisions were named")?;
     let project = Project {
         folder: ".".into(),
@@ -65,10 +66,10 @@ fn make(build: &BuildConfig, revisions: Option<&Revisions>, follower: &Follower)
         bin: build.bin.clone(),
         features: build.features.clone(),
         profile: build.profile.clone(),
-        cache: cache::folder().map_err(|refusal| format!("{}: {}", refusal.error, refusal.hint))?,
+        cache: build_cache::folder().map_err(|error| error.line())?,
     };
     let made = |commit: &str| {
-        project.build(commit, &mut |what| follower.say(what)).map_err(|error: BuildError| error.to_string())
+        project.build(commit, &mut |what| progress.say(what)).map_err(|error: BuildError| error.to_string())
     };
     Ok([made(&base.commit)?, made(&head.commit)?])
 }

@@ -1,25 +1,24 @@
-//! What a model takes alone: a process of its own makes it and generates once. Where several are in one process, nobody can say whose
-//! the memory is.
+//! Time and memory of one model in a process of its own. With several models in a process, memory cannot be attributed.
 
 use std::process::{Command, Stdio};
 
 use record::{ProcessUse, Run};
 
 use crate::args;
-use crate::args::Named;
-use crate::subject::Kind;
+use crate::args::ModelOptions;
+use crate::subject::ModelKind;
 
 /// Tokens of the prompt of `hotloop profile`, which is what the process does.
 const PROMPT: usize = 10;
 
-/// Nothing where it cannot be started or fails: then that was not measured.
-pub(super) fn process(named: &Named, options: &args::Models, threads: usize) -> Option<ProcessUse> {
+/// Nothing if the process cannot be started or fails.
+pub(super) fn measure(model: &ModelOptions, options: &args::Models, threads: usize) -> Option<ProcessUse> {
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.args(["profile", "standard", "--json", "--no-save", "--no-limits", "--repeat", "1", "--warmup", "0"]);
-    match named.kind() {
-        Kind::File(file) => command.arg("--model").arg(file),
-        Kind::Synthetic(sizes) => command.arg("--synthetic").arg(sizes),
-        Kind::Bundled => return None,
+    match model.kind() {
+        ModelKind::File(file) => command.arg("--model").arg(file),
+        ModelKind::Synthetic(sizes) => command.arg("--synthetic").arg(sizes),
+        ModelKind::Bundled => return None,
     };
     // As many positions as in the turns.
     let tokens = (options.work.prompt_tokens + options.work.tokens).saturating_sub(PROMPT).max(1);

@@ -5,28 +5,30 @@ use std::ffi::OsString;
 use lab::command::split;
 use lab::duel::{Contestant, Program, ProgramSettings, Revision};
 
-use super::super::Refusal;
+use super::super::CommandError;
 use crate::args;
 
-/// What stands for the side in a command that all share.
+/// The place of the side in a command that all sides share.
 const PLACE: &str = "{}";
 
-/// A command, or a program that is put into the command that all share.
-pub fn contestant(side: &str, options: &args::Duel) -> Result<Box<dyn Contestant>, Refusal> {
-    let own = split(side).map_err(|error| Refusal {
-        error: format!("`{side}`: {error}"),
-        hint: "quote what belongs together; for pipes and redirections take `sh -c '...'`",
+/// A command, or a program that is put into the shared command.
+pub fn contestant(side: &str, options: &args::Duel) -> Result<Box<dyn Contestant>, CommandError> {
+    let own = split(side).map_err(|error| {
+        CommandError::new(
+            format!("`{side}`: {error}"),
+            "quote arguments with spaces; for pipes and redirections use `sh -c '...'`",
+        )
     })?;
     program(side, placed(&own, &options.command)?, None, options)
 }
 
-/// A program with its arguments, and where it comes from if that is known.
+/// A program with its arguments, and the revision that it was built from.
 pub fn program(
     label: &str,
     words: Vec<String>,
     revision: Option<Revision>,
     options: &args::Duel,
-) -> Result<Box<dyn Contestant>, Refusal> {
+) -> Result<Box<dyn Contestant>, CommandError> {
     let (git, build) = revision.map(|revision| (revision.git, revision.build)).unzip();
     let settings = ProgramSettings {
         label: label.to_owned(),
@@ -36,23 +38,25 @@ pub fn program(
         git,
         build,
     };
-    let program = Program::new(settings).map_err(|error| Refusal {
-        error: format!("`{label}`: {error}"),
-        hint: "check the name; a program in this folder is called `./NAME`, a revision `rev:NAME`",
+    let program = Program::new(settings).map_err(|error| {
+        CommandError::new(
+            format!("`{label}`: {error}"),
+            "check the name: a program in this folder is `./NAME`, a revision `rev:NAME`",
+        )
     })?;
     Ok(Box::new(program))
 }
 
-/// The words of a side in the place that the shared command has for them.
-pub fn placed(own: &[String], command: &[String]) -> Result<Vec<String>, Refusal> {
+/// The shared command with the words of a side in their place.
+pub fn placed(own: &[String], command: &[String]) -> Result<Vec<String>, CommandError> {
     if command.is_empty() {
         return Ok(own.to_vec());
     }
     if !command.iter().any(|word| word.contains(PLACE)) {
-        return Err(Refusal {
-            error: "the command behind `--` has no {}, where the sides would go".to_owned(),
-            hint: "write it so: `hotloop duel ./old ./new -- {} --steps 100`",
-        });
+        return Err(CommandError::new(
+            "the command after `--` has no {} for the sides",
+            "put {} where each side goes: `hotloop duel ./old ./new -- {} --steps 100`",
+        ));
     }
     let whole = own.join(" ");
     Ok(command
@@ -72,6 +76,6 @@ mod tests {
         assert_eq!(placed("./a -x", "").unwrap(), "./a -x");
         assert_eq!(placed("./a -x", "nice {} --steps 3").unwrap(), "nice ./a -x --steps 3");
         assert_eq!(placed("8", "./a --threads={}").unwrap(), "./a --threads=8");
-        assert!(placed("./a", "./b").unwrap_err().error.contains("has no {}"));
+        assert!(placed("./a", "./b").unwrap_err().message.contains("has no {}"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a gate leaves behind: files for people and for programs, and what GitHub Actions reads.
+//! What a gate writes: files for people and for programs, and what GitHub Actions reads.
 
 use std::fs;
 use std::io::{self, Write};
@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 
 use record::{Duel, Gate};
 
-use super::super::Refusal;
+use super::super::CommandError;
 use super::super::export::replace;
 
 /// The folder of the outputs.
-pub struct Folder(PathBuf);
+pub struct OutputFolder(PathBuf);
 
-impl Folder {
-    /// Makes it, and tries to write there: what would fail behind an hour of measuring fails now.
-    pub fn open(path: &Path) -> Result<Self, Refusal> {
-        let failed = |error: io::Error| Refusal {
-            error: format!("cannot write to {}: {error}", path.display()),
-            hint: "name a folder with --out that can be written to",
+impl OutputFolder {
+    /// Creates it, and tries to write there, so that a failure comes before an hour of measuring.
+    pub fn open(path: &Path) -> Result<Self, CommandError> {
+        let failed = |error: io::Error| {
+            CommandError::new(
+                format!("cannot write to {}: {error}", path.display()),
+                "name a writable folder with --out",
+            )
         };
         fs::create_dir_all(path).map_err(failed)?;
         let trial = path.join(format!(".{}.part", std::process::id()));
@@ -25,8 +27,8 @@ impl Folder {
         Ok(Self(path.to_owned()))
     }
 
-    /// Keeps a duel with all its samples; gives the name of its file.
-    pub fn keep(&self, cell: &str, duel: &Duel) -> Result<String, String> {
+    /// Saves a duel with all its samples; returns the name of its file.
+    pub fn save(&self, cell: &str, duel: &Duel) -> Result<String, String> {
         let name = format!("duel-{cell}.json");
         self.write(&name, &duel.to_json())?;
         Ok(name)
@@ -37,7 +39,7 @@ impl Folder {
         self.write("comment.md", &report::gate_comment(gate))?;
         self.write("junit.xml", &report::gate_junit(gate))?;
         self.write("badge.svg", &report::gate_badge(gate))?;
-        // The last one: who finds it finds the others.
+        // Last, so that a program that finds it finds the others.
         self.write("verdict.json", &gate.to_json())
     }
 
@@ -47,7 +49,7 @@ impl Folder {
     }
 }
 
-/// What the workflow that runs us shows by itself: a summary of the step, and annotations.
+/// What GitHub Actions shows: a summary of the step, and annotations.
 pub fn tell_workflow(gate: &Gate) -> Result<(), String> {
     if std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true") {
         // Annotations that nobody can be shown are in the other outputs too.

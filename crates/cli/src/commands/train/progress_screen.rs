@@ -1,6 +1,6 @@
-//! What a training shows while it goes on, on standard error: one line that moves where somebody looks on, else a line now and then.
+//! The progress of a training on standard error: one moving line on a terminal, else a line now and then.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,7 +8,7 @@ use record::TrainingEvent;
 use report::TrainingProgress;
 use training::data::{Progress, Stage};
 
-use crate::commands::progress;
+use crate::commands::{progress, terminal};
 
 /// Without a terminal, the time between two lines on steps.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
@@ -20,38 +20,38 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 const BETWEEN_EVENTS: Duration = Duration::from_secs(1);
 
 /// Where progress is shown.
-pub struct Screen {
+pub struct ProgressScreen {
     progress: TrainingProgress,
-    shown: Shown,
+    display: Display,
     last: Instant,
     last_epoch: Option<Instant>,
     last_validation: Option<Instant>,
 }
 
-enum Shown {
+enum Display {
     Nothing,
     /// One line that moves.
     Bar(ProgressBar),
     Lines,
 }
 
-/// What has no room in the line is cut off: a line that wraps cannot move.
+/// A long line is cut off, because a wrapped line cannot move.
 fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:16} {pos}/{len}  {wide_msg}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
     progress("{pos}/{len}", "").with_style(style)
 }
 
-impl Screen {
+impl ProgressScreen {
     /// Nothing is shown before the first event.
-    pub fn new(quiet: bool) -> Self {
-        let shown = match (quiet, std::io::stderr().is_terminal()) {
-            (true, _) => Shown::Nothing,
-            (false, true) => Shown::Bar(bar()),
-            (false, false) => Shown::Lines,
+    pub fn new() -> Self {
+        let display = match (terminal::shows_notes(), terminal::shows_progress()) {
+            (false, _) => Display::Nothing,
+            (true, true) => Display::Bar(bar()),
+            (true, false) => Display::Lines,
         };
         let (last_epoch, last_validation) = (None, None);
-        Self { progress: TrainingProgress::new(), shown, last: Instant::now(), last_epoch, last_validation }
+        Self { progress: TrainingProgress::new(), display, last: Instant::now(), last_epoch, last_validation }
     }
 
     /// Shows what happened.
@@ -85,7 +85,7 @@ impl Screen {
 
     /// Shows how far the corpus is made ready, where that takes long enough to be seen.
     pub fn preparing(&mut self, progress: Progress) {
-        let Shown::Bar(bar) = &self.shown else { return };
+        let Display::Bar(bar) = &self.display else { return };
         if self.last.elapsed() < BETWEEN_LOOKS {
             return;
         }
@@ -102,16 +102,16 @@ impl Screen {
     pub fn say(&self, text: &str) {
         // Words that nobody can be shown are no failure of the training.
         let print = || drop(std::io::stderr().lock().write_all(text.as_bytes()));
-        match &self.shown {
-            Shown::Nothing => {}
-            Shown::Bar(bar) => bar.suspend(print),
-            Shown::Lines => print(),
+        match &self.display {
+            Display::Nothing => {}
+            Display::Bar(bar) => bar.suspend(print),
+            Display::Lines => print(),
         }
     }
 
     /// What has to be known, where nothing else is shown.
     pub fn warn(&self, notes: &[String]) {
-        if matches!(self.shown, Shown::Nothing) {
+        if matches!(self.display, Display::Nothing) {
             let text: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
             // Words that nobody can be shown are no failure of the training.
             let _ = std::io::stderr().lock().write_all(text.as_bytes());
@@ -120,26 +120,26 @@ impl Screen {
 
     /// The line that moves goes away.
     pub fn end(&self) {
-        if let Shown::Bar(bar) = &self.shown {
+        if let Display::Bar(bar) = &self.display {
             bar.finish_and_clear();
         }
     }
 
     fn step(&mut self) {
         let (done, all) = self.progress.steps();
-        let pause = if matches!(self.shown, Shown::Bar(_)) { BETWEEN_LOOKS } else { BETWEEN_LINES };
+        let pause = if matches!(self.display, Display::Bar(_)) { BETWEEN_LOOKS } else { BETWEEN_LINES };
         if self.last.elapsed() < pause && done != all {
             return;
         }
         self.last = Instant::now();
-        match &self.shown {
-            Shown::Nothing => {}
-            Shown::Bar(bar) => {
+        match &self.display {
+            Display::Nothing => {}
+            Display::Bar(bar) => {
                 bar.set_length(all);
                 bar.set_position(done);
                 bar.set_message(self.progress.figures());
             }
-            Shown::Lines => self.say(&(self.progress.line() + "\n")),
+            Display::Lines => self.say(&(self.progress.line() + "\n")),
         }
     }
 }

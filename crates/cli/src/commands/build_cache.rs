@@ -1,16 +1,17 @@
-//! Where what can be made again is kept: revisions that were built.
+//! The folder for built revisions.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::Refusal;
+use super::CommandError;
 
 /// `$HOTLOOP_CACHE`, else `hotloop` in `$XDG_CACHE_HOME`, else in the folder where this system keeps such things of a user.
-pub fn folder() -> Result<PathBuf, Refusal> {
-    path_by(|name| std::env::var_os(name)).ok_or_else(|| Refusal {
-        error: "it is not known where builds are kept: neither HOTLOOP_CACHE nor the user's own folder is set"
-            .to_owned(),
-        hint: "set HOTLOOP_CACHE to a folder",
+pub fn folder() -> Result<PathBuf, CommandError> {
+    path_by(|name| std::env::var_os(name)).ok_or_else(|| {
+        CommandError::new(
+            "no folder for builds: neither HOTLOOP_CACHE nor a cache folder of the user is set",
+            "set HOTLOOP_CACHE to a folder",
+        )
     })
 }
 

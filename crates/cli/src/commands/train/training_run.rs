@@ -11,8 +11,8 @@ use training::config::{ModelFamily, Settings};
 use crate::commands::tool;
 use crate::subject::this_program;
 
-/// What a run is made of.
-pub struct Parts<'a> {
+/// A training and its profile.
+pub struct ProfiledTraining<'a> {
     pub settings: &'a Settings,
     /// What the model is called.
     pub name: String,
@@ -23,8 +23,8 @@ pub struct Parts<'a> {
     pub allocated: Option<(f64, f64)>,
 }
 
-impl Parts<'_> {
-    /// Puts them into the record of the sitting.
+impl ProfiledTraining<'_> {
+    /// The record of the training.
     pub fn into_run(self, sitting: lab::EnvironmentRecorder) -> Run {
         let events = &self.training.events;
         let started = events.iter().find_map(|event| match event {
@@ -98,7 +98,7 @@ impl Parts<'_> {
         }
     }
 
-    /// What decides the work: two trainings that differ here do not answer the same question.
+    /// What decides the work: trainings that differ here are not comparable.
     fn workload(&self, start: &TrainingStart) -> Workload {
         let steps = self.training.events.iter().filter_map(|event| match event {
             TrainingEvent::Step(step) => Some(step),

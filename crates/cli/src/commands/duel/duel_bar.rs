@@ -1,4 +1,4 @@
-//! How far a duel is, on a terminal: the interval as it narrows, and the time that is left.
+//! The progress of a duel on a terminal: the interval as it narrows, and the remaining time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,31 +8,31 @@ use lab::duel::{ChangeSoFar, DuelObserver, DuelProgress, DuelStage};
 
 use super::super::{interrupt, progress};
 
-/// The bar that is shown now, so that a message does not break its line.
-static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+/// The visible bar, so that a message does not break its line.
+static CURRENT_BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Says that a request to end has arrived.
+/// Confirms a request to stop.
 #[allow(clippy::print_stderr, reason = "there may be no bar to say it on")]
 pub fn acknowledge() {
     let said = "stopping after this call; press Ctrl-C again to stop at once";
-    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let shown = CURRENT_BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match shown.filter(|bar| !bar.is_hidden() && !bar.is_finished()) {
         Some(bar) => bar.println(said),
         None => eprintln!("{said}"),
     }
 }
 
-/// Shows a duel.
-pub struct Follower {
+/// The progress bar of a duel.
+pub struct DuelBar {
     bar: ProgressBar,
     /// Which one of several; empty where there is one.
     which: String,
 }
 
-impl Follower {
+impl DuelBar {
     pub fn new() -> Self {
         let bar = progress("{pos:>3} of {len} rounds", "");
-        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        *CURRENT_BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
         Self { bar, which: String::new() }
     }
 
@@ -52,7 +52,7 @@ impl Follower {
     }
 }
 
-impl DuelObserver for Follower {
+impl DuelObserver for DuelBar {
     fn tell(&mut self, progress: &DuelProgress<'_>) {
         let stage = match progress.stage {
             DuelStage::Calibrating => "sizing rounds",
@@ -73,7 +73,7 @@ impl DuelObserver for Follower {
     }
 
     fn is_stopped(&self) -> bool {
-        interrupt::asked()
+        interrupt::is_requested()
     }
 
     fn is_seen(&self) -> bool {
