@@ -6,7 +6,7 @@ mod plan;
 use std::fmt::Write as _;
 
 use engine::{Compute, LoadOptions, TensorSource};
-use lab::machine::Chosen;
+use lab::machine::KernelChoice;
 use record::{BENCH_SCHEMA, BENCH_VERSION, Bench, BenchRow, BenchSettings, SkippedTest};
 
 use super::error::FAILED;
@@ -147,7 +147,7 @@ fn computes(threads: &[usize]) -> Result<Vec<Compute>, CommandError> {
 }
 
 fn settings(options: &args::Bench, compute: &Compute) -> Result<BenchSettings, CommandError> {
-    let chosen = Chosen::from_environment().map_err(CommandError::instruction_set)?;
+    let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     Ok(BenchSettings {
         tool: tool(),
         commit: this_program().git.map(|git| git.commit),
@@ -205,7 +205,7 @@ fn load(options: &args::Bench, computes: &[Compute], named: &ModelOptions) -> Re
     subject
 }
 
-fn described(subject: &Subject, model: &BenchedModel, computes: &[Compute], row: Measured) -> BenchRow {
+fn described(subject: &Subject, benched: &BenchedModel, computes: &[Compute], row: Measured) -> BenchRow {
     let (model, test) = (subject.describe(), row.test);
     let speeds: Vec<f64> = row.samples_s.iter().map(|seconds| test.tokens() as f64 / seconds).collect();
     let (mean, stddev) = mean_and_stddev(&speeds);
@@ -214,7 +214,7 @@ fn described(subject: &Subject, model: &BenchedModel, computes: &[Compute], row:
         architecture: model.architecture,
         format: model.format,
         parameters: model.parameters,
-        model_bytes: model.model_bytes,
+        model_bytes: benched.model_bytes,
         threads: computes[row.compute].pool.threads() as u64,
         test: test.name(),
         prompt_tokens: test.prompt as u64,
