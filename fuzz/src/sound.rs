@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use engine::gguf::Writer;
-use engine::{Array, Metadata, TensorInfo, Value};
+use engine::train::{Optimiser, OptimiserKind, Parameters};
+use engine::{Array, Metadata, Synthetic, SyntheticSource, TensorInfo, TensorSource, Value};
 use kernels::quant::Format;
+use training::checkpoint::{Saved, State};
 
 /// A little of everything.
 pub fn gguf(path: &Path) -> engine::Result<()> {
@@ -101,4 +103,28 @@ pub fn template(path: &Path) -> engine::Result<()> {
         {{ raise_exception('no ' ~ -1) }}{%- endfor %}{% if not add_generation_prompt and tools is none %}{{ ns.n | join(', ') }}
         {% elif eos_token in bos_token %}{{ dict(a=1).items() | list | last | replace('a', 'b') }}{% endif %}{% set x %}y{% endset %}{{ x }}";
     std::fs::write(path, text).map_err(|error| engine::Error::io(path, &error))
+}
+
+/// Every section of a config; the first byte says that it is JSON.
+pub fn config(path: &Path) -> engine::Result<()> {
+    let text = r#"0{"model":{"type":"autoregressive","d_model":16,"num_heads":2,"num_layers":2,"d_ff":32},
+        "training":{"learning_rate":0.001,"num_epochs":2,"batch_size":4,"optimizer":"adamw","dropout":0.1,
+        "schedule":{"kind":"cosine","warmup_steps":3},"early_stopping":{"patience":2}},"data":{"input_file":"a.txt",
+        "sequences":"chunks","validation_split":0.1},"checkpointing":{"save_path":"out","keep_last_n":3}}"#;
+    std::fs::write(path, text).map_err(|error| engine::Error::io(path, &error))
+}
+
+/// The state, the vocabulary and the weights of a small model, without the checksum at the end.
+pub fn checkpoint(path: &Path) -> engine::Result<()> {
+    const CHECKSUM: usize = 32;
+    const ADAMW: OptimiserKind = OptimiserKind::AdamW { beta1: 0.9, beta2: 0.999, eps: 1e-8 };
+    let source = SyntheticSource::new(Synthetic::parse("small,d=8,heads=2,layers=1,ffn=8,vocab=16,context=8")?);
+    let parameters = Parameters::read(&source)?;
+    let optimiser = Optimiser::new(ADAMW, 0.0, &parameters.layout)?;
+    let (state, vocabulary) = (State::default(), source.metadata());
+    let saved = Saved { state: &state, parameters: &parameters, optimiser: &optimiser, vocabulary };
+    saved.write(path).expect("the folder of the fuzzer can be written to");
+    let mut bytes = std::fs::read(path).map_err(|error| engine::Error::io(path, &error))?;
+    bytes.truncate(bytes.len() - CHECKSUM);
+    std::fs::write(path, bytes).map_err(|error| engine::Error::io(path, &error))
 }

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Request::Test(steps)) => test(&steps),
+        Ok(Request::Fuzz(plan)) => fuzz(&plan),
         Ok(Request::Schema) => write(schema::write),
         Ok(Request::Recommendations) => write(recommendations::write),
         Ok(Request::DefaultModel(part)) => write(part),
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
 enum Request {
     Help,
     Test(Vec<&'static Step>),
+    Fuzz(fuzz::Plan),
     Schema,
     Recommendations,
     DefaultModel(fn(&Path) -> Result<(), String>),
@@ -62,6 +64,7 @@ fn parse(words: &[&str]) -> Result<Request, String> {
         ["test"] => Ok(Request::Test(steps::STEPS.iter().collect())),
         ["test", names @ ..] => names.iter().map(|name| step(name)).collect::<Result<_, _>>().map(Request::Test),
         ["tidy"] => parse(&["test", "tidy"]),
+        ["fuzz", words @ ..] => fuzz::Plan::parse(words).map(Request::Fuzz),
         ["schema"] => Ok(Request::Schema),
         ["recommendations"] => Ok(Request::Recommendations),
         ["default-model"] => Ok(Request::DefaultModel(default_model::make)),
@@ -81,6 +84,23 @@ fn test(steps: &[&Step]) -> ExitCode {
         return misused("this is not a folder of the workspace");
     };
     if runner::run_all(&root, steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn fuzz(plan: &fuzz::Plan) -> ExitCode {
+    let Some(root) = workspace_root() else {
+        return misused("this is not a folder of the workspace");
+    };
+    match fuzz::run(&root, plan) {
+        steps::Outcome::Passed => ExitCode::SUCCESS,
+        steps::Outcome::Skipped(reason) => {
+            println!("skipped: {reason}");
+            ExitCode::SUCCESS
+        }
+        steps::Outcome::Failed(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn write(page: fn(&Path) -> Result<(), String>) -> ExitCode {
@@ -114,6 +134,7 @@ fn help() -> String {
            test           run every step below in this order, stop at the first failure\n  \
            test <step>..  run these steps, in the order given\n  \
            tidy           the same as `test tidy`\n  \
+           fuzz           look for more than `test fuzz` does: [--seed N] [--seconds N] [TARGET…]\n  \
            schema         write the JSON Schema of runs to docs/schema\n  \
            recommendations  fight the duels of docs/recommendations.md and write it, in a quarter of an hour\n  \
            default-model  write a corpus of stories, train the bundled model with it and look at what that writes;\n                 \
@@ -136,7 +157,9 @@ mod tests {
         match parse(&line.split_whitespace().collect::<Vec<_>>())? {
             Request::Help => Ok(None),
             Request::Test(steps) => Ok(Some(steps.iter().map(|step| step.name).collect())),
-            Request::Schema | Request::Recommendations | Request::DefaultModel(_) => Ok(Some(vec![])),
+            Request::Fuzz(_) | Request::Schema | Request::Recommendations | Request::DefaultModel(_) => {
+                Ok(Some(vec![]))
+            }
         }
     }
 
@@ -144,6 +167,7 @@ mod tests {
     fn steps_run_in_the_order_given() {
         assert_eq!(asked("test tidy fmt"), Ok(Some(vec!["tidy", "fmt"])));
         assert_eq!(asked("tidy"), Ok(Some(vec!["tidy"])));
+        assert_eq!(asked("fuzz --seed 3 gguf"), Ok(Some(vec![])));
         assert_eq!(asked("schema"), Ok(Some(vec![])));
         assert_eq!(asked("recommendations"), Ok(Some(vec![])));
         assert_eq!(asked("default-model"), Ok(Some(vec![])));

@@ -6,6 +6,8 @@ mod bench;
 mod compare;
 mod completions;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod duel;
 mod duel_engine;
 mod export;

@@ -1,7 +1,7 @@
 //! `hotloop compare` as it is used.
 #![allow(clippy::print_stdout, reason = "tests may print: it is shown only when they fail")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use record::{Build, Comparison, Presence, Run, Verdict};
@@ -124,12 +124,7 @@ fn what_cannot_be_compared_at_all_is_refused() {
 
 /// SmallMind's reports, where they are at hand.
 fn smallmind(name: &str) -> Option<String> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/smallmind/enhanced").join(name);
-    let found = file.exists().then(|| file.to_string_lossy().into_owned());
-    if found.is_none() {
-        println!("skipped: no ../shared");
-    }
-    found
+    testing::shared(&format!("smallmind/enhanced/{name}")).map(|file| file.to_string_lossy().into_owned())
 }
 
 #[test]

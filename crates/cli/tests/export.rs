@@ -56,22 +56,17 @@ fn said(output: &Output) -> String {
 fn every_format_goes_to_a_pipe() {
     let folder = Folder::new("pipe");
     let run = folder.run_file("run.json", true);
-    for (format, beginning) in [
-        ("chrome", "{\"displayTimeUnit\""),
-        ("perfetto", "\n"),
-        ("speedscope", "{\"$schema\""),
-        ("folded", "step 50\n"),
-        ("firefox", "{\"libs\""),
-        ("svg", "<?xml"),
-        ("csv", "path,name,"),
-    ] {
-        let output = export(&run, &["--to", format]);
-        assert_eq!(output.status.code(), Some(0), "{format}: {}", said(&output));
-        assert!(output.stdout.starts_with(beginning.as_bytes()), "{format}");
-        assert_eq!(said(&output), "", "{format}");
-        let dash = export(&run, &["--to", format, "--out", "-"]);
-        assert_eq!(dash.stdout, output.stdout, "{format}");
+    for format in report::ExportFormat::ALL {
+        let output = export(&run, &["--to", format.name]);
+        assert_eq!(output.status.code(), Some(0), "{format:?}: {}", said(&output));
+        assert!(!output.stdout.is_empty(), "{format:?}");
+        assert_eq!(said(&output), "", "{format:?}");
+        let dash = export(&run, &["--to", format.name, "--out", "-"]);
+        assert_eq!(dash.stdout, output.stdout, "{format:?}");
     }
+    assert!(export(&run, &["--to", "folded"]).stdout.starts_with(b"step 50\n"));
+    let samples = export(&run, &["--to", "csv", "--what", "samples"]).stdout;
+    assert_eq!(samples, export(&run, &["--to", "csv-samples"]).stdout);
     assert_eq!(export(&run, &["--to", "json"]).stdout, std::fs::read(&run).expect("it is there"));
 }
 

@@ -40,13 +40,7 @@ fn refused(arguments: &[&str], why: &[&str]) {
 
 /// A trained model of the data beside the workspace.
 fn trained() -> Option<String> {
-    let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/models/stories260K-f32.gguf");
-    let found = model.is_file().then(|| model.display().to_string());
-    #[allow(clippy::print_stderr, reason = "a test that says that it was skipped")]
-    if found.is_none() {
-        eprintln!("skipped: no ../shared");
-    }
-    found
+    testing::shared("models/stories260K-f32.gguf").map(|model| model.display().to_string())
 }
 
 #[test]
@@ -56,7 +50,7 @@ fn the_bundled_model_writes_text_and_figures() {
     assert!(text(&output.stdout).ends_with('\n') && text(&output.stdout).trim_end().chars().count() > 3);
     let figures = text(&output.stderr);
     for part in
-        ["model", "bundled stories: llama", "prompt", "tokens/s", "first token", "12 tokens", "KV cache", "scratch"]
+        ["model", "bundled stories: llama", "prompt", "tok/s", "first token", "12 tokens", "KV cache", "scratch"]
     {
         assert!(figures.contains(part), "{part} is missing:\n{figures}");
     }

@@ -64,7 +64,7 @@ fn runs_are_listed_shown_tagged_and_removed() {
     let lines: Vec<&str> = list.lines().collect();
     assert!(lines[0].starts_with("run           began (UTC)") && lines.len() == 6, "{list}");
     assert!(lines[1].starts_with(&format!("{}  2026-03-04 12:00:00  standard  model-4", ids[3].short())), "{list}");
-    assert_eq!(lines[5], "the newest 3 of 4 runs; --limit N shows more");
+    assert_eq!(lines[5], "newest 3 of 4 runs; --limit N shows more");
     assert_eq!(folder.text("tag @previous base"), format!("`base` is {}\n", ids[2].short()));
     assert_eq!(
         folder.text(&format!("tag {} base", &ids[0].as_str()[..8])),

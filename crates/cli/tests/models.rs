@@ -132,18 +132,11 @@ fn runs_of_other_workloads() {
 /// Trained models of all formats, where they are: smaller formats cost something, and that is told.
 #[test]
 fn trained_models_have_a_quality() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let file = |format: &str| shared.join(format!("models/stories260K-{format}.gguf"));
-    if !file("f32").exists() {
-        #[allow(clippy::print_stdout, reason = "shown where the test is asked why it did nothing")]
-        {
-            println!("skipped: no ../shared");
-        }
-        return;
-    }
+    let Some(text) = testing::shared("text/golden_story.txt") else { return };
+    let file = |format: &str| testing::shared(&format!("models/stories260K-{format}.gguf"));
+    let [Some(f32), Some(f16), Some(q8_0)] = ["f32", "f16", "q8_0"].map(file) else { return };
     let store = folder("trained");
-    let files = ["f32", "f16", "q8_0"].map(|format| file(format).display().to_string()).join(",");
-    let text = shared.join("text/golden_story.txt");
+    let files = [f32, f16, q8_0].map(|file| file.display().to_string()).join(",");
     let work = format!("--models {files} --text {} --cache f32 --repeat 6 --no-limits", text.display());
     let document = models(&work, &store);
     let perplexity = |at: usize| document.models[at].quality.as_ref().expect("it was read").perplexity;

@@ -134,10 +134,7 @@ fn the_bundled_model_writes_while_it_is_measured() {
     assert!(text.starts_with("Once upon a time") && text.split_whitespace().count() > 60, "{text}");
     let store = folder("text");
     let report = stdout("profile --repeat 1 --warmup 0 --no-limits --no-save --tokens 10 --prompt One --full", &store);
-    assert!(
-        report.contains("TEXT  what the model wrote while it was measured") && report.contains("\n  One"),
-        "{report}"
-    );
+    assert!(report.contains("TEXT  prompt and generated text") && report.contains("\n  One"), "{report}");
     let random = stdout("profile --synthetic small --repeat 1 --no-limits --no-save", &store);
     assert!(!random.contains("TEXT  "), "random weights write nothing that says anything");
 }

@@ -163,7 +163,7 @@ fn repeats_are_summarised_and_print_nothing() {
         assert!(report.contains(part), "{part} is missing:\n{report}");
     }
     // Neither the output, nor sections that say nothing of a program without scopes.
-    for part in ["\ntold\n", "ROWS", "DEFINITIONS", "INSIGHTS", "kernels use"] {
+    for part in ["\ntold\n", "ROWS", "DEFINITIONS", "INSIGHTS", "\n  kernels "] {
         assert!(!report.contains(part), "{part} should not be there:\n{report}");
     }
     let asked = ["--no-save", "--repeat", "2", "--warmup", "1", "--show-output", "--", "sh", "-c", script];
@@ -191,6 +191,15 @@ fn the_peak_is_that_of_the_program() {
     assert!(small.iter().all(|peak| (100e3..3e6).contains(peak)), "{small:?}");
     let large = peaks(&["sh", "-c", "x=$(head -c 40000000 /dev/zero | tr '\\0' x); : \"$x\""]);
     assert!(large.iter().all(|peak| (40e6..200e6).contains(peak)), "{large:?}");
+}
+
+/// A pipe in the place of a profile would be waited for without end.
+#[test]
+fn a_pipe_where_a_profile_should_be_is_reported() {
+    let (run, code) = record(&[], &["sh", "-c", "mkfifo $HOTLOOP_SNAPSHOT_DIR/$$.json"]);
+    assert_eq!(code, Some(0));
+    assert!(run.profile.is_none());
+    assert!(run.notes.iter().any(|note| note.ends_with("cannot be read: it is not a regular file")), "{:?}", run.notes);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `hotloop tokenize` as it is used: ids that are known, texts there and back, and refusals.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use record::Tokens;
@@ -49,14 +49,7 @@ fn numbers(text: &str) -> Vec<u32> {
 
 /// A file of the data beside the workspace.
 fn shared(name: &str) -> Option<String> {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
-    #[allow(clippy::print_stderr, reason = "a test that says that it was skipped")]
-    if !file.exists() {
-        eprintln!("skipped: no ../shared");
-        assert!(std::env::var_os("HOTLOOP_REQUIRE_DATA").is_none_or(|value| value != "1"), "{name} is missing");
-        return None;
-    }
-    Some(file.display().to_string())
+    testing::shared(name).map(|file| file.display().to_string())
 }
 
 /// Position, id and piece; the same tokens in every form.

@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use engine::{Encode, Sampler, Sampling, TensorSource, Tokenizer, gguf};
@@ -21,13 +21,10 @@ fn main() {
 
 /// Megabytes of text per second, there and back.
 fn tokenizers(rounds: usize) {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let Ok(text) = std::fs::read_to_string(data.join("text/pride_and_prejudice.txt")) else {
-        println!("skipped: no ../shared");
-        return;
-    };
+    let Some(text) = testing::shared("text/pride_and_prejudice.txt") else { return };
+    let text = std::fs::read_to_string(text).expect("the text can be read");
     println!("{:16} {:>10} {:>10} {:>10} {:>10}", "vocabulary", "load ms", "encode MB/s", "decode MB/s", "tokens");
-    for (name, file) in vocabularies(&data) {
+    for (name, file) in vocabularies() {
         let Ok(file) = gguf::File::open(&file) else { continue };
         let load = || Tokenizer::from_metadata(file.metadata()).expect("the vocabulary is whole");
         let tokenizer = load();
@@ -47,10 +44,9 @@ fn tokenizers(rounds: usize) {
 }
 
 /// Those of the shared data, and what `HOTLOOP_BENCH_MODEL` names.
-fn vocabularies(data: &Path) -> Vec<(String, PathBuf)> {
-    let shared = ["gpt-2", "llama-bpe", "llama-spm"];
-    let mut all: Vec<_> =
-        shared.map(|name| (name.to_owned(), data.join(format!("vocab/ggml-vocab-{name}.gguf")))).to_vec();
+fn vocabularies() -> Vec<(String, PathBuf)> {
+    let file = |name: &str| Some((name.to_owned(), testing::shared(&format!("vocab/ggml-vocab-{name}.gguf"))?));
+    let mut all: Vec<_> = ["gpt-2", "llama-bpe", "llama-spm"].into_iter().filter_map(file).collect();
     all.extend(std::env::var_os("HOTLOOP_BENCH_MODEL").map(|file| ("model".to_owned(), file.into())));
     all
 }

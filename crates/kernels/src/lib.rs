@@ -57,6 +57,6 @@ pub use loss::IGNORED_TARGET;
 pub use memory::{AlignedBuffer, Plain, Shelf};
 pub use norm::{LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};
 pub use optimise::{AdamWStep, Moments, SgdStep};
-pub use pool::{Pool, usable_cpus};
+pub use pool::{Pool, memory_left_in_groups, usable_cpus};
 pub use rope::{RopePairing, RopeRows, RopeSpec, RopeStretch, RopeTable};
 pub use rows::{Rows, RowsMut};

@@ -5,18 +5,6 @@ mod sample;
 
 use report::{ExportFormat, export};
 
-const FORMATS: [(ExportFormat, &str); 9] = [
-    (ExportFormat::Chrome, "chrome.json"),
-    (ExportFormat::Perfetto, "perfetto.pftrace"),
-    (ExportFormat::Speedscope, "speedscope.json"),
-    (ExportFormat::Folded, "folded.txt"),
-    (ExportFormat::Firefox, "firefox.json"),
-    (ExportFormat::Csv, "scopes.csv"),
-    (ExportFormat::CsvSamples, "samples.csv"),
-    (ExportFormat::Json, "run.json"),
-    (ExportFormat::Svg, "flame.svg"),
-];
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).ok_or("usage: exports FOLDER")?;
     let runs =
@@ -24,8 +12,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, run) in runs {
         let folder = std::path::Path::new(&folder).join(name);
         std::fs::create_dir_all(&folder)?;
-        for (format, file) in FORMATS {
-            std::fs::write(folder.join(file), export(&run, &run.to_json(), format)?)?;
+        for format in ExportFormat::ALL {
+            let file = folder.join(format!("{}.{}", format.name, format.extension));
+            std::fs::write(file, export(&run, &run.to_json(), *format)?)?;
         }
     }
     Ok(())

@@ -50,12 +50,15 @@ fn main() {
     for (what, name) in kinds {
         let run = run(name);
         let options = report::RunOptions::default();
-        for (kind, write) in [("text", report::run_text as fn(&_, &_) -> String), ("Markdown", report::run_markdown)] {
+        type Written = fn(&report::Document) -> String;
+        let writers: [(&str, Written); 2] =
+            [("text", |document| document.terminal(report::Page::default())), ("Markdown", report::Document::markdown)];
+        for (kind, write) in writers {
             let mut best = f64::INFINITY;
             let mut length = 0;
             for _ in 0..5 {
                 let start = Instant::now();
-                length = write(&run, &options).len();
+                length = write(&report::run(&run, &options)).len();
                 best = best.min(start.elapsed().as_secs_f64());
             }
             #[expect(clippy::print_stdout, reason = "an example speaks to the terminal")]

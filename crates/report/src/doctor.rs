@@ -1,4 +1,4 @@
-//! What a machine is and can do, for people.
+//! What a machine is and can do.
 
 mod advice;
 mod limits;
@@ -7,39 +7,33 @@ mod noise;
 
 use record::Doctor;
 
-use crate::layout::wrapped;
+use crate::document::{Block, Document, Section};
 use crate::units;
 
-/// The whole text.
-pub fn text(doctor: &Doctor) -> String {
-    let mut text = heading(doctor);
-    text.push_str("\nMACHINE\n");
-    text.push_str(&machine::section(&doctor.machine, &doctor.counters));
-    text.push_str(&limits::section(&doctor.limits));
-    text.push_str(&noise::section(doctor));
-    text.push_str(&advice_section(doctor));
-    text
+/// The machine, its limits, how quiet it is, and what to change to measure better.
+#[must_use]
+pub fn document(doctor: &Doctor) -> Document {
+    let sections = vec![
+        machine::section(&doctor.machine, &doctor.counters),
+        limits::section(&doctor.limits),
+        noise::section(doctor),
+        recommendations(doctor),
+    ];
+    Document { kind: "HOTLOOP DOCTOR", title: title(doctor), sections, ..Document::default() }
 }
 
-fn heading(doctor: &Doctor) -> String {
+fn title(doctor: &Doctor) -> String {
     let when = doctor.created.as_ref().map_or(String::new(), |when| format!(", {when}"));
-    let hurry = if doctor.quick { ", measured in a hurry" } else { "" };
+    let quick = if doctor.quick { " (quick)" } else { "" };
     let took = units::seconds(doctor.duration_s);
-    format!("HOTLOOP DOCTOR  version {}{when}, took {took}{hurry}\n", doctor.tool.version)
+    format!("version {}{when}, took {took}{quick}", doctor.tool.version)
 }
 
-fn advice_section(doctor: &Doctor) -> String {
-    let advice = advice::all(doctor);
-    if advice.is_empty() {
-        return "\nTO MEASURE BETTER  nothing to change was found\n".to_owned();
+fn recommendations(doctor: &Doctor) -> Section {
+    match advice::all(doctor) {
+        none if none.is_empty() => Section::new("RECOMMENDATIONS", "none: nothing to change for better measurements"),
+        steps => Section::new("RECOMMENDATIONS", "for better measurements").with(Block::Steps(steps)),
     }
-    let mut text = "\nTO MEASURE BETTER\n".to_owned();
-    for (number, advice) in (1..).zip(advice) {
-        let lines = wrapped(&advice.sentence, 94).join("\n     ");
-        text.push_str(&format!("  {number}. {lines}\n"));
-        text.extend(advice.command.map(|command| format!("       {command}\n")));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,32 +1,23 @@
-//! What a generation took, as lines for people.
+//! What a generation took.
 
 use record::Generation;
 
-use crate::layout::labelled;
-use crate::units::{bytes, digits, plural, seconds};
-
-const LABELS: usize = 12;
+use crate::document::{Document, Section, not_measured};
+use crate::units::{bytes, digits, plural, seconds, tokens_per_s};
 
 /// The figures behind a text.
-pub fn text(generation: &Generation) -> String {
-    let line = |label: &str, sentence: String| labelled(label, LABELS, &sentence);
-    let lines = [
-        line("model", model(generation)),
-        line("settings", settings(generation)),
-        line("load", seconds(generation.speed.load_s)),
-        line("prompt", prompt(generation)),
-        line(
-            "first token",
-            generation.speed.first_token_s.map_or_else(not_measured, |time| format!("after {}", seconds(time))),
-        ),
-        line("generated", generated(generation)),
-        line("memory", memory(generation)),
-    ];
-    lines.concat()
-}
-
-fn not_measured() -> String {
-    "not measured".to_owned()
+#[must_use]
+pub fn document(generation: &Generation) -> Document {
+    let speed = &generation.speed;
+    Document::untitled(vec![Section::of_facts([
+        ("model", Some(model(generation))),
+        ("settings", Some(settings(generation))),
+        ("load", Some(seconds(speed.load_s))),
+        ("prompt", Some(prompt(generation))),
+        ("first token", Some(speed.first_token_s.map_or_else(not_measured, seconds))),
+        ("generated", Some(generated(generation))),
+        ("memory", Some(memory(generation))),
+    ])])
 }
 
 fn model(generation: &Generation) -> String {
@@ -37,11 +28,12 @@ fn model(generation: &Generation) -> String {
 
 fn settings(generation: &Generation) -> String {
     let settings = &generation.settings;
-    let mut parts = vec![plural(settings.threads, "thread"), settings.isa.clone(), format!("cache {}", settings.cache)];
+    let mut parts =
+        vec![plural(settings.threads, "thread"), settings.isa.clone(), format!("{} KV cache", settings.cache)];
     parts.push(format!("context {}", settings.context));
     for (yes, what) in [
-        (settings.in_place, "weights in place"),
-        (settings.exact, "weights made f32"),
+        (settings.in_place, "weights used in place"),
+        (settings.exact, "weights converted to f32"),
         (!settings.kv_cache, "no KV cache"),
         (!settings.pooling, "no pooling"),
     ] {
@@ -55,29 +47,30 @@ fn settings(generation: &Generation) -> String {
 fn prompt(generation: &Generation) -> String {
     let tokens: usize = generation.sequences.iter().map(|sequence| sequence.prompt_tokens.len()).sum();
     let speed = generation.speed.prompt_tokens_per_s;
-    format!("{}{}", plural(tokens as u64, "token"), speed.map_or_else(String::new, per_second))
+    format!("{}{}", plural(tokens as u64, "token"), speed.map_or_else(String::new, at))
 }
 
 fn generated(generation: &Generation) -> String {
     let tokens: usize = generation.sequences.iter().map(|sequence| sequence.tokens.len()).sum();
-    let speed = generation.speed.tokens_per_s.map_or_else(String::new, per_second);
-    let each = match &generation.sequences[..] {
-        [only] => format!("; {}", ended(&only.ended)),
-        all => format!("; {}", plural(all.len() as u64, "text")),
+    let speed = generation.speed.tokens_per_s.map_or_else(String::new, at);
+    let end = match &generation.sequences[..] {
+        [only] => format!("stopped: {}", reason(&only.ended)),
+        all => plural(all.len() as u64, "text"),
     };
-    format!("{}{speed}{each}", plural(tokens as u64, "token"))
+    format!("{}{speed}; {end}", plural(tokens as u64, "token"))
 }
 
-fn per_second(speed: f64) -> String {
-    format!(", {} tokens/s", digits(speed))
+fn at(speed: f64) -> String {
+    format!(", {}", tokens_per_s(speed))
 }
 
-fn ended(why: &str) -> &str {
-    match why {
-        "end" => "the model ended",
-        "stop" => "a stop text came",
-        "limit" => "as many as were asked for",
-        "context" => "the context is full",
+/// Why a text ended.
+fn reason(ended: &str) -> &str {
+    match ended {
+        "end" => "end of text",
+        "stop" => "stop string",
+        "limit" => "token limit",
+        "context" => "context full",
         other => other,
     }
 }
@@ -89,8 +82,6 @@ fn memory(generation: &Generation) -> String {
         format!("KV cache {} ({} per token)", bytes(memory.cache), bytes(memory.cache_per_token)),
         format!("scratch {}", bytes(memory.scratch + memory.positions)),
     ];
-    if let Some(peak) = memory.peak_rss {
-        parts.push(format!("peak of the process {}", bytes(peak)));
-    }
+    parts.extend(memory.peak_rss.map(|peak| format!("peak of the process {}", bytes(peak))));
     parts.join(", ")
 }

@@ -1,40 +1,37 @@
-//! The runs of a store, as a table and as lines for people.
+//! The runs of a store.
 
 use record::{History, StoredRun, WorkloadKind};
 
-use crate::layout::labelled;
+use crate::document::{Block, Document, Section, Table, not_measured, printable};
 use crate::units::{plural, tokens_per_s};
 
 const HEADINGS: [&str; 9] = ["run", "began (UTC)", "workload", "model", "threads", "decode", "commit", "tags", "state"];
+/// What can be done without on a narrow page.
+const LEAST_IMPORTANT: [&str; 4] = ["commit", "threads", "workload", "state"];
 /// Longer cells are cut; `show` has all of them.
 const WIDEST_CELL: usize = 28;
 /// Digits of ids and commits.
 const ID_DIGITS: usize = 12;
-const LABELS: usize = 8;
 /// Faults that are shown one by one.
 const MOST_FAULTS: usize = 10;
+const UNKNOWN: &str = "unknown";
 
 /// A line for each run, newest first.
-pub fn text(history: &History) -> String {
+#[must_use]
+pub fn document(history: &History) -> Document {
+    let section = Section::new("", "");
     if history.runs.is_empty() {
         let what = if history.matching == 0 { "no runs" } else { "no runs shown" };
-        return format!("{what} in {}\n", printable(&history.store));
+        return Document::untitled(vec![section.with(Block::Text(format!("{what} in {}", history.store)))]);
     }
-    let rows: Vec<[String; 9]> =
-        std::iter::once(HEADINGS.map(str::to_owned)).chain(history.runs.iter().map(row)).collect();
-    let widths: [usize; 9] =
-        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
-    let mut text = String::new();
-    for row in &rows {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
+    let mut table = Table::of_words(&HEADINGS).least_important(&LEAST_IMPORTANT);
+    history.runs.iter().for_each(|run| table.row(row(run)));
+    let mut section = section.with(Block::Table(table));
     let shown = history.runs.len() as u64;
     if shown < history.matching {
-        text.push_str(&format!("\nthe newest {shown} of {}; --limit N shows more\n", plural(history.matching, "run")));
+        section.text(format!("newest {shown} of {}; --limit N shows more", plural(history.matching, "run")));
     }
-    text
+    Document::untitled(vec![section])
 }
 
 fn row(run: &StoredRun) -> [String; 9] {
@@ -43,36 +40,36 @@ fn row(run: &StoredRun) -> [String; 9] {
         began(&run.created),
         run.workload.clone(),
         models(run),
-        run.threads.map_or_else(|| "not known".to_owned(), |threads| threads.to_string()),
+        run.threads.map_or_else(|| UNKNOWN.to_owned(), |threads| threads.to_string()),
         decode(run),
         commit(run, beginning),
         run.tags.join(", "),
         state(run),
     ];
-    cells.map(|cell| cut(&printable(&cell)))
+    cells.map(|cell| cut(&cell))
 }
 
 /// All that is known of a run without reading it.
-pub fn stored_run_text(run: &StoredRun) -> String {
-    let line = |label: &str, sentence: String| labelled(label, LABELS, &printable(&sentence));
+#[must_use]
+pub fn stored_run(run: &StoredRun) -> Document {
     let version = run.subject_version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-    let built = run
-        .profile
-        .as_ref()
-        .map_or_else(|| ", built in a way that is not known".to_owned(), |profile| format!(", built as {profile}"));
+    let profile = run.profile.as_ref().map_or_else(|| UNKNOWN.to_owned(), String::clone);
     let threads = run.threads.map(|threads| format!(" on {}", plural(threads, "thread"))).unwrap_or_default();
-    let tags = if run.tags.is_empty() { "none".to_owned() } else { run.tags.join(", ") };
-    line("run", run.id.clone())
-        + &line("began", run.created.clone())
-        + &line("subject", format!("{}{version}{built}", run.subject))
-        + &line("commit", commit(run, str::to_owned))
-        + &line("workload", format!("{}{threads}", run.workload))
-        + &line("model", if run.models.is_empty() { "none".to_owned() } else { run.models.join(", ") })
-        + &line("decode", decode(run))
-        + &line("machine", run.machine_key.clone())
-        + &line("state", state(run))
-        + &line("tags", tags)
-        + &line("file", run.path.clone())
+    let listed = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let facts = Section::of_facts([
+        ("run", Some(run.id.clone())),
+        ("began", Some(run.created.clone())),
+        ("program", Some(format!("{}{version}, build profile {profile}", run.subject))),
+        ("commit", Some(commit(run, str::to_owned))),
+        ("workload", Some(format!("{}{threads}", run.workload))),
+        ("model", Some(listed(&run.models))),
+        ("decode", Some(decode(run))),
+        ("machine", Some(run.machine_key.clone())),
+        ("state", Some(state(run))),
+        ("tags", Some(listed(&run.tags))),
+    ]);
+    let file = Block::Copied(vec![("file".to_owned(), run.path.clone())]);
+    Document::untitled(vec![facts.with(file)])
 }
 
 /// What is wrong with files of a store, a line for each of the first.
@@ -82,7 +79,7 @@ pub fn faults_text(history: &History) -> String {
         lines.map(|fault| printable(&format!("warning: {}: {}", fault.path, fault.message)) + "\n").collect();
     match history.faults.len().saturating_sub(MOST_FAULTS) {
         0 => text,
-        more => text + &format!("warning: and {} like these; --json has all\n", plural(more as u64, "file")),
+        more => text + &format!("warning: {} more; --json lists all\n", plural(more as u64, "file")),
     }
 }
 
@@ -113,12 +110,12 @@ fn models(run: &StoredRun) -> String {
 }
 
 fn decode(run: &StoredRun) -> String {
-    run.decode_tokens_per_s.map_or_else(|| "not measured".to_owned(), tokens_per_s)
+    run.decode_tokens_per_s.map_or_else(not_measured, tokens_per_s)
 }
 
 /// With a mark where files differed from it.
 fn commit(run: &StoredRun, shown: fn(&str) -> String) -> String {
-    let Some(commit) = &run.commit else { return "not known".to_owned() };
+    let Some(commit) = &run.commit else { return UNKNOWN.to_owned() };
     let mark = if run.dirty == Some(true) { "+dirty" } else { "" };
     format!("{}{mark}", shown(commit))
 }
@@ -130,11 +127,6 @@ fn state(run: &StoredRun) -> String {
         (false, count) => plural(count, "failure"),
         (true, count) => format!("interrupted, {}", plural(count, "failure")),
     }
-}
-
-/// Files may come from anywhere: nothing in them moves the cursor.
-fn printable(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 fn cut(cell: &str) -> String {
@@ -149,6 +141,7 @@ mod tests {
     use record::StoreFault;
 
     use super::*;
+    use crate::document::Page;
 
     fn history() -> History {
         let whole = StoredRun {
@@ -183,13 +176,19 @@ mod tests {
     #[test]
     fn a_line_for_each_run() {
         let expected = "\
-run           began (UTC)                workload  model                         threads    decode        commit              tags      state
-0123456789ab  2026-03-01 12:34:56        deep      Tiny.gguf                     2          123 tok/s     fedcba987654+dirty  base, v1  complete
-ffffffffffff  2026-02-01T00:00:00+01:00  \u{fffd}[31mred  xxxxxxxxxxxxxxxxxxxxxxxxxxx…  not known  not measured  not known                     interrupted, 1 failure
+run           began (UTC)                model                         decode        tags      state
+0123456789ab  2026-03-01 12:34:56        Tiny.gguf                     123 tok/s     base, v1  complete
+ffffffffffff  2026-02-01T00:00:00+01:00  xxxxxxxxxxxxxxxxxxxxxxxxxxx…  not measured            interrupted, 1 failure
+(not shown at this width: commit, threads, workload)
 
-the newest 2 of 9 runs; --limit N shows more
+newest 2 of 9 runs; --limit N shows more
 ";
-        assert_eq!(text(&history()), expected);
+        assert_eq!(document(&history()).terminal(Page::default()), expected);
+        let wide = document(&history()).terminal(Page { color: false, width: 160 });
+        assert!(wide.contains("  ?[31mred  ") && wide.contains("  fedcba987654+dirty  "), "{wide}");
+        let narrow = document(&history()).terminal(Page { color: false, width: 80 });
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        assert!(document(&history()).markdown().contains("| 0123456789ab | 2026-03-01 12:34:56 | deep |"));
     }
 
     #[test]
@@ -204,17 +203,18 @@ the newest 2 of 9 runs; --limit N shows more
     }
 
     #[test]
-    fn nothing_is_said_in_a_line_too() {
-        assert_eq!(text(&History { store: "here".to_owned(), ..History::default() }), "no runs in here\n");
+    fn an_empty_store_is_one_line() {
+        let empty = History { store: "here".to_owned(), ..History::default() };
+        assert_eq!(document(&empty).terminal(Page::default()), "no runs in here\n");
     }
 
     #[test]
     fn one_run_with_all_that_is_known() {
         let run = &history().runs[0];
-        let text = stored_run_text(run);
+        let text = stored_run(run).terminal(Page::default());
         for part in [
             &run.id,
-            "hotloop 0.1.0, built as release",
+            "hotloop 0.1.0, build profile release",
             "fedcba9876543210+dirty",
             "deep on 2 threads",
             "123 tok/s",
@@ -232,6 +232,6 @@ the newest 2 of 9 runs; --limit N shows more
         assert_eq!(faults_text(&history), "warning: s/runs/01/y: no run\n");
         let many = History { faults: vec![history.faults[0].clone(); 12], ..history };
         assert_eq!(faults_text(&many).lines().count(), 11);
-        assert!(faults_text(&many).ends_with("warning: and 2 files like these; --json has all\n"));
+        assert!(faults_text(&many).ends_with("warning: 2 files more; --json lists all\n"));
     }
 }

@@ -1,51 +1,46 @@
-//! What was read of the files of other programs, as lines for people.
-
-use std::fmt::Write as _;
+//! What was read from the files of other programs.
 
 use record::{ImportedFile, ImportedRun, Importing, Unread};
 
+use crate::document::{Block, Document, Section};
 use crate::units::{count, plural};
 
-/// Parts of a file that were not read and are named; a program finds all of them in the JSON.
-const UNREAD_SHOWN: usize = 20;
-/// Digits of an id that are shown, as everywhere.
-const SHORT: usize = 12;
+/// Skipped parts of a file that are named; the JSON has all of them.
+const SKIPPED_SHOWN: usize = 20;
+/// Digits of an id.
+const ID_DIGITS: usize = 12;
 
-/// Each file with its runs, and what of it was not read.
+/// Each file with its runs, and what of it was skipped.
 #[must_use]
-pub fn text(importing: &Importing) -> String {
-    importing.files.iter().map(file).collect()
+pub fn document(importing: &Importing) -> Document {
+    Document::untitled(importing.files.iter().map(file).collect())
 }
 
-fn file(file: &ImportedFile) -> String {
-    let mut text = format!("{}: {}, {}\n", file.path, file.format, plural(file.runs.len() as u64, "run"));
-    for found in &file.runs {
-        text.push_str(&run(found));
-    }
+fn file(file: &ImportedFile) -> Section {
+    let about = format!("{}: {}, {}", file.path, file.format, plural(file.runs.len() as u64, "run"));
+    let section = Section::new("IMPORTED", &about).with(Block::Facts(file.runs.iter().map(run).collect()));
     if file.unread.is_empty() {
-        text.push_str("  all of it was read\n");
-        return text;
+        return section.with(Block::Text("Nothing was skipped.".to_owned()));
     }
-    let _ = writeln!(text, "  not read: {}", plural(file.unread.len() as u64, "part"));
-    for part in file.unread.iter().take(UNREAD_SHOWN) {
-        let _ = writeln!(text, "    {}", unread(part));
-    }
-    let hidden = file.unread.len().saturating_sub(UNREAD_SHOWN) as u64;
+    let skipped = format!("Skipped: {}", plural(file.unread.len() as u64, "part"));
+    let named = file.unread.iter().take(SKIPPED_SHOWN).map(skipped_part).collect();
+    let mut section = section.with(Block::Text(skipped)).with(Block::List(named));
+    let hidden = file.unread.len().saturating_sub(SKIPPED_SHOWN) as u64;
     if hidden > 0 {
-        let _ = writeln!(text, "    ({} more; --json has all)", count(hidden));
+        section.text(format!("({} more; --json lists all)", count(hidden)));
     }
-    text
+    section
 }
 
-fn unread(part: &Unread) -> String {
+fn skipped_part(part: &Unread) -> String {
     let line = part.line.map_or(String::new(), |line| format!("line {line}: "));
     format!("{line}{} ({})", part.text, part.why)
 }
 
-fn run(found: &ImportedRun) -> String {
+fn run(found: &ImportedRun) -> (String, String) {
     let run = &found.run;
     let origin = run.imported.as_ref();
-    let id = found.id.as_deref().map_or("not kept", |id| id.get(..SHORT).unwrap_or(id));
+    let id = found.id.as_deref().map_or("not saved", |id| id.get(..ID_DIGITS).unwrap_or(id));
     let part = origin.and_then(|origin| origin.part.as_ref()).map_or(String::new(), |part| format!(" ({part})"));
     let scopes = run.profile.as_ref().map_or(0, |profile| profile.scopes.len());
     let mut parts = vec![format!("{} on {}", run.workload.name, run.subject.name)];
@@ -64,7 +59,7 @@ fn run(found: &ImportedRun) -> String {
         parts.push(plural(run.notes.len() as u64, "note"));
     }
     if let Some(name) = &found.copy_of {
-        parts.push(format!("kept before, from {name} with the same content"));
+        parts.push(format!("already saved from {name}, which has the same content"));
     }
-    format!("  {id}{part}: {}\n", parts.join(", "))
+    (format!("{id}{part}"), parts.join(", "))
 }

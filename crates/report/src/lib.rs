@@ -1,15 +1,17 @@
-//! What was measured, as text for people. Pure: no file, clock or terminal is touched here.
+//! Reports of what was measured. Pure: nothing here touches a file, a clock or a terminal.
+//!
+//! Each report is a [`Document`], which is written for the terminal or as Markdown.
 
 mod bench;
 mod comparison;
 mod doctor;
+mod document;
 mod duel;
 mod export;
 mod gate;
 mod generation;
 mod history;
 mod importing;
-mod layout;
 mod models;
 mod quantisation;
 mod run;
@@ -18,32 +20,27 @@ mod tokens;
 mod training;
 mod units;
 
-pub use bench::{csv as bench_csv, markdown as bench_markdown, text as bench_text};
+pub use bench::{csv as bench_csv, document as bench};
 pub use comparison::{
-    markdown as comparison_markdown, smallmind as comparison_smallmind, text as comparison_text,
-    verdict_line as comparison_verdict_line,
+    document as comparison, smallmind as comparison_smallmind, verdict_line as comparison_verdict_line,
 };
-pub use doctor::text as doctor_text;
-pub use duel::{markdown as duel_markdown, text as duel_text, verdict_line as duel_line};
+pub use doctor::document as doctor;
+pub use document::{Document, Page};
+pub use duel::{document as duel, verdict_line as duel_verdict_line};
 pub use export::{Format as ExportFormat, export};
 pub use gate::{
-    annotations as gate_annotations, badge as gate_badge, comment as gate_comment, junit as gate_junit,
-    line as gate_line, text as gate_text,
+    annotations as gate_annotations, badge as gate_badge, comment as gate_comment, document as gate,
+    junit as gate_junit, verdict_line as gate_verdict_line,
 };
-pub use generation::text as generation_text;
-pub use history::faults_text as history_faults_text;
-pub use history::stored_run_text;
-pub use history::text as history_text;
-pub use importing::text as importing_text;
-pub use models::{markdown as models_markdown, smallmind as models_smallmind, text as models_text};
-pub use quantisation::text as quantisation_text;
-pub use run::{
-    RunOptions, loopos as run_loopos, markdown as run_markdown, smallmind as run_smallmind, summary as run_summary,
-    text as run_text,
-};
-pub use selftest::text as selftest_text;
+pub use generation::document as generation;
+pub use history::{document as history, faults_text as history_faults_text, stored_run};
+pub use importing::document as importing;
+pub use models::{document as models, smallmind as models_smallmind};
+pub use quantisation::document as quantisation;
+pub use run::{RunOptions, document as run, loopos as run_loopos, smallmind as run_smallmind, summary as run_summary};
+pub use selftest::document as selftest;
 pub use tokens::{for_terminal as decoded_text, text as tokens_text};
 pub use training::{
     Files as TrainingFiles, Progress as TrainingProgress, curve as training_curve, event as training_event_text,
-    head as training_head_text, summary as training_summary_text,
+    head as training_head, summary as training_summary,
 };

@@ -1,28 +1,28 @@
-//! A model that was written in another format, as lines for people.
+//! A model that was converted to another format.
 
 use std::collections::BTreeMap;
 
 use record::Quantisation;
 
-use crate::layout::labelled;
+use crate::document::{Document, Section};
 use crate::units::{bytes, plural, seconds, whole_percent};
 
-const LABELS: usize = 9;
-
 /// What was written, and what became of the tensors.
-pub fn text(quantisation: &Quantisation) -> String {
-    let line = |label: &str, sentence: String| labelled(label, LABELS, &sentence);
-    let mut text = line("written", written(quantisation)) + &line("tensors", formats(quantisation));
-    if let Some(sentence) = fallbacks(quantisation) {
-        text.push_str(&line("fallbacks", sentence));
-    }
-    text + &line("time", format!("{} on {}", seconds(quantisation.duration_s), plural(quantisation.threads, "thread")))
+#[must_use]
+pub fn document(quantisation: &Quantisation) -> Document {
+    let time = format!("{} on {}", seconds(quantisation.duration_s), plural(quantisation.threads, "thread"));
+    Document::untitled(vec![Section::of_facts([
+        ("written", Some(written(quantisation))),
+        ("tensors", Some(formats(quantisation))),
+        ("fallbacks", fallbacks(quantisation)),
+        ("time", Some(time)),
+    ])])
 }
 
 fn written(quantisation: &Quantisation) -> String {
     let Quantisation { target, file_bytes, tensor_bytes, source_bytes, .. } = quantisation;
     let share = whole_percent(*tensor_bytes as f64 / (*source_bytes).max(1) as f64);
-    format!("{target}, {}; the tensors have {share} of their former size", bytes(*file_bytes))
+    format!("{target}, {}; tensors are {share} of their original size", bytes(*file_bytes))
 }
 
 /// How many tensors have which format.
@@ -37,7 +37,7 @@ fn formats(quantisation: &Quantisation) -> String {
     each.join(", ")
 }
 
-/// What has another format than was meant for it, by the lengths of rows.
+/// Tensors that could not have the requested format, by the lengths of their rows.
 fn fallbacks(quantisation: &Quantisation) -> Option<String> {
     let mut rows: BTreeMap<(u64, &str), u64> = BTreeMap::new();
     for tensor in quantisation.tensors.iter().filter(|tensor| tensor.fallback) {
@@ -47,7 +47,7 @@ fn fallbacks(quantisation: &Quantisation) -> Option<String> {
         format!("{} with rows of {row} as {format}", plural(*count, "tensor"))
     };
     let all: Vec<String> = rows.iter().map(each).collect();
-    (!all.is_empty()).then(|| format!("{}, since they are no whole blocks of the format asked for", all.join(", ")))
+    (!all.is_empty()).then(|| format!("{} (row length is not a multiple of the block size)", all.join(", ")))
 }
 
 #[cfg(test)]
@@ -55,6 +55,7 @@ mod tests {
     use record::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, QuantisedTensor, Tool};
 
     use super::*;
+    use crate::document::Page;
 
     fn quantisation(fallback: bool) -> Quantisation {
         let tensor = |name: &str, row: u64, to: &str, fallback: bool| QuantisedTensor {
@@ -85,18 +86,20 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_well() {
-        let expected = "  written    out.gguf, 2 KiB; the tensors have 25 % of their former size\n  \
-                          tensors    2 q4_k, 1 f32\n  \
-                          time       1.50 s on 2 threads\n";
-        assert_eq!(text(&quantisation(false)), expected);
+    fn facts_are_aligned() {
+        let expected = "written  out.gguf, 2 KiB; tensors are 25 % of their original size\n\
+                        tensors  2 q4_k, 1 f32\n\
+                        time     1.50 s on 2 threads\n";
+        assert_eq!(document(&quantisation(false)).terminal(Page::default()), expected);
     }
 
     #[test]
-    fn fallbacks_are_told() {
-        let text = text(&quantisation(true));
+    fn fallbacks_are_named() {
+        let text = document(&quantisation(true)).terminal(Page::default());
         assert!(
-            text.contains("fallbacks  1 tensor with rows of 288 as q5_0, since they are no whole blocks"),
+            text.contains(
+                "fallbacks  1 tensor with rows of 288 as q5_0 (row length is not a multiple of the block size)"
+            ),
             "{text}"
         );
     }

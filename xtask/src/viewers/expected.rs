@@ -15,7 +15,7 @@ pub(super) fn check(viewers: &Viewers) -> Result<(), String> {
     firefox(viewers)?;
     println!("the Firefox Profiler upgrades firefox.json and finds the functions and markers");
     tables(viewers)?;
-    println!("Python's readers open scopes.csv, samples.csv and flame.svg");
+    println!("Python's readers open csv.csv, csv-samples.csv and svg.svg");
     Ok(())
 }
 
@@ -119,18 +119,18 @@ fn firefox(viewers: &Viewers) -> Result<(), String> {
 }
 
 fn tables(viewers: &Viewers) -> Result<(), String> {
-    let scopes = viewers.document("timeline/scopes.csv")?;
+    let scopes = viewers.document("timeline/csv.csv")?;
     let rows = scopes.as_array().map_or(&[][..], Vec::as_slice);
     let sum: u64 = rows.iter().filter_map(|row| row["self_ns"].as_str()?.parse::<u64>().ok()).sum();
-    expect("scopes.csv, lines and their self times", &json!([rows.len(), sum]), &json!([13, 130_000]))?;
-    expect("scopes.csv, a name", &rows[7]["name"], &json!("demo::a;b\nc\td 7"))?;
-    let samples = viewers.document("timeline/samples.csv")?;
-    expect("samples.csv, its fourth value", &samples[3]["value"], &json!("1"))?;
-    expect("empty/scopes.csv", &viewers.document("empty/scopes.csv")?, &json!([]))?;
-    let flame = viewers.document("timeline/flame.svg")?;
+    expect("csv.csv, lines and their self times", &json!([rows.len(), sum]), &json!([13, 130_000]))?;
+    expect("csv.csv, a name", &rows[7]["name"], &json!("demo::a;b\nc\td 7"))?;
+    let samples = viewers.document("timeline/csv-samples.csv")?;
+    expect("csv-samples.csv, its fourth value", &samples[3]["value"], &json!("1"))?;
+    expect("empty/csv.csv", &viewers.document("empty/csv.csv")?, &json!([]))?;
+    let flame = viewers.document("timeline/svg.svg")?;
     let width = |name: &str| flame[name].as_f64().unwrap_or_default();
     let share = (width("forward") / width("all scopes") * 1e4).round() / 1e4;
-    expect("flame.svg, the share of forward", &json!(share), &json!(0.6154))?;
-    let empty = viewers.document("empty/flame.svg")?;
-    expect("empty/flame.svg, its frames", &json!(empty.as_object().map(|frames| frames.len())), &json!(1))
+    expect("svg.svg, the share of forward", &json!(share), &json!(0.6154))?;
+    let empty = viewers.document("empty/svg.svg")?;
+    expect("empty/svg.svg, its frames", &json!(empty.as_object().map(|frames| frames.len())), &json!(1))
 }

@@ -10,7 +10,7 @@ use compare::rules::{DuelMode, MOST_GATES};
 use super::values::{count, number, one_of, seconds};
 use super::{DuelEngine, OnUndecided, TextFormat};
 
-/// Measure commands, revisions, models or settings against each other
+/// Compare the speed of commands, revisions, models or settings
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "\
 Sides take turns in balanced random order, never two at a time, in fresh

@@ -10,37 +10,13 @@ use super::values::one_of;
 
 /// Export a run: trace viewers, flame graphs, spreadsheets
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "\
-RUN is an id or its first four or more digits, @latest, @previous, a tag, or a
-file: a run, or anything that `hotloop import` reads.
-
-Formats:
-  chrome       Trace Event JSON, for ui.perfetto.dev and chrome://tracing
-  perfetto     native Perfetto trace: smaller, binary
-  speedscope   for speedscope.app
-  folded       collapsed stacks, `a;b;c nanoseconds`, for flame graph tools
-  firefox      for profiler.firefox.com
-  svg          flame graph
-  csv          one line per scope path, or per sample with --what samples
-  json         the run as it is stored
-
-Trace viewers show the timeline of a run that has one (`profile --trace`), else
-its merged call tree.
-
-Environment:
-  HOTLOOP_STORE=DIR   folder of the runs
-
-Examples:
-  hotloop export --to perfetto -o decode.pftrace        the latest run
-  hotloop export baseline --to svg -o flame.svg
-  hotloop export 3f2a --to folded | inferno-flamegraph > flame.svg
-  hotloop export --to csv --what samples -o samples.csv")]
+#[command(after_help = help())]
 pub struct Export {
     /// Run to export: an id, @latest, @previous, a tag or a file
     #[arg(value_name = "RUN", default_value = "@latest")]
     pub run: String,
     /// Format to write
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(FORMATS.map(|(name, _)| name), format))]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(names(), ExportFormat::named))]
     pub to: ExportFormat,
     /// File to write, replaced if it exists; `-` is standard output (the default)
     #[arg(short, long, value_name = "FILE")]
@@ -59,17 +35,31 @@ pub enum CsvTable {
     Samples,
 }
 
-const FORMATS: [(&str, ExportFormat); 8] = [
-    ("chrome", ExportFormat::Chrome),
-    ("perfetto", ExportFormat::Perfetto),
-    ("speedscope", ExportFormat::Speedscope),
-    ("folded", ExportFormat::Folded),
-    ("firefox", ExportFormat::Firefox),
-    ("svg", ExportFormat::Svg),
-    ("csv", ExportFormat::Csv),
-    ("json", ExportFormat::Json),
-];
+fn names() -> impl Iterator<Item = &'static str> {
+    ExportFormat::ALL.iter().map(|format| format.name)
+}
 
-fn format(value: &str) -> Option<ExportFormat> {
-    FORMATS.iter().find(|(name, _)| *name == value).map(|(_, format)| *format)
+/// The formats come from the report's own list, so that the help has all of them.
+fn help() -> String {
+    let line = |format: &ExportFormat| format!("  {:<11}  {}\n", format.name, format.about);
+    let formats: String = ExportFormat::ALL.iter().map(line).collect();
+    format!(
+        "\
+RUN is an id or its first four or more digits, @latest, @previous, a tag, or a
+file: a run, or anything that `hotloop import` reads.
+
+Formats:
+{formats}
+Trace viewers show the timeline of a run that has one (`profile --trace`), else
+its merged call tree.
+
+Environment:
+  HOTLOOP_STORE=DIR   folder of the runs
+
+Examples:
+  hotloop export --to perfetto -o decode.pftrace        the latest run
+  hotloop export baseline --to svg -o flame.svg
+  hotloop export 3f2a --to folded | inferno-flamegraph > flame.svg
+  hotloop export --to csv --what samples -o samples.csv"
+    )
 }

@@ -129,7 +129,7 @@ impl History {
 fn since(value: &str) -> Result<i64, String> {
     let ago = || {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-        i64::try_from(now.checked_sub(age(value)?)?.as_nanos()).ok()
+        i64::try_from(now.saturating_sub(age(value)?).as_nanos()).ok()
     };
     let wrong = || "not a time such as 30m, 2h, 3d, 1w, 2026-03-01 or 2026-03-01T12:00:00Z".to_owned();
     store::moment(value).or_else(ago).ok_or_else(wrong)

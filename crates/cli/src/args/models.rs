@@ -131,7 +131,7 @@ pub struct ModelsOutput {
     /// Format of the report
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = TextFormat::Terminal)]
     pub format: TextFormat,
-    /// Layout of the report: our own, or that of SmallMind, an earlier engine
+    /// Layout of the report: our own, or that of SmallMind, a C# engine
     #[arg(long, value_name = "LAYOUT", value_enum, default_value_t = ModelsLayout::Hotloop)]
     pub layout: ModelsLayout,
     /// Do not save the runs

@@ -9,7 +9,7 @@ use lab::Workload;
 use super::values::{cache_type, count, seconds, threads};
 use super::{ModelOptions, StoreOptions, is_model_path};
 
-/// Profile a model or kernels: time, memory, share of the machine's limits
+/// Profile a model or kernels: time, memory, share of the limits
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "\
 Workloads:
@@ -160,8 +160,8 @@ pub struct ReportOptions {
     /// Format of the report
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = TextFormat::Terminal)]
     pub format: TextFormat,
-    /// Layout of the report: our own, or that of the profiler of SmallMind or
-    /// LoopOS, two earlier engines
+    /// Layout of the report: our own, or that of SmallMind's (a C# engine) or
+    /// LoopOS's (a C++ training engine) profiler
     #[arg(long, value_name = "LAYOUT", value_enum, default_value_t = ReportLayout::Hotloop)]
     pub layout: ReportLayout,
     /// Rows of each ranking [default: 12; 15 with --layout loopos]

@@ -10,7 +10,7 @@ use super::{ReportOptions, StoreOptions};
 /// Train a model from a config and a text
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "\
-CONFIG is JSON or TOML; configs of LoopOS, an earlier engine, work unchanged.
+CONFIG is JSON or TOML; configs of LoopOS, a C++ training engine, work unchanged.
 --keys lists every key. Relative paths in it start at its folder, those in --set
 at the current one. `data.output_dir` receives model.gguf, checkpoints/,
 train.jsonl (one line per event) and loss.svg (the curve of the loss).

@@ -3,8 +3,8 @@
 use compare::{NamedRun, RunsSettings};
 use record::{Comparison, Verdict};
 
-use super::{CommandError, CommandOutput, load, terminal, tool};
-use crate::args::{Compare, ReportLayout, TextFormat};
+use super::{CommandError, CommandOutput, documents, load, terminal, tool};
+use crate::args::{Compare, ReportLayout};
 
 /// Exit code of runs that are not comparable.
 const INCOMPARABLE: u8 = 12;
@@ -40,8 +40,7 @@ fn text(comparison: &Comparison, options: &Compare) -> String {
     let how = terminal::report_options(&std::io::stdout(), options.shown.rows(), None);
     match (options.shown.layout, options.shown.format) {
         (ReportLayout::Smallmind | ReportLayout::Loopos, _) => report::comparison_smallmind(comparison),
-        (ReportLayout::Hotloop, TextFormat::Terminal) => report::comparison_text(comparison, &how),
-        (ReportLayout::Hotloop, TextFormat::Markdown) => report::comparison_markdown(comparison, &how),
+        (ReportLayout::Hotloop, format) => documents::text(&report::comparison(comparison, &how), format, how.page()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lab::machine::KernelChoice;
 
-use super::{CommandError, CommandOutput, progress};
+use super::{CommandError, CommandOutput, documents, progress};
 use crate::args;
 
 /// Examines the machine.
@@ -18,5 +18,9 @@ pub fn run(options: &args::Doctor) -> Result<CommandOutput, CommandError> {
     progress.finish_and_clear();
     let hint = "leave --threads out to use as many threads as the machine can";
     let doctor = doctor.map_err(|error| CommandError::new(error, hint))?;
-    Ok(CommandOutput::text(if options.json { doctor.to_json() } else { report::doctor_text(&doctor) }))
+    Ok(CommandOutput::text(if options.json {
+        doctor.to_json()
+    } else {
+        documents::on_stdout(&report::doctor(&doctor))
+    }))
 }

@@ -15,7 +15,7 @@ use crate::args::CsvTable;
 pub fn run(options: &args::Export) -> Result<CommandOutput, CommandError> {
     let format = format(options)?;
     let target = options.out.as_deref().filter(|out| *out != Path::new("-"));
-    if options.out.is_none() && io::stdout().is_terminal() && format.is_binary() {
+    if options.out.is_none() && io::stdout().is_terminal() && format.is_binary {
         let hint = "name a file with --out FILE, or use --out - to write it anyway";
         return Err(CommandError::new("this format is binary, and standard output is a terminal", hint));
     }
@@ -27,15 +27,16 @@ pub fn run(options: &args::Export) -> Result<CommandOutput, CommandError> {
     })?;
     let Some(target) = target else { return Ok(CommandOutput::text(bytes)) };
     write(target, &bytes)?;
-    let wrote = format!("wrote {} ({} bytes): {}\n", target.display(), bytes.len(), format.opened_by());
+    let wrote = format!("wrote {} ({} bytes): {}\n", target.display(), bytes.len(), format.opened_by);
     Ok(CommandOutput::notes(wrote))
 }
 
 fn format(options: &args::Export) -> Result<ExportFormat, CommandError> {
-    match (options.to, options.what) {
-        (ExportFormat::Csv, Some(CsvTable::Samples)) => Ok(ExportFormat::CsvSamples),
-        (format, None) | (format @ ExportFormat::Csv, _) => Ok(format),
-        _ => Err(CommandError::new("--what needs --to csv", "leave --what out, or use --to csv")),
+    let table = |name: &str| ExportFormat::named(name).filter(|_| options.to.name == "csv");
+    match options.what {
+        None => Ok(options.to),
+        Some(what) => table(if what == CsvTable::Samples { "csv-samples" } else { "csv" })
+            .ok_or_else(|| CommandError::new("--what needs --to csv", "leave --what out, or use --to csv")),
     }
 }
 

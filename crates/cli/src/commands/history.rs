@@ -3,7 +3,7 @@
 use record::{HISTORY_SCHEMA, HISTORY_VERSION, History};
 use store::{ErrorKind, Filter, Id, Result, Store};
 
-use super::{CommandError, CommandOutput, load, tool};
+use super::{CommandError, CommandOutput, documents, load, tool};
 use crate::args;
 use crate::args::HistoryAction as Action;
 
@@ -54,7 +54,7 @@ fn list(store: &Store, options: &args::HistoryList) -> Result<CommandOutput> {
         return Ok(CommandOutput::text(history.to_json()));
     }
     let notes = report::history_faults_text(&history);
-    Ok(CommandOutput { notes, ..CommandOutput::paged(report::history_text(&history)) })
+    Ok(CommandOutput { notes, ..CommandOutput::paged(documents::on_stdout(&report::history(&history))) })
 }
 
 fn document(store: &Store, listing: store::Listing) -> History {
@@ -75,7 +75,7 @@ fn show(store: &Store, word: &str, json: bool) -> Result<String> {
         return Ok(loaded.text);
     }
     let stored = store.describe(&loaded)?;
-    Ok(report::stored_run_text(&stored))
+    Ok(documents::on_stdout(&report::stored_run(&stored)))
 }
 
 fn tag(store: &Store, word: &str, name: &str) -> Result<String> {

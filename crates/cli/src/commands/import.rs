@@ -2,7 +2,7 @@
 
 use record::{IMPORTING_SCHEMA, IMPORTING_VERSION, ImportedFile, ImportedRun, Importing};
 
-use super::{CommandError, CommandOutput, load, save, tool};
+use super::{CommandError, CommandOutput, documents, load, save, tool};
 use crate::args;
 
 /// Reads the files one by one; one that cannot be read does not keep the others from being read.
@@ -35,7 +35,7 @@ pub fn run(options: &args::Import) -> Result<CommandOutput, CommandError> {
     let failures = errors.iter().map(|error| error.message.clone()).collect();
     let importing =
         Importing { schema: IMPORTING_SCHEMA.to_owned(), version: IMPORTING_VERSION, tool: tool(), files, failures };
-    let text = if options.json { importing.to_json() } else { report::importing_text(&importing) };
+    let text = if options.json { importing.to_json() } else { documents::on_stdout(&report::importing(&importing)) };
     errors.extend(unsaved.map(CommandError::of_saving));
     Ok(CommandOutput { errors, ..CommandOutput::text(text) })
 }

@@ -5,6 +5,7 @@ mod build_cache;
 mod compare;
 mod completions;
 mod doctor;
+mod documents;
 mod duel;
 mod error;
 mod export;

@@ -7,7 +7,7 @@ use engine::{Converted, ErrorKind, QuantiseOptions, Summary};
 use kernels::Pool;
 use record::{QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, QuantisedTensor};
 
-use super::{CommandError, CommandOutput, PERCENT, interrupt, progress, terminal, tool};
+use super::{CommandError, CommandOutput, PERCENT, documents, interrupt, progress, terminal, tool};
 use crate::args::Quantize;
 
 /// Converts the model.
@@ -16,6 +16,7 @@ pub fn run(options: &Quantize) -> Result<CommandOutput, CommandError> {
     interrupt::listen(|| {});
     terminal::warn_about_threads(options.threads);
     let start = Instant::now();
+    kernels::Kernels::chosen().map_err(CommandError::instruction_set)?;
     let source = engine::open(&options.source)?;
     let pool = options.threads.map_or_else(Pool::best, Pool::new);
     let settings = QuantiseOptions { format: options.format, pool: &pool, overwrite: options.force };
@@ -31,7 +32,7 @@ pub fn run(options: &Quantize) -> Result<CommandOutput, CommandError> {
     Ok(CommandOutput::text(if options.json {
         quantisation.to_json()
     } else {
-        report::quantisation_text(&quantisation)
+        documents::on_stdout(&report::quantisation(&quantisation))
     }))
 }
 

@@ -59,7 +59,8 @@ pub fn run(options: &args::Run) -> Result<CommandOutput, CommandError> {
     let output = if options.json {
         CommandOutput::text(run.to_json())
     } else {
-        let text = report::run_text(&run, &terminal::report_options(&std::io::stderr(), options.top, id));
+        let look = terminal::report_options(&std::io::stderr(), options.top, id);
+        let text = report::run(&run, &look).terminal(look.page());
         CommandOutput::notes(format!("\n{text}"))
     };
     let code = run.process.as_ref().map_or(FAILED, code);

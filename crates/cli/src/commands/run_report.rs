@@ -3,7 +3,7 @@
 use record::Run;
 use store::Id;
 
-use super::terminal;
+use super::{documents, terminal};
 use crate::args::{ReportLayout, ReportOptions, TextFormat};
 
 /// Rows of LoopOS's trainer.
@@ -13,8 +13,7 @@ const LOOPOS_ROWS: usize = 15;
 pub fn full(run: &Run, shown: &ReportOptions, id: Option<&Id>) -> String {
     let options = terminal::report_options(&std::io::stdout(), shown.rows(), id);
     match (shown.layout, shown.format) {
-        (ReportLayout::Hotloop, TextFormat::Terminal) => report::run_text(run, &options),
-        (ReportLayout::Hotloop, TextFormat::Markdown) => report::run_markdown(run, &options),
+        (ReportLayout::Hotloop, format) => documents::text(&report::run(run, &options), format, options.page()),
         (ReportLayout::Smallmind, _) => report::run_smallmind(run),
         (ReportLayout::Loopos, _) => report::run_loopos(run, shown.top.unwrap_or(LOOPOS_ROWS)),
     }

@@ -10,7 +10,7 @@ use lab::selftest::{SelfTestObserver, SelfTestProgress, SelfTestSettings};
 use record::{GateMetric, Metric};
 
 use super::error::FAILED;
-use super::{CommandError, CommandOutput, interrupt, progress, tool};
+use super::{CommandError, CommandOutput, documents, interrupt, progress, tool};
 use crate::args;
 
 /// How much more work slower sides do.
@@ -60,7 +60,7 @@ fn selftest(options: &args::SelfTest) -> Result<CommandOutput, CommandError> {
     bar.0.finish_and_clear();
     let hint = "give it more time with --time-budget, or try fewer duels with --duels";
     let tried = tried.map_err(|error| CommandError::new(error, hint))?;
-    let text = if options.json { tried.to_json() } else { report::selftest_text(&tried) };
+    let text = if options.json { tried.to_json() } else { documents::on_stdout(&report::selftest(&tried)) };
     Ok(CommandOutput { interrupted: interrupt::is_requested(), ..CommandOutput::text(text) })
 }
 

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 
-use report::RunOptions;
+use report::{Page, RunOptions};
 use store::Id;
 use terminal_size::{Height, Width, terminal_size};
 
@@ -52,6 +52,11 @@ pub fn has_color(stream: &impl IsTerminal) -> bool {
 pub fn report_options(stream: &impl IsTerminal, top: usize, id: Option<&Id>) -> RunOptions {
     let id = id.map(|id| id.short().to_owned());
     RunOptions { top, color: has_color(stream), width: width(stream), id }
+}
+
+/// The width and colour of a stream.
+pub fn page(stream: &impl IsTerminal) -> Page {
+    report_options(stream, 1, None).page()
 }
 
 /// Lines of the terminal, if there is one.

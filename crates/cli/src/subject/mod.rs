@@ -19,7 +19,7 @@ use record::Arithmetic;
 use crate::args::ModelOptions;
 use crate::commands::CommandError;
 
-pub use build::this_program;
+pub use build::{git, this_program};
 pub use generator::{EngineModels, EngineOptions, LoadedModels};
 pub use sequences::{EngineSequences, prompts};
 pub use settings::Settings;

@@ -128,7 +128,7 @@ fn weights_that_cannot_be_held_are_refused() {
         for part in parts {
             assert!(error.to_string().contains(part), "{error}");
         }
-        assert_eq!(folder.names(), [""; 0]);
+        assert_eq!(folder.names(""), [""; 0]);
     };
     refused(f32::NAN, Format::Q8_0, &["tensor b.weight: row 1, column 8", "infinite or not a number"]);
     refused(f32::INFINITY, Format::F32, &["tensor b.weight: row 1, column 8"]);
@@ -182,7 +182,7 @@ fn a_file_can_replace_itself() {
     quantise(&file, &path, &options, &mut |_, _| ControlFlow::Continue(())).unwrap();
     assert_eq!(file.info("blk.0.attn_q.weight").unwrap().unwrap().format, Format::F32);
     assert_eq!(File::open(&path).unwrap().info("blk.0.attn_q.weight").unwrap().unwrap().format, Format::Q8_0);
-    assert_eq!(folder.names(), ["model.gguf"]);
+    assert_eq!(folder.names(""), ["model.gguf"]);
 }
 
 /// The file beside it was quantised by another program.
@@ -221,5 +221,5 @@ fn work_that_is_stopped_leaves_nothing() {
     })
     .unwrap_err();
     assert!(error.to_string().contains("it was stopped"), "{error}");
-    assert_eq!((pieces, folder.names().len()), (3, 0));
+    assert_eq!((pieces, folder.names("").len()), (3, 0));
 }

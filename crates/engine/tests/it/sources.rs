@@ -8,18 +8,6 @@ use kernels::quant::Format;
 
 use crate::random::Random;
 
-impl Random {
-    /// From −1 to 1.
-    pub fn value(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
-    }
-
-    /// Some tokens of a vocabulary.
-    pub fn tokens(&mut self, count: usize, vocab: usize) -> Vec<u32> {
-        (0..count).map(|_| (self.next() % vocab as u64) as u32).collect()
-    }
-}
-
 /// A small model of the LLaMA family: grouped queries, and a vocabulary that is no multiple of anything.
 pub fn llama() -> Synthetic {
     Synthetic {

@@ -18,7 +18,7 @@ fn check(name: &str, text: &str) {
 fn in_the_terminal() {
     for name in ["smallmind-enhanced.md", "llama-bench.json", "torch-trace.json"] {
         let found = read(name);
-        let text = report::run_text(&found.runs[0], &report::RunOptions::default());
+        let text = report::run(&found.runs[0], &report::RunOptions::default()).terminal(report::Page::default());
         check(&format!("{name}.txt"), &text);
     }
 }

@@ -1,6 +1,6 @@
 //! Reports of SmallMind: small ones of ours, and real ones where they are there.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use import::Imported;
 use record::Run;
@@ -8,13 +8,11 @@ use record::Run;
 use super::{fixture, has_note, near, read, scope, try_read, values};
 
 /// The real reports of a kind; nothing where they are not there.
-#[allow(clippy::print_stdout, reason = "what is skipped should be seen")]
 fn real(folder: &str) -> Vec<(String, Imported)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/smallmind").join(folder);
-    let Ok(entries) = std::fs::read_dir(&root) else {
-        println!("skipped: no ../shared");
+    let Some(folder) = testing::shared(&format!("smallmind/{folder}")) else {
         return Vec::new();
     };
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
     let read = |path: &PathBuf| {
@@ -125,7 +123,7 @@ fn standard_and_deep() {
     assert!(run.profile.iter().flat_map(|profile| &profile.scopes).all(|scope| scope.allocs_total.is_none()));
     assert!(values(run, "GenerateToken", "allocs").is_empty());
     has_note(run, "not the number of allocations");
-    let text = report::run_text(run, &report::RunOptions::default());
+    let text = report::run(run, &report::RunOptions::default()).terminal(report::Page::default());
     let line = text.lines().find(|line| line.contains("allocations per token")).expect("it is there");
     assert!(line.contains("not measured"), "{line}");
     // Only in the table of calls; what calls it is not there.

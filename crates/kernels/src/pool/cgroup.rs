@@ -1,8 +1,8 @@
-//! How much CPU time the control groups of Linux allow, as whole CPUs. Pure: the files are handed in.
+//! How much CPU time and memory the control groups of Linux allow. Pure: the text of the files is passed in.
 //!
 //! A process sits in one group per hierarchy (`/proc/self/cgroup`); hierarchies are mounted somewhere
 //! (`/proc/self/mountinfo`), in a container often from one of their groups downwards. Every group from the process's
-//! own up to what is mounted may have a quota, and the smallest one rules.
+//! own up to what is mounted may have a limit, and the smallest one counts.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -16,31 +16,40 @@ enum Version {
 /// The CPUs that the tightest quota allows: rounded up, at least 1; `None` where there is none. `groups` is the text of
 /// `/proc/self/cgroup`, `mounts` that of `/proc/self/mountinfo`; `read` gives the text of any other file.
 pub(super) fn quota(groups: &str, mounts: &str, read: impl Fn(&Path) -> Option<String>) -> Option<usize> {
-    let mut tightest: Option<usize> = None;
-    for (version, group) in groups.lines().filter_map(own_group) {
-        for (point, root) in mounts.lines().filter_map(|line| mounted(line, version)) {
-            for folder in folders(&point, &root, group) {
-                tightest = tightest.into_iter().chain(limit(version, &folder, &read)).min();
-            }
-        }
-    }
-    tightest
+    own_folders(groups, mounts, "cpu").filter_map(|(version, folder)| limit(version, &folder, &read)).min()
 }
 
-/// From a line `id:controllers:path`: the path, where the line can have to do with CPU time.
-fn own_group(line: &str) -> Option<(Version, &Path)> {
+/// The bytes that the tightest memory limit leaves; `None` where there is none. The arguments are those of [`quota`].
+pub(super) fn memory_left(groups: &str, mounts: &str, read: impl Fn(&Path) -> Option<String>) -> Option<u64> {
+    own_folders(groups, mounts, "memory").filter_map(|(version, folder)| left(version, &folder, &read)).min()
+}
+
+/// The folders of the process's groups and of all above them that have this controller.
+fn own_folders<'a>(
+    groups: &'a str,
+    mounts: &'a str,
+    controller: &'a str,
+) -> impl Iterator<Item = (Version, PathBuf)> + 'a {
+    groups.lines().filter_map(move |line| own_group(line, controller)).flat_map(move |(version, group)| {
+        let points = mounts.lines().filter_map(move |line| mounted(line, version, controller));
+        points.flat_map(move |(point, root)| folders(&point, &root, group)).map(move |folder| (version, folder))
+    })
+}
+
+/// From a line `id:controllers:path`: the path, where the line is about this controller.
+fn own_group<'a>(line: &'a str, controller: &str) -> Option<(Version, &'a Path)> {
     let mut fields = line.splitn(3, ':');
     let (id, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
     let version = match (id, controllers) {
         ("0", "") => Version::V2,
-        _ if controllers.split(',').any(|name| name == "cpu") => Version::V1,
+        _ if controllers.split(',').any(|name| name == controller) => Version::V1,
         _ => return None,
     };
     Some((version, Path::new(path)))
 }
 
 /// From a line of the mounts: where the hierarchy of `version` is mounted, and which of its groups is found there.
-fn mounted(line: &str, version: Version) -> Option<(PathBuf, PathBuf)> {
+fn mounted(line: &str, version: Version, controller: &str) -> Option<(PathBuf, PathBuf)> {
     // Any number of optional fields stands before the lone dash.
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
@@ -48,7 +57,7 @@ fn mounted(line: &str, version: Version) -> Option<(PathBuf, PathBuf)> {
     let mut kind = kind.split(' ');
     let (name, options) = (kind.next()?, kind.nth(1).unwrap_or(""));
     let fits = match version {
-        Version::V1 => name == "cgroup" && options.split(',').any(|option| option == "cpu"),
+        Version::V1 => name == "cgroup" && options.split(',').any(|option| option == controller),
         Version::V2 => name == "cgroup2",
     };
     fits.then(|| (unescaped(point).into(), unescaped(root).into()))
@@ -98,6 +107,21 @@ fn limit(version: Version, folder: &Path, read: impl Fn(&Path) -> Option<String>
         }
     };
     (period > 0).then(|| usize::try_from(quota.div_ceil(period)).unwrap_or(usize::MAX).max(1))
+}
+
+/// What the memory limit of one group leaves; pages of files that it holds can be dropped.
+fn left(version: Version, folder: &Path, read: impl Fn(&Path) -> Option<String>) -> Option<u64> {
+    let number = |name: &str| read(&folder.join(name))?.trim().parse::<u64>().ok();
+    let (limit, used, files) = match version {
+        // Without a limit this is the largest multiple of a page.
+        Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache "),
+        // Without a limit this is `max`, which is no number.
+        Version::V2 => ("memory.max", "memory.current", "file "),
+    };
+    let limit = number(limit)?;
+    let stat = read(&folder.join("memory.stat")).unwrap_or_default();
+    let files = stat.lines().find_map(|line| line.strip_prefix(files)?.trim().parse::<u64>().ok()).unwrap_or(0);
+    Some(limit.saturating_sub(number(used)?.saturating_sub(files)))
 }
 
 #[cfg(test)]
@@ -197,6 +221,33 @@ mod tests {
         for text in ["", "max", "100000", "x 100000", "100000 x", "-1 100000", "100000 0"] {
             check("0::/\n", V2_MOUNT, &[("/sys/fs/cgroup/cpu.max", text)], None);
         }
+    }
+
+    #[test]
+    fn the_tightest_memory_limit_up_to_the_root_counts() {
+        let left = |groups: &str, mounts: &str, files: &[(&str, &str)]| {
+            memory_left(groups, mounts, |path| {
+                Some(files.iter().find(|(name, _)| Path::new(name) == path)?.1.to_owned())
+            })
+        };
+        let version_2 = [
+            ("/sys/fs/cgroup/user/memory.max", "1000\n"),
+            ("/sys/fs/cgroup/user/memory.current", "700\n"),
+            ("/sys/fs/cgroup/user/memory.stat", "anon 400\nfile 300\nkernel 0\n"),
+            ("/sys/fs/cgroup/user/job/memory.max", "max\n"),
+            ("/sys/fs/cgroup/user/job/memory.current", "500\n"),
+        ];
+        assert_eq!(left("0::/user/job\n", V2_MOUNT, &version_2), Some(600));
+        assert_eq!(left("0::/\n", V2_MOUNT, &version_2), None);
+        let mounts = "34 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+        let version_1 = [
+            ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712"),
+            ("/sys/fs/cgroup/memory/memory.usage_in_bytes", "5000"),
+            ("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "2000"),
+            ("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1500"),
+            ("/sys/fs/cgroup/memory/job/memory.stat", "cache 7\ntotal_cache 100\n"),
+        ];
+        assert_eq!(left("4:memory:/job\n2:cpu:/other\n0::/\n", mounts, &version_1), Some(600));
     }
 
     #[test]

@@ -93,15 +93,33 @@ pub(super) fn allow(_: usize) {}
 
 #[cfg(target_os = "linux")]
 fn quota() -> Option<usize> {
-    let read = |path: &std::path::Path| std::fs::read_to_string(path).ok();
-    let groups = read("/proc/self/cgroup".as_ref())?;
-    let mounts = read("/proc/self/mountinfo".as_ref())?;
+    let (groups, mounts) = (read("/proc/self/cgroup".as_ref())?, read("/proc/self/mountinfo".as_ref())?);
     super::cgroup::quota(&groups, &mounts, read)
 }
 
 #[cfg(not(target_os = "linux"))]
 fn quota() -> Option<usize> {
     None
+}
+
+/// The bytes that the control groups of this process leave it, pages of files counted as free; `None` where nothing limits it.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn memory_left_in_groups() -> Option<u64> {
+    let (groups, mounts) = (read("/proc/self/cgroup".as_ref())?, read("/proc/self/mountinfo".as_ref())?);
+    super::cgroup::memory_left(&groups, &mounts, read)
+}
+
+/// Nothing limits it that is known of.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn memory_left_in_groups() -> Option<u64> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+fn read(path: &std::path::Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
 }
 
 #[cfg(all(test, target_os = "linux", not(miri)))]

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicUsize};
 use std::thread::{Builder, JoinHandle};
 
-pub use cpus::usable_cpus;
+pub use cpus::{memory_left_in_groups, usable_cpus};
 use patience::Patience;
 use region::{Line, Region, Task};
 

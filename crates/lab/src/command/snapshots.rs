@@ -63,7 +63,12 @@ impl Snapshots {
 
     fn read(&self, process: u32, notes: &mut Vec<String>) -> Option<Profile> {
         let read = || {
-            let file = File::open(self.path().join(format!("{process}.json"))).map_err(|error| error.to_string())?;
+            let path = self.path().join(format!("{process}.json"));
+            // Asked before it is opened: opening a pipe would wait for somebody to write into it.
+            if !fs::symlink_metadata(&path).is_ok_and(|about| about.is_file()) {
+                return Err("it is not a regular file".to_owned());
+            }
+            let file = File::open(path).map_err(|error| error.to_string())?;
             let mut text = String::new();
             let length = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
             if length as u64 > MAX_BYTES {

@@ -2,8 +2,8 @@
 
 use record::{Comparison, Difference, Judgement, RowChange, Verdict};
 
+use crate::document::{Block, Section, Table, printable};
 use crate::gate::word;
-use crate::run::document::{Block, Section, Table, printable};
 use crate::run::shell;
 
 /// One line for programs: the word, and what it is about.
@@ -16,7 +16,7 @@ pub fn verdict_line(comparison: &Comparison) -> String {
             fields.join(", ")
         }
         Verdict::WrongOutput => "tokens".to_owned(),
-        _ => worst(comparison).map_or_else(String::new, |(row, judgement)| told(row, judgement)),
+        _ => worst(comparison).map_or_else(String::new, |(row, judgement)| change_for_programs(row, judgement)),
     };
     format!("VERDICT {} {}", word(verdict), printable(&about)).trim_end().to_owned()
 }
@@ -34,7 +34,7 @@ fn worst(comparison: &Comparison) -> Option<(&RowChange, &Judgement)> {
 }
 
 /// Plain signs, because programs read it.
-fn told(row: &RowChange, judgement: &Judgement) -> String {
+fn change_for_programs(row: &RowChange, judgement: &Judgement) -> String {
     let Some(change) = judgement.change else { return String::new() };
     let percent = |share: f64| share * 100.0;
     format!(
@@ -52,8 +52,7 @@ pub(super) fn verdict(comparison: &Comparison) -> Section {
     if let Some(first) = sentence.get(..1).map(str::to_uppercase) {
         sentence.replace_range(..1, &first);
     }
-    let explanation =
-        "of stored runs, which were not measured in turns: a direction at most, and of single samples nothing";
+    let explanation = "stored runs are not interleaved, so they show a tendency at most";
     Section::new("VERDICT", explanation)
         .with(Block::Facts(vec![(word(comparison.verdict).to_owned(), format!("{sentence}."))]))
 }
@@ -62,7 +61,7 @@ pub(super) fn verdict(comparison: &Comparison) -> Section {
 const CELL: usize = 44;
 
 fn cell(value: &Option<String>) -> String {
-    let Some(value) = value else { return "not known".to_owned() };
+    let Some(value) = value else { return "unknown".to_owned() };
     match value.chars().count() {
         // Nobody compares 64 digits by eye.
         64 if value.chars().all(|digit| digit.is_ascii_hexdigit()) => value.chars().take(12).collect(),
@@ -82,18 +81,19 @@ fn side_by_side<'a>(heading: &str, pairs: impl Iterator<Item = &'a Difference>) 
 
 pub(super) fn differences(comparison: &Comparison) -> Option<Section> {
     let table = side_by_side("field", comparison.differences.iter());
-    let explanation = "why the two do not answer the same question; what is not known counts as different";
+    let explanation = "why the runs are not comparable; unknown counts as different";
     (!table.is_empty()).then(|| Section::new("DIFFERENCES", explanation).with(Block::Table(table)))
 }
 
 pub(super) fn facts(comparison: &Comparison) -> Option<Section> {
-    let told = |fact: &&Difference| comparison.differences.iter().all(|difference| difference.field != fact.field);
-    let differ = comparison.facts.iter().filter(|fact| fact.base != fact.candidate).filter(told);
+    let is_named_once =
+        |fact: &&Difference| comparison.differences.iter().all(|difference| difference.field != fact.field);
+    let differ = comparison.facts.iter().filter(|fact| fact.base != fact.candidate).filter(is_named_once);
     let table = side_by_side("fact", differ);
     let same = comparison.facts.iter().filter(|fact| fact.base == fact.candidate);
     let whole = |value: &Option<String>| value.clone().filter(|value| value.len() != 64).unwrap_or_else(|| cell(value));
     let same: Vec<(String, String)> = same.map(|fact| (fact.field.clone(), whole(&fact.base))).collect();
-    let mut section = Section::new("BOTH RUNS", "what differs, then what is the same");
+    let mut section = Section::new("RUNS", "differences first");
     if !table.is_empty() {
         section = section.with(Block::Table(table));
     }
@@ -104,11 +104,11 @@ pub(super) fn facts(comparison: &Comparison) -> Option<Section> {
 }
 
 pub(super) fn settle(comparison: &Comparison) -> Section {
-    let section = Section::new("WHAT WOULD SETTLE IT", "");
-    let how = "both sides, measured in turns, in fresh processes, with the base against itself beside them";
+    let section = Section::new("NEXT STEP", "");
+    let how = "measures both sides interleaved, in fresh processes, with a placebo";
     let sentence = match comparison.settle.as_slice() {
-        [] => format!("A duel: {how}. `hotloop duel --help` shows what can be measured."),
-        words => format!("`{}`: {how}.", shell::line(words)),
+        [] => format!("A duel {how}: see `hotloop duel --help`."),
+        words => format!("`{}` {how}.", shell::line(words)),
     };
     section.with(Block::Text(sentence))
 }

@@ -1,4 +1,4 @@
-//! Two stored runs side by side, for people.
+//! Two stored runs side by side.
 
 mod head;
 mod rows;
@@ -9,27 +9,15 @@ pub(crate) mod words;
 use record::{Comparison, Verdict};
 
 use crate::RunOptions;
-use crate::run;
-use crate::run::document::{Block, Document, Section};
+use crate::document::{Block, Document, Section};
 
 pub use head::verdict_line;
 pub use smallmind::text as smallmind;
 
-/// A comparison for the terminal, in lines of at most 120 columns; the last one is the verdict.
+/// A whole comparison; its last line is the verdict.
 #[must_use]
-pub fn text(comparison: &Comparison, options: &RunOptions) -> String {
-    let text = run::terminal::write(&document(comparison, options.top.max(1)), options.page());
-    format!("{text}\n{}\n", verdict_line(comparison))
-}
-
-/// A comparison as GitHub shows it. The same as on the terminal.
-#[must_use]
-pub fn markdown(comparison: &Comparison, options: &RunOptions) -> String {
-    let text = run::markdown::write(&document(comparison, options.top.max(1)));
-    format!("{text}\n{}\n", verdict_line(comparison))
-}
-
-fn document(comparison: &Comparison, top: usize) -> Document {
+pub fn document(comparison: &Comparison, options: &RunOptions) -> Document {
+    let top = options.top.max(1);
     let mut sections = vec![head::verdict(comparison)];
     sections.extend(head::differences(comparison));
     sections.extend(head::facts(comparison));
@@ -42,19 +30,18 @@ fn document(comparison: &Comparison, top: usize) -> Document {
     sections.push(head::settle(comparison));
     if !comparison.notes.is_empty() {
         let notes = Block::List(comparison.notes.clone());
-        sections.push(Section::new("NOTES", "what has to be known to understand the figures").with(notes));
+        sections.push(Section::new("NOTES", "").with(notes));
     }
     let title = format!("{} before, {} after", comparison.base.name, comparison.candidate.name);
-    Document { kind: "HOTLOOP COMPARISON", title, warnings: warnings(comparison), sections }
+    let (warnings, verdict_line) = (warnings(comparison), Some(verdict_line(comparison)));
+    Document { kind: "HOTLOOP COMPARISON", title, warnings, sections, verdict_line, ..Document::default() }
 }
 
 /// Before everything else: that there is no verdict.
 fn warnings(comparison: &Comparison) -> Vec<String> {
     let warning = match comparison.verdict {
-        Verdict::Incomparable => "These runs cannot be compared. Their figures stand side by side, and mean no change.",
-        Verdict::WrongOutput => {
-            "These runs did not compute the same. Whatever is faster here, it is not the same work."
-        }
+        Verdict::Incomparable => "These runs are not comparable: differences between their figures mean nothing.",
+        Verdict::WrongOutput => "These runs generated different output: the faster one did different work.",
         _ => return Vec::new(),
     };
     vec![warning.to_owned()]

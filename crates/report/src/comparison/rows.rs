@@ -6,15 +6,15 @@ use record::{Comparison, Judgement, KernelChange, Presence, RowChange, StoredMod
 
 use super::is_comparable;
 use super::words::{both, change, changed, interval, is_withheld, signed_bytes, signed_seconds, speed, value};
+use crate::document::{Block, Section, Table};
 use crate::gate::word;
-use crate::run::document::{Block, Section, Table};
 use crate::run::tree::short_names;
 use crate::units::{bytes, count, mean_bytes, plural, seconds, tokens_per_s, whole_percent};
 
 /// What both sides took, without counting anything twice.
 pub(super) fn totals(comparison: &Comparison) -> Option<Section> {
     let totals = comparison.totals.as_ref()?;
-    let mut table = Table::new(&["sum", "before", "after", "difference"]);
+    let mut table = Table::new(&["total", "before", "after", "difference"]);
     let side = |total: &Option<Total>, written: &dyn Fn(&Total) -> Option<String>| {
         total.as_ref().and_then(written).unwrap_or_else(|| "not measured".to_owned())
     };
@@ -24,13 +24,13 @@ pub(super) fn totals(comparison: &Comparison) -> Option<Section> {
     };
     let pair = totals.base.zip(totals.candidate);
     let seconds_of = |total: &Total| Some(seconds(total.seconds));
-    row("time of the roots", &seconds_of, pair.map(|(old, new)| signed_seconds(new.seconds - old.seconds)));
+    row("time", &seconds_of, pair.map(|(old, new)| signed_seconds(new.seconds - old.seconds)));
     if [totals.base, totals.candidate].iter().flatten().any(|total| total.alloc_bytes.is_some()) {
         let difference = pair.and_then(|(old, new)| Some(signed_bytes(new.alloc_bytes? - old.alloc_bytes?)));
-        row("allocated by them", &|total| total.alloc_bytes.map(mean_bytes), difference);
+        row("allocated", &|total| total.alloc_bytes.map(mean_bytes), difference);
     }
-    row("roots", &|total| Some(count(total.roots)), None);
-    let explanation = format!("of {} that no other is a part of: nothing is counted twice", totals.of);
+    row(&totals.of, &|total| Some(count(total.roots)), None);
+    let explanation = format!("of top-level {}: nothing is counted twice", totals.of);
     let section = Section::new("TOTALS", &explanation).with(Block::Table(table));
     Some(match nested(comparison) {
         Some(sentence) => section.with(Block::Text(sentence)),
@@ -48,7 +48,7 @@ fn nested(comparison: &Comparison) -> Option<String> {
     (old.is_some() || new.is_some()).then(|| {
         let (old, new) = (known(old), known(new));
         format!(
-            "Sums over all {} {}, {old} before and {new} after, count nested time again and are no totals.",
+            "The sum over all {} {} ({old} before, {new} after) counts nested time more than once.",
             count(all),
             totals.of
         )
@@ -61,14 +61,14 @@ pub(super) fn models(comparison: &Comparison) -> Option<Section> {
     table.columns[1].is_text = true;
     type Figure = (&'static str, fn(&StoredModel) -> Option<f64>, fn(f64) -> String);
     let figures: [Figure; 8] = [
-        ("generating", |model| model.tokens_per_s, tokens_per_s),
+        ("decode", |model| model.tokens_per_s, tokens_per_s),
         ("time per token", |model| Some(1.0 / model.tokens_per_s?), seconds),
         ("first token", |model| model.first_token_s, seconds),
         ("prefill", |model| model.prefill_tokens_per_s, tokens_per_s),
         ("allocated per token", |model| model.alloc_bytes_per_token, mean_bytes),
-        ("cache per position", |model| model.cache_bytes_per_token, mean_bytes),
+        ("KV cache per token", |model| model.cache_bytes_per_token, mean_bytes),
         ("weights", |model| model.weight_bytes.map(|bytes| bytes as f64), |value| bytes(value as u64)),
-        ("most live at a time", |model| model.peak_live_bytes.map(|bytes| bytes as f64), |value| bytes(value as u64)),
+        ("peak live bytes", |model| model.peak_live_bytes.map(|bytes| bytes as f64), |value| bytes(value as u64)),
     ];
     for model in &comparison.models {
         let mut name = model.name.clone();
@@ -82,16 +82,14 @@ pub(super) fn models(comparison: &Comparison) -> Option<Section> {
             table.row([std::mem::take(&mut name), figure.to_owned(), cell(old), cell(new), change.unwrap_or_default()]);
         }
     }
-    let explanation =
-        "medians; a rate comes from the tokens and the time of a row; what can be said of times stands at the rows";
+    let explanation = "medians; ROWS has the confidence intervals";
     (!table.is_empty()).then(|| Section::new("MODELS", explanation).with(Block::Table(table)))
 }
 
 /// What declares its work, by its rate.
 pub(super) fn kernels(comparison: &Comparison, top: usize) -> Option<Section> {
-    let mut table =
-        Table::new(&["kernel", "a call, before", "after", "rate before", "after", "change", "of the limit"])
-            .least_important(&["a call, before"]);
+    let mut table = Table::new(&["kernel", "time before", "after", "rate before", "after", "change", "% of limit"])
+        .least_important(&["time before"]);
     let names: Vec<&str> = comparison.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let short: HashMap<&str, &str> = names.iter().copied().zip(short_names(&names)).collect();
     // Rows are few and were chosen; scopes are as many as there are.
@@ -102,8 +100,7 @@ pub(super) fn kernels(comparison: &Comparison, top: usize) -> Option<Section> {
         cells[0] = short.get(kernel.name.as_str()).map_or(&*kernel.name, |short| short).to_owned();
         table.row(cells);
     }
-    let explanation = "rates of the work that is declared for the calls in it, by their time; of the limit: the share of \
-                       what the machine can do, before and after";
+    let explanation = "declared work per time; % of limit: share of machine peak, before and after";
     (!table.is_empty()).then(|| Section::new("KERNELS", explanation).with(Block::Table(table)))
 }
 
@@ -130,16 +127,16 @@ fn shares(sides: [&Option<WorkRate>; 2]) -> String {
 /// The times of all rows.
 pub(super) fn times(comparison: &Comparison) -> Option<Section> {
     let headings =
-        ["row", "n", "before", "after", "change", "95 % interval", "rate before", "rate after", "limit", "says"];
-    let mut table = Table::new(&headings).with_words_last().least_important(&["limit", "rate before", "rate after"]);
+        ["row", "n", "before", "after", "change", "95 % CI", "rate before", "rate after", "% of limit", "verdict"];
+    let mut table =
+        Table::new(&headings).with_words_last().least_important(&["% of limit", "rate before", "rate after"]);
     let depths = depths(&comparison.rows);
     for (row, depth) in comparison.rows.iter().zip(depths) {
         if let Some(cells) = time_cells(comparison, row) {
             table.row_at(depth, cells);
         }
     }
-    let explanation =
-        "medians of one call; n: samples before and after; the interval of the change holds for any distribution";
+    let explanation = "medians per call; n: samples before and after";
     (!table.is_empty()).then(|| Section::new("ROWS", explanation).with(Block::Table(table)))
 }
 
@@ -228,8 +225,7 @@ pub(super) fn others(comparison: &Comparison, top: usize) -> Option<Section> {
     if others.is_empty() {
         return None;
     }
-    let mut table =
-        Table::new(&["row", "metric", "before", "after", "change", "95 % interval", "says"]).with_words_last();
+    let mut table = Table::new(&["row", "metric", "before", "after", "change", "95 % CI", "verdict"]).with_words_last();
     table.columns[1].is_text = true;
     for (row, judgement) in &shown {
         let cell = |side: Option<f64>| side.map_or_else(String::new, |side| value(comparison, &judgement.metric, side));
@@ -245,9 +241,9 @@ pub(super) fn others(comparison: &Comparison, top: usize) -> Option<Section> {
         ]);
     }
     let hidden = (others.len() - shown.len()) as u64;
-    let why = if is_comparable(comparison) { "did not move for certain, or not at all" } else { "left out" };
+    let why = if is_comparable(comparison) { "without a certain change" } else { "not shown" };
     let rest = format!("{} {why}.", plural(hidden, "other metric"));
-    let section = Section::new("OTHER METRICS", "for one call, in the rows; what is exact is said exactly");
+    let section = Section::new("OTHER METRICS", "per call");
     let section = if table.is_empty() { section } else { section.with(Block::Table(table)) };
     Some(if hidden > 0 { section.with(Block::Text(rest)) } else { section })
 }

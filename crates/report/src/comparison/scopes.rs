@@ -7,7 +7,7 @@ use record::{Comparison, Presence, ScopeChange, ScopeFigures, Waterfall, Waterfa
 
 use super::is_comparable;
 use super::words::{both, changed, signed_seconds};
-use crate::run::document::{Block, Section, Table};
+use crate::document::{Block, Section, Table};
 use crate::run::estimates::{marks, tilde};
 use crate::run::tree::short_names;
 use crate::units::{count, mean_bytes, mean_count, plural, seconds, seconds_within};
@@ -73,10 +73,9 @@ impl Trees<'_> {
             (false, false) => "LESS TIME",
             (false, true) => "MORE TIME",
         };
-        let which = if more { "longer" } else { "less" };
+        let which = if more { "longer" } else { "less time" };
         let explanation = format!(
-            "own times, without what was called, of {} that took {which}; by absolute time; one profile of each side \
-             proves none of them{}",
+            "self time of {} that took {which}, largest difference first; one profile per side, so not proven{}",
             plural(parts.len() as u64, "path"),
             marks(&table)
         );
@@ -86,7 +85,7 @@ impl Trees<'_> {
     /// From the time before to the time after.
     fn waterfall(&self) -> Option<Section> {
         let why = self.why()?;
-        let mut table = Table::new(&["part", "difference", "up to here"]);
+        let mut table = Table::new(&["part", "difference", "running total"]);
         table.row(["before".to_owned(), String::new(), seconds(why.base_s)]);
         let mut sum = why.base_s;
         let mut step = |table: &mut Table, name: String, change: f64| {
@@ -104,11 +103,11 @@ impl Trees<'_> {
             step(&mut table, name, rest.iter().sum());
         }
         for part in unnamed {
-            step(&mut table, "in no scope".to_owned(), part.change.estimate);
+            step(&mut table, "(no scope)".to_owned(), part.change.estimate);
         }
         table.row(["after".to_owned(), signed_seconds(why.total.estimate), seconds(why.candidate_s)]);
-        let explanation = "from the time of the roots before to that after: the differences sum to the whole";
-        Some(Section::new("WHERE THE DIFFERENCE COMES FROM", explanation).with(Block::Table(table)))
+        let explanation = "self times; the differences sum to the total";
+        Some(Section::new("WHY", explanation).with(Block::Table(table)))
     }
 
     fn path_of(&self, at: usize) -> String {
@@ -120,7 +119,7 @@ impl Trees<'_> {
     }
 
     fn came_and_went(&self) -> Option<Section> {
-        let mut table = Table::new(&["path", "what", "calls", "total", "by"]).with_words_last();
+        let mut table = Table::new(&["path", "change", "calls", "total", "evidence"]).with_words_last();
         table.columns[1].is_text = true;
         let mut hidden = 0;
         for (presence, what) in
@@ -133,8 +132,7 @@ impl Trees<'_> {
                 table.row(self.arrival(at, what));
             }
         }
-        let explanation =
-            "scopes that are there once only, and scopes that have another name; what is below them moved with them";
+        let explanation = "scopes on one side only, and renamed ones; their callees moved with them";
         let section = Section::new("ADDED, REMOVED, RENAMED", explanation);
         let rest = format!("{} more.", count(hidden as u64));
         (!table.is_empty()).then(|| {
@@ -191,15 +189,15 @@ impl Trees<'_> {
         }
         let hidden = self.scopes.len() - shown.len();
         let explanation = format!(
-            "total: with all below it, self: without; indices taken together{}{}",
+            "total: with callees; self: without; indices combined{}{}",
             if hidden > 0 {
-                format!("; {} with less time left out", plural(hidden as u64, "scope"))
+                format!("; {} with less time not shown", plural(hidden as u64, "scope"))
             } else {
                 String::new()
             },
             marks(&table)
         );
-        (!table.is_empty()).then(|| Section::new("DETAIL", &explanation).with(Block::Table(table)))
+        (!table.is_empty()).then(|| Section::new("CALL TREE", &explanation).with(Block::Table(table)))
     }
 
     fn cells(&self, scope: &ScopeChange) -> Vec<String> {
@@ -246,7 +244,7 @@ fn estimated(value: f64, se: Option<f64>, is_estimate: bool) -> String {
 }
 
 fn side(time: Option<f64>, se: Option<f64>) -> String {
-    time.map_or_else(|| "not there".to_owned(), |time| estimated(time, se, false))
+    time.map_or_else(|| "absent".to_owned(), |time| estimated(time, se, false))
 }
 
 /// Whether the difference lies within what sampling leaves uncertain: then nothing says that it is one.

@@ -3,7 +3,7 @@
 use record::{Comparison, Judgement, Verdict, WorkRate};
 
 use crate::run::rows::between;
-use crate::units::{mean_bytes, mean_count, rate, seconds, tokens_per_s};
+use crate::units::{digits, mean_bytes, mean_count, rate, seconds, tokens_per_s};
 
 /// What has a sign, with a real one.
 fn signed(value: f64, written: impl Fn(f64) -> String) -> String {
@@ -24,8 +24,11 @@ pub(super) fn signed_bytes(value: f64) -> String {
     signed(value, mean_bytes)
 }
 
-/// A change as a share; large ones as a factor, which nobody misreads.
+/// A change as a share: `+7.1 %`; from three times the value on as a factor: `12.3×`.
 pub(crate) fn signed_percent(share: f64) -> String {
+    if share >= 2.0 {
+        return format!("{}×", digits(1.0 + share));
+    }
     signed(share, |share| format!("{:.1} %", share * 100.0))
 }
 

@@ -2,13 +2,12 @@
 
 use record::{Cache, CacheKind, Counters, Machine};
 
-use crate::layout::labelled;
+use crate::document::Section;
 use crate::units::{bytes, digits, hertz, plural};
 
-const LABEL: usize = 12;
-const UNKNOWN: &str = "not known";
+const UNKNOWN: &str = "unknown";
 
-pub(super) fn section(machine: &Machine, counters: &Counters) -> String {
+pub(super) fn section(machine: &Machine, counters: &Counters) -> Section {
     let rows = [
         ("cpu", cpu(machine)),
         ("instructions", instructions(machine)),
@@ -18,11 +17,11 @@ pub(super) fn section(machine: &Machine, counters: &Counters) -> String {
         ("memory", memory(machine)),
         ("huge pages", huge_pages(machine)),
         ("frequency", frequency(machine)),
-        ("runs on", host(machine)),
+        ("system", host(machine)),
         ("clock", clock(machine)),
         ("counters", counted(counters)),
     ];
-    rows.iter().map(|(label, sentence)| labelled(label, LABEL, sentence)).collect()
+    Section::new("MACHINE", "").with_facts(rows.map(|(label, sentence)| (label, Some(sentence))))
 }
 
 fn cpu(machine: &Machine) -> String {
@@ -35,9 +34,10 @@ fn cpu(machine: &Machine) -> String {
 
 fn instructions(machine: &Machine) -> String {
     let isa = &machine.isa;
-    let why = if isa.forced { ", as HOTLOOP_ISA asks" } else { "" };
-    let has = if isa.features.is_empty() { String::new() } else { format!("; the CPU has {}", isa.features.join(" ")) };
-    format!("kernels use {}{why}, of {}{has}", isa.chosen, isa.available.join(", "))
+    let why = if isa.forced { "set by HOTLOOP_ISA; " } else { "" };
+    let has =
+        if isa.features.is_empty() { String::new() } else { format!("; CPU features: {}", isa.features.join(" ")) };
+    format!("{} ({why}available: {}){has}", isa.chosen, isa.available.join(", "))
 }
 
 fn cores(machine: &Machine) -> String {
@@ -46,10 +46,10 @@ fn cores(machine: &Machine) -> String {
     parts.extend(machine.smt.map(|smt| if smt > 1 { format!("SMT of {smt}") } else { "no SMT".to_owned() }));
     parts.extend(machine.sockets.map(|sockets| plural(u64::from(sockets), "socket")));
     let nodes = machine.numa.len() as u64;
-    parts.push(if nodes == 0 { "NUMA not known".to_owned() } else { plural(nodes, "NUMA node") });
+    parts.push(if nodes == 0 { "NUMA unknown".to_owned() } else { plural(nodes, "NUMA node") });
     let kinds = machine.core_kinds.iter().map(|kind| {
         let clock = kind.max_hz.map_or(String::new(), |max| format!(" up to {}", hertz(max)));
-        format!("{} of one kind ({}){clock}", kind.count, kind.cpus)
+        format!("{} of one type (CPUs {}){clock}", kind.count, kind.cpus)
     });
     parts.extend(kinds);
     parts.join(", ")
@@ -61,14 +61,14 @@ fn usable(machine: &Machine) -> String {
     parts.extend(machine.cpuset.as_ref().map(|cpus| format!("on CPU{} {cpus}", several(cpus))));
     let group = &machine.cgroup;
     let limit = match (group.cgroup_cpu_max, group.mem_max_bytes) {
-        (None, None) if group.version.is_none() => "no control group".to_owned(),
-        (None, None) => "the control group sets no limit".to_owned(),
+        (None, None) if group.version.is_none() => "no cgroup".to_owned(),
+        (None, None) => "no cgroup limit".to_owned(),
         (cpus, memory) => {
             let limits = [
                 cpus.map(|cpus| format!("{} CPUs", digits(cpus))),
                 memory.map(|max| format!("{} of memory", bytes(max))),
             ];
-            format!("the control group allows {}", limits.into_iter().flatten().collect::<Vec<_>>().join(" and "))
+            format!("cgroup limit: {}", limits.into_iter().flatten().collect::<Vec<_>>().join(" and "))
         }
     };
     parts.push(format!("({limit})"));
@@ -83,10 +83,10 @@ fn caches(machine: &Machine) -> String {
     };
     let written = machine.caches.iter().map(|cache| {
         let shared = match cache.shared_by {
-            Some(cpus) if cpus > 1 => format!(" for {cpus} CPUs"),
+            Some(cpus) if cpus > 1 => format!(" shared by {cpus} CPUs"),
             _ => String::new(),
         };
-        let times = cache.instances.filter(|count| *count > 1).map_or(String::new(), |count| format!("{count} x "));
+        let times = cache.instances.filter(|count| *count > 1).map_or(String::new(), |count| format!("{count} × "));
         format!("{} {times}{}{shared}", name(cache), bytes(cache.bytes))
     });
     let all = written.collect::<Vec<_>>().join(", ");
@@ -106,15 +106,15 @@ fn huge_pages(machine: &Machine) -> String {
     let Some(transparent) = &pages.transparent else {
         return UNKNOWN.to_owned();
     };
-    let size = pages.bytes.map_or(String::new(), |size| format!(" of {}", bytes(size)));
+    let size = pages.bytes.map_or(String::new(), |size| format!("{} ", bytes(size)));
     let meaning = match transparent.as_str() {
-        "always" => "given to all",
-        "madvise" => "given to programs that ask",
-        _ => "given to none",
+        "always" => "for all programs",
+        "madvise" => "for programs that request them",
+        _ => "disabled",
     };
     let reserved =
         pages.reserved.filter(|count| *count > 0).map_or(String::new(), |count| format!(", {count} reserved"));
-    format!("{transparent}: pages{size} are {meaning}{reserved}")
+    format!("{transparent}: {size}pages {meaning}{reserved}")
 }
 
 fn frequency(machine: &Machine) -> String {
@@ -124,36 +124,36 @@ fn frequency(machine: &Machine) -> String {
     parts.extend(frequency.driver.as_ref().map(|driver| format!("driver {driver}")));
     parts.extend(frequency.boost.map(|boost| if boost { "boost on".to_owned() } else { "boost off".to_owned() }));
     parts.extend(frequency.max_hz.map(|max| format!("up to {}", hertz(max))));
-    if parts.is_empty() { "governor and boost are not visible here".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "governor and boost not exposed".to_owned() } else { parts.join(", ") }
 }
 
 fn host(machine: &Machine) -> String {
     let kernel = machine.kernel.as_ref().map_or(String::new(), |kernel| format!(" {kernel}"));
     let under = match (&machine.container, &machine.hypervisor) {
-        (Some(container), Some(hypervisor)) => format!("in {container}, on a virtual machine of {hypervisor}"),
-        (Some(container), None) => format!("in {container}"),
-        (None, Some(hypervisor)) => format!("on a virtual machine of {hypervisor}"),
-        (None, None) => "no hypervisor seen".to_owned(),
+        (Some(container), Some(hypervisor)) => format!("{container} container, {hypervisor} virtual machine"),
+        (Some(container), None) => format!("{container} container"),
+        (None, Some(hypervisor)) => format!("{hypervisor} virtual machine"),
+        (None, None) => "no hypervisor detected".to_owned(),
     };
     format!("{}{kernel}, {under}", machine.os)
 }
 
 fn clock(machine: &Machine) -> String {
     let clock = &machine.clock;
-    let source = clock.source.as_deref().unwrap_or("source not known");
+    let source = clock.source.as_deref().unwrap_or("unknown source");
     let nanos = |value: f64| format!("{} ns", digits(value));
     let scopes = clock.profiler.as_ref().map_or(String::new(), |profiler| {
-        let which = if profiler.source == "counter" { "the CPU's counter" } else { "the system's clock" };
-        format!("; scopes are timed by {which}, steps of {}", nanos(profiler.timer_res_ns))
+        let which = if profiler.source == "counter" { "the CPU's time-stamp counter" } else { "the system clock" };
+        format!("; scopes use {which}, resolution {}", nanos(profiler.timer_res_ns))
     });
-    format!("{source}, steps of {}, a reading takes {}{scopes}", nanos(clock.timer_res_ns), nanos(clock.read_ns))
+    format!("{source}, resolution {}, {} per read{scopes}", nanos(clock.timer_res_ns), nanos(clock.read_ns))
 }
 
 fn counted(counters: &Counters) -> String {
     let names = counters.counters_available.join(", ");
     match (&counters.reason, names.is_empty()) {
         (None, false) => names,
-        (Some(reason), false) => format!("{names}; not all: {reason}"),
+        (Some(reason), false) => format!("{names}; others unavailable: {reason}"),
         (Some(reason), true) => format!("none: {reason}"),
         (None, true) => UNKNOWN.to_owned(),
     }

@@ -2,10 +2,8 @@
 
 use record::{Doctor, Noise};
 
-use crate::layout::labelled;
+use crate::document::Section;
 use crate::units::{digits, percent, plural, seconds};
-
-const LABEL: usize = 12;
 
 /// A tenth of a CPU is what a desktop or a few services need.
 const OTHERS_QUIET: f64 = 0.1;
@@ -45,57 +43,52 @@ pub(super) fn quietness(noise: &Noise) -> Quietness {
     .unwrap_or(Quietness::Quiet)
 }
 
-pub(super) fn section(doctor: &Doctor) -> String {
+pub(super) fn section(doctor: &Doctor) -> Section {
     let noise = &doctor.noise;
     let verdict = match quietness(noise) {
         Quietness::Quiet => "quiet",
-        Quietness::Some => "a little disturbed",
-        Quietness::Busy => "busy: compare only what ran interleaved",
+        Quietness::Some => "some interference",
+        Quietness::Busy => "busy: compare only interleaved measurements",
     };
-    let mut text = format!("\nNOISE  {verdict}\n");
     let rows = [
-        ("other work", others(noise, doctor.machine.cpus)),
-        ("waiting", waiting(noise)),
-        ("taken away", taken(noise)),
-        ("interrupted", Some(interrupted(noise))),
+        ("other programs", others(noise, doctor.machine.cpus)),
+        ("pressure", pressure(noise)),
+        ("steal time", stolen(noise)),
+        ("interruptions", Some(interruptions(noise))),
     ];
-    for (label, sentence) in rows {
-        text.push_str(&labelled(label, LABEL, sentence.as_deref().unwrap_or("not known")));
-    }
-    text
+    let known = rows.map(|(label, sentence)| (label, Some(sentence.unwrap_or_else(|| "unknown".to_owned()))));
+    Section::new("NOISE", verdict).with_facts(known)
 }
 
 fn others(noise: &Noise, cpus: u32) -> Option<String> {
-    let used = noise
-        .others_cpus
-        .map(|used| format!("{} of {} used by other programs", digits(used), plural(u64::from(cpus), "CPU")));
+    let used = noise.others_cpus.map(|used| format!("{} of {}", digits(used), plural(u64::from(cpus), "CPU")));
     let load = noise.load_1m.map(|load| {
-        let longer = noise.load_5m.map_or(String::new(), |load| format!(", {} over five", digits(load)));
-        format!("load {} over one minute{longer}", digits(load))
+        let longer = noise.load_5m.map_or(String::new(), |load| format!(", {} (5 min)", digits(load)));
+        format!("load average {} (1 min){longer}", digits(load))
     });
     joined([used, load])
 }
 
-fn waiting(noise: &Noise) -> Option<String> {
+fn pressure(noise: &Noise) -> Option<String> {
     let pressure = noise.pressure.as_ref()?;
-    let part = |what: &str, share: Option<f64>| share.map(|share| format!("{} for {what}", percent(share)));
-    let parts = [part("a CPU", pressure.cpu), part("memory", pressure.memory), part("a disk", pressure.io)];
-    joined(parts).map(|parts| format!("of ten seconds before: {parts}"))
+    let part = |what: &str, share: Option<f64>| share.map(|share| format!("{what} {}", percent(share)));
+    let parts = [part("CPU", pressure.cpu), part("memory", pressure.memory), part("I/O", pressure.io)];
+    joined(parts).map(|parts| format!("{parts} (share of the last 10 s)"))
 }
 
-fn taken(noise: &Noise) -> Option<String> {
-    let stolen = noise.steal_share.map(|share| format!("{} of all CPU time by the hypervisor", percent(share)));
+fn stolen(noise: &Noise) -> Option<String> {
+    let stolen = noise.steal_share.map(|share| format!("{} of all CPU time", percent(share)));
     let throttled = noise.throttled_s.filter(|held| *held > 0.0);
-    joined([stolen, throttled.map(|held| format!("{} by the control group's limit", seconds(held)))])
+    joined([stolen, throttled.map(|held| format!("throttled for {} by the cgroup limit", seconds(held)))])
 }
 
-fn interrupted(noise: &Noise) -> String {
+fn interruptions(noise: &Noise) -> String {
     let jitter = &noise.jitter;
     let window = seconds(jitter.window_s);
     match jitter.longest_s {
-        None => format!("never for more than 10 us, in {window}"),
+        None => format!("none longer than 10 us in {window}"),
         Some(longest) => format!(
-            "{} of {window} lost in {} of more than 10 us, the longest {}",
+            "{} of {window} lost to {} longer than 10 us, longest {}",
             percent(jitter.lost_share),
             plural(u64::from(jitter.gaps), "gap"),
             seconds(longest)

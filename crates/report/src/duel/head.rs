@@ -3,7 +3,7 @@
 use record::{Duel, Finding, Judgement, Verdict};
 
 use super::{deciding, word};
-use crate::run::document::{Block, Section, Table};
+use crate::document::{Block, Section, Table};
 
 /// One line for programs: the word, the metric it comes from, its change with bounds in percent, and the floor.
 #[must_use]
@@ -19,11 +19,11 @@ pub fn verdict_line(duel: &Duel) -> String {
             fields.join(", ")
         }
         Verdict::WrongOutput => "output".to_owned(),
-        _ => gate(finding).map_or_else(String::new, told),
+        _ => gate(finding).map_or_else(String::new, change_for_programs),
     };
     let aside = if finding.confirmed == Some(false) { " (did not reproduce)" } else { "" };
     let arm = if duel.findings.len() > 1 { format!(" arm {}", finding.arm) } else { String::new() };
-    let about = crate::run::printable(&about);
+    let about = crate::document::printable(&about);
     format!("VERDICT {verdict} {about}{aside}{arm}").trim_end().to_owned()
 }
 
@@ -35,7 +35,7 @@ pub(super) fn gate(finding: &Finding) -> Option<&Judgement> {
 }
 
 /// A metric with its change and the floor, in plain signs because programs read it.
-pub(crate) fn told(judgement: &Judgement) -> String {
+pub(crate) fn change_for_programs(judgement: &Judgement) -> String {
     let percent = |share: f64| share * 100.0;
     let change = match (judgement.change, judgement.estimate) {
         (Some(change), _) => {

@@ -3,7 +3,7 @@
 use record::{Better, Change, Duel, Finding, Judgement, Verdict};
 
 use super::head::gate;
-use crate::run::printable;
+use crate::document::printable;
 
 /// Longer labels are replaced by the letters of the sides.
 const LONGEST_LABEL: usize = 32;

@@ -4,7 +4,7 @@ use record::{Arm, Duel, Phase, Sample};
 
 use super::figures::value;
 use super::is_placebo;
-use crate::run::document::{Block, Section, Table};
+use crate::document::{Block, Section, Table};
 use crate::run::shell;
 use crate::units::{mean_count, percent, plural, seconds};
 
@@ -37,7 +37,7 @@ pub(super) fn missing(duel: &Duel) -> Option<Section> {
     let dropped = duel.findings.iter().flat_map(|finding| &finding.judgements).filter(|found| found.gate);
     let dropped: u64 = dropped.map(|found| found.dropped).max().unwrap_or(0);
     if dropped > 0 {
-        sentences.push(format!("{} without a value of a gate; left out of all figures.", plural(dropped, "round")));
+        sentences.push(format!("{} lacked a gated metric and were left out.", plural(dropped, "round")));
     }
     (!sentences.is_empty()).then(|| Section::new("NOT MEASURED", "").with(Block::List(sentences)))
 }
@@ -97,7 +97,7 @@ pub(super) fn design(duel: &Duel) -> Section {
     let padding = padding.map(|bytes| format!("stack of every process shifted by 0 to {bytes} bytes at random"));
     let budget = design.time_budget_s.map(seconds);
     let chance = format!(
-        "at most {} over all gates, sides and looks (after launch {})",
+        "at most {} over all gates, sides and interim looks (after launch {})",
         percent(design.alpha),
         looks.join(", ")
     );
@@ -108,7 +108,7 @@ pub(super) fn design(duel: &Duel) -> Section {
         ("judged by", judged),
         ("memory layout", padding),
         ("time budget", budget),
-        ("false verdicts", Some(chance)),
+        ("false verdict rate", Some(chance)),
     ])
 }
 

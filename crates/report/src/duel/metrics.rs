@@ -3,8 +3,8 @@
 use record::{Duel, Finding, Judgement, Verdict};
 
 use super::figures::{change, interval, value};
+use crate::document::{Block, Section, Table};
 use crate::gate::word;
-use crate::run::document::{Block, Section, Table};
 use crate::units::percent;
 
 pub(super) fn section(duel: &Duel, finding: &Finding) -> Option<Section> {

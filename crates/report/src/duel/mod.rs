@@ -10,36 +10,15 @@ mod why;
 use record::{Duel, Finding, Verdict};
 
 use crate::RunOptions;
-use crate::layout::wrapped;
-use crate::run;
-use crate::run::document::{Block, Document, Section};
+use crate::document::{Block, Document, Section};
 
-pub(crate) use head::told;
+pub(crate) use head::change_for_programs;
 pub use head::verdict_line;
 
-/// A duel for the terminal, in lines of at most 120 columns. The first line is the answer, the last one the verdict for programs.
+/// A whole duel. Its first line is the answer, its last one the verdict for programs.
 #[must_use]
-pub fn text(duel: &Duel, options: &RunOptions) -> String {
-    let text = run::terminal::write(&document(duel, options.top.max(1)), options.page());
-    let answers = headline::lines(duel)
-        .iter()
-        .map(|line| wrapped(line, options.page().width).join("\n") + "\n")
-        .collect::<String>();
-    let gap = if answers.is_empty() { "" } else { "\n" };
-    format!("{answers}{gap}{text}\n{}\n", verdict_line(duel))
-}
-
-/// A duel as GitHub shows it: the same as on the terminal, with the answer below the title.
-#[must_use]
-pub fn markdown(duel: &Duel, options: &RunOptions) -> String {
-    let text = run::markdown::write(&document(duel, options.top.max(1)));
-    let answers: String =
-        headline::lines(duel).iter().map(|line| format!("\n**{}**\n", run::markdown::escaped(line))).collect();
-    let (title, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    format!("{title}\n{answers}{rest}\n{}\n", verdict_line(duel))
-}
-
-fn document(duel: &Duel, top: usize) -> Document {
+pub fn document(duel: &Duel, options: &RunOptions) -> Document {
+    let top = options.top.max(1);
     let mut sections = vec![head::verdict(duel)];
     sections.extend(duel.findings.iter().filter_map(head::differences));
     sections.extend(duel.findings.iter().filter_map(|finding| metrics::section(duel, finding)));
@@ -54,7 +33,14 @@ fn document(duel: &Duel, top: usize) -> Document {
         sections.push(Section::new("NOTES", "").with(notes));
     }
     sections.extend(method::again(duel));
-    Document { kind: "HOTLOOP DUEL", title: title(duel), warnings: warnings(duel), sections }
+    Document {
+        answers: headline::lines(duel),
+        kind: "HOTLOOP DUEL",
+        title: title(duel),
+        warnings: warnings(duel),
+        sections,
+        verdict_line: Some(verdict_line(duel)),
+    }
 }
 
 fn title(duel: &Duel) -> String {

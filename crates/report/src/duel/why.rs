@@ -3,7 +3,7 @@
 use record::{Duel, Finding, TimeDifference, Waterfall, WaterfallPart};
 
 use super::figures::{calls, seconds_interval, signed_seconds};
-use crate::run::document::{Block, Section, Table};
+use crate::document::{Block, Section, Table};
 use crate::units::{mean_count, plural, seconds};
 
 pub(super) fn section(duel: &Duel, finding: &Finding, top: usize) -> Option<Section> {

@@ -3,6 +3,7 @@
 use record::Profile;
 use serde_json::{Value, json};
 
+use super::format::{Format, Writer};
 use super::picture::{Edge, Picture};
 use super::{figures, names};
 
@@ -13,11 +14,20 @@ const END: &str = r#""ph":"E""#;
 /// Of its thread, not of the process.
 const INSTANT: &str = r#""ph":"i","s":"t""#;
 
+pub(super) const FORMAT: Format = Format {
+    name: "chrome",
+    extension: "json",
+    is_binary: false,
+    about: "Trace Event JSON, for ui.perfetto.dev and chrome://tracing",
+    opened_by: "open it at ui.perfetto.dev (Open trace file) or in chrome://tracing (Load)",
+    write: Writer::Picture(|picture, profile, _| write(picture, profile).into_bytes()),
+};
+
 /// A line for each event. A slice is two of them, its beginning (`B`) and its end (`E`), and what happens in one nanosecond
 /// stands in its order; one without length is an instant (`i`). A single event with a length (`X`) would be shorter, but then
 /// Perfetto draws a slice without length inside others that begin or end at the same time. As `B` and `E` it is speedscope
 /// that mistakes those.
-pub(super) fn write(picture: &Picture, profile: &Profile) -> String {
+fn write(picture: &Picture, profile: &Profile) -> String {
     let mut lines = vec![about("process_name", 0, json!({ "name": picture.title }))];
     for (track, tid) in picture.tracks.iter().zip(1_u64..) {
         lines.push(about("thread_name", tid, json!({ "name": track.name })));

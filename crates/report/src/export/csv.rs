@@ -2,10 +2,29 @@
 
 use record::{Phase, Profile, Run};
 
+use super::format::{Format, Writer};
 use super::{figures, names};
 
+pub(super) const SCOPES: Format = Format {
+    name: "csv",
+    extension: "csv",
+    is_binary: false,
+    about: "one line per scope path",
+    opened_by: "open it in a spreadsheet; empty cells were not measured",
+    write: Writer::Profile(|_, profile| scopes(profile).into_bytes()),
+};
+
+pub(super) const SAMPLES: Format = Format {
+    name: "csv-samples",
+    extension: "csv",
+    is_binary: false,
+    about: "one line per measured value",
+    opened_by: "open it in a spreadsheet",
+    write: Writer::Run(|run, _| samples(run).into_bytes()),
+};
+
 /// A line for each scope path, with every figure.
-pub(super) fn scopes(profile: &Profile) -> String {
+fn scopes(profile: &Profile) -> String {
     let mut paths: Vec<String> = Vec::with_capacity(profile.scopes.len());
     let mut depths: Vec<usize> = Vec::with_capacity(profile.scopes.len());
     let none = record::Scope::default();
@@ -35,7 +54,7 @@ pub(super) fn scopes(profile: &Profile) -> String {
 }
 
 /// A line for each value of each sample; of values that come several to a sample, one for each of them.
-pub(super) fn samples(run: &Run) -> String {
+fn samples(run: &Run) -> String {
     let head = ["row", "phase", "arm", "launch", "round", "start_ns", "metric", "unit", "position", "value"];
     let mut text = line(head.map(str::to_owned).into_iter());
     for sample in &run.samples {
@@ -76,7 +95,22 @@ pub(crate) fn line(cells: impl Iterator<Item = String>) -> String {
     cells.map(|cell| quoted(&cell)).collect::<Vec<_>>().join(",") + "\r\n"
 }
 
+/// A cell that a spreadsheet would evaluate gets an apostrophe before it, which shows it as text. Numbers stay numbers.
 fn quoted(cell: &str) -> String {
+    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
+    let inert = format!("'{cell}");
+    let cell = if is_formula { &inert } else { cell };
     let is_plain = !cell.contains([',', '"', '\r', '\n']) && cell.trim() == cell;
     if is_plain { cell.to_owned() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_a_spreadsheet_would_evaluate_are_text() {
+        let cells = ["=1+2", "+x", "-x", "@sum", "\tx", "-1.5", "+2", "a=b", "=\"q\""].map(str::to_owned);
+        assert_eq!(line(cells.into_iter()), "'=1+2,'+x,'-x,'@sum,'\tx,-1.5,+2,a=b,\"'=\"\"q\"\"\"\r\n");
+    }
 }

@@ -9,6 +9,7 @@ use std::hash::Hash;
 use record::{Profile, Scope};
 use serde_json::{Map, Value, json};
 
+use super::format::{Format, Writer};
 use super::picture::{Edge, Picture, Slice, Track};
 use super::{figures, names, with_list};
 
@@ -24,8 +25,17 @@ const SCOPE: u64 = 1;
 /// The one process of a picture.
 const PROCESS: &str = "1";
 
+pub(super) const FORMAT: Format = Format {
+    name: "firefox",
+    extension: "json",
+    is_binary: false,
+    about: "for profiler.firefox.com",
+    opened_by: "open it at profiler.firefox.com (Load a profile from file)",
+    write: Writer::Picture(|picture, profile, tool| write(picture, profile, tool).into_bytes()),
+};
+
 /// The whole file.
-pub(super) fn write(picture: &Picture, profile: &Profile, tool: &str) -> String {
+fn write(picture: &Picture, profile: &Profile, tool: &str) -> String {
     let mut strings = Table::default();
     let mut shared = tables(profile, &mut strings);
     // Slices of a scope have the same figures: they are written once.

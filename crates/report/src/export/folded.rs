@@ -4,11 +4,21 @@ use std::collections::HashMap;
 
 use record::Profile;
 
+use super::format::{Format, Writer};
 use super::names;
 use super::tree::Tree;
 
+pub(super) const FORMAT: Format = Format {
+    name: "folded",
+    extension: "txt",
+    is_binary: false,
+    about: "collapsed stacks, `a;b;c nanoseconds`, for flame graph tools",
+    opened_by: "pass it to flamegraph.pl or inferno-flamegraph, or open it at speedscope.app; weights are ns",
+    write: Writer::Profile(|_, profile| write(profile).into_bytes()),
+};
+
 /// Paths that are shown alike become one line. Those without time of their own have none.
-pub(super) fn write(profile: &Profile) -> String {
+fn write(profile: &Profile) -> String {
     let tree = Tree::new(profile);
     let mut lines: Vec<(String, u64)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();

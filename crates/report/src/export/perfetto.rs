@@ -3,6 +3,7 @@
 
 use record::{Profile, Scope};
 
+use super::format::{Format, Writer};
 use super::picture::{Edge, Picture, Track};
 use super::protobuf::Message;
 use super::{figures, names};
@@ -78,8 +79,17 @@ const SEQUENCE: u64 = 1;
 /// The process has this track and this number; threads come behind it.
 const PROCESS: u64 = 1;
 
+pub(super) const FORMAT: Format = Format {
+    name: "perfetto",
+    extension: "pftrace",
+    is_binary: true,
+    about: "native Perfetto trace: smaller, binary",
+    opened_by: "open it at ui.perfetto.dev (Open trace file), or query it with trace_processor_shell",
+    write: Writer::Picture(|picture, profile, _| write(picture, profile)),
+};
+
 /// The whole file.
-pub(super) fn write(picture: &Picture, profile: &Profile) -> Vec<u8> {
+fn write(picture: &Picture, profile: &Profile) -> Vec<u8> {
     let mut trace = Trace(Vec::new());
     let state = packet(STATE_CLEARED | NEEDS_STATE).message(field::packet::INTERNED_DATA, interned(profile));
     trace.push(state);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use record::{Profile, Scope};
 use serde_json::{Value, json};
 
+use super::format::{Format, Writer};
 use super::picture::{Edge, Picture, Track};
 use super::tree::Tree;
 use super::{names, with_list};
@@ -12,8 +13,17 @@ use super::{names, with_list};
 /// What tells the reader which format it is; nobody fetches it.
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
+pub(super) const FORMAT: Format = Format {
+    name: "speedscope",
+    extension: "json",
+    is_binary: false,
+    about: "for speedscope.app",
+    opened_by: "open it at speedscope.app (Browse), or run `npx speedscope FILE`",
+    write: Writer::Picture(|picture, profile, tool| write(picture, profile, tool).into_bytes()),
+};
+
 /// A timeline as events, the merged tree as weighted stacks. Events are many: they are written one by one.
-pub(super) fn write(picture: &Picture, profile: &Profile, tool: &str) -> String {
+fn write(picture: &Picture, profile: &Profile, tool: &str) -> String {
     let frames = Frames::new(profile);
     let profiles: Vec<String> = if picture.has_calls {
         picture.tracks.iter().map(|track| evented(track, &frames)).collect()

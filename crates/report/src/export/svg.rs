@@ -4,6 +4,7 @@
 
 use record::{Profile, Run, Scope};
 
+use super::format::{Format, Writer};
 use super::picture::title;
 use super::tree::Tree;
 use super::{figures, names};
@@ -46,8 +47,17 @@ const SCRIPT: &str = r#"
 })();
 "#;
 
+pub(super) const FORMAT: Format = Format {
+    name: "svg",
+    extension: "svg",
+    is_binary: false,
+    about: "flame graph",
+    opened_by: "open it in a web browser; click a scope to zoom in, the bottom row to zoom out",
+    write: Writer::Profile(|run, profile| write(run, profile).into_bytes()),
+};
+
 /// The whole file.
-pub(super) fn write(run: &Run, profile: &Profile) -> String {
+fn write(run: &Run, profile: &Profile) -> String {
     let tree = Tree::new(profile);
     let starts = tree.starts_ns(profile);
     let sum = starts.iter().map(|(at, start)| start.saturating_add(tree.length_ns[*at])).max().unwrap_or(0);

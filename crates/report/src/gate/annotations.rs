@@ -3,7 +3,7 @@
 use record::{Gate, Reason};
 
 use super::place;
-use crate::run::printable;
+use crate::document::printable;
 
 /// GitHub shows ten of each kind for a step; what is behind them is in the other outputs.
 const MOST: usize = 10;

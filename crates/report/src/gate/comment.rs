@@ -2,16 +2,18 @@
 
 use record::{AcceptanceState, Gate, GateCell, Judgement, Reason, ReasonSubject, Verdict};
 
-use super::figures::{self, percent, signed_change, value};
+use super::figures::{self, change, change_with_interval, interval, percent, value};
+use super::terminal::acceptance_state;
 use super::{found, headline, is_compared, sides, word};
-use crate::run::{escaped, printable};
+use crate::document::markdown::escaped;
+use crate::document::{not_measured, printable};
 use crate::units::plural;
 
 /// Who posts the comment finds it by this again, and writes over it.
 const MARK: &str = "<!-- hotloop-gate -->";
 /// Lines about what moved. With the heading, the summary, what is left out of them, the three lines behind them and the one that
 /// opens the rest that is ten.
-const MOST_MOVED: usize = 3;
+const MOST_HIGHLIGHTS: usize = 3;
 /// Longer sentences would be several lines.
 const LONGEST: usize = 200;
 /// Rows of the whole table: a comment takes 65,536 characters.
@@ -25,17 +27,17 @@ const MOST_SENTENCES: usize = 20;
 pub fn write(gate: &Gate) -> String {
     let passed = if gate.passed { "passed" } else { "failed" };
     let mut text = format!("{MARK}\n### Performance gate {passed}: {}\n\n{}\n\n", headline(gate), summary(gate));
-    let moved = moved(gate);
-    for line in moved.iter().take(MOST_MOVED) {
+    let highlights = highlights(gate);
+    for line in highlights.iter().take(MOST_HIGHLIGHTS) {
         text.push_str(&format!("- {line}\n"));
     }
-    if moved.len() > MOST_MOVED {
-        text.push_str(&format!("- and {} more, below\n", moved.len() - MOST_MOVED));
+    if highlights.len() > MOST_HIGHLIGHTS {
+        text.push_str(&format!("- and {} more, below\n", highlights.len() - MOST_HIGHLIGHTS));
     }
-    if !moved.is_empty() {
+    if !highlights.is_empty() {
         text.push('\n');
     }
-    for line in [accepted(gate), Some(visible(gate)), not_measured(gate)].into_iter().flatten() {
+    for line in [accepted(gate), Some(detectable(gate)), left_out(gate)].into_iter().flatten() {
         text.push_str(&format!("{line}\n\n"));
     }
     text + "<details>\n<summary>All cells</summary>\n\n" + &whole(gate) + "\n</details>\n"
@@ -49,7 +51,7 @@ fn summary(gate: &Gate) -> String {
             (_, true) => "not measured",
             (Some(verdict), _) => word(verdict),
             (None, _) if cell.advisory => "advisory",
-            (None, _) => "without a verdict",
+            (None, _) => "without verdict",
         };
         match words.iter_mut().find(|(known, _)| known == word) {
             Some((_, count)) => *count += 1,
@@ -62,10 +64,12 @@ fn summary(gate: &Gate) -> String {
 }
 
 /// What should be looked at, the gravest first: why it fails, what would fail if it counted, what got better.
-fn moved(gate: &Gate) -> Vec<String> {
-    let mut lines: Vec<String> = gate.reasons.iter().map(|reason| told(gate, reason)).collect();
+fn highlights(gate: &Gate) -> Vec<String> {
+    let mut lines: Vec<String> = gate.reasons.iter().map(|reason| reason_line(gate, reason)).collect();
     let is_moved = |reason: &&Reason| reason.code != 11 || found(gate, reason).is_some_and(|(_, found)| leans(found));
-    lines.extend(gate.warnings.iter().filter(is_moved).map(|reason| told(gate, reason) + "; fails nothing"));
+    lines.extend(
+        gate.warnings.iter().filter(is_moved).map(|reason| reason_line(gate, reason) + " (does not fail the gate)"),
+    );
     for cell in &gate.cells {
         let findings = cell.findings.iter().filter(|finding| is_compared(finding));
         let better = findings.flat_map(|finding| &finding.judgements).filter(|judgement| judgement.gate);
@@ -79,7 +83,7 @@ fn leans(judgement: &Judgement) -> bool {
     judgement.verdict == Verdict::LeaningWorse
 }
 
-fn told(gate: &Gate, reason: &Reason) -> String {
+fn reason_line(gate: &Gate, reason: &Reason) -> String {
     let name = |name: &Option<String>| name.as_deref().map_or_else(String::new, |name| format!("{} ", code(name)));
     match found(gate, reason) {
         Some((cell, judgement)) if reason.sentence == judgement.sentence => figures_of(cell, judgement),
@@ -96,13 +100,13 @@ fn told(gate: &Gate, reason: &Reason) -> String {
 
 fn figures_of(cell: &GateCell, judgement: &Judgement) -> String {
     let of = |side| value(cell, &judgement.metric, side);
-    let floor = judgement.floor.map_or_else(String::new, |floor| format!(" (floor {})", percent(floor)));
+    let floor = judgement.floor.map_or_else(String::new, |floor| format!(" (noise floor {})", percent(floor)));
     format!(
         "{} {} **{}** {}: {} to {}{floor}",
         code(&cell.name),
         code(&judgement.metric),
         word(judgement.verdict),
-        signed_change(judgement),
+        change_with_interval(judgement),
         of(judgement.base),
         of(judgement.candidate),
     )
@@ -114,18 +118,17 @@ fn accepted(gate: &Gate) -> Option<String> {
         format!("{} {} until {} ({})", code(&one.cell), code(&one.metric), one.until, one.reason)
     };
     let used: Vec<String> = used.map(told).collect();
-    (!used.is_empty()).then(|| one_line(&format!("Accepted to be worse: {}.", used.join("; "))))
+    (!used.is_empty()).then(|| one_line(&format!("Accepted regressions: {}.", used.join("; "))))
 }
 
-fn visible(gate: &Gate) -> String {
+fn detectable(gate: &Gate) -> String {
     let floor = figures::range(gate, |judgement| judgement.floor);
     let smallest = figures::range(gate, |judgement| judgement.visible);
-    let told =
-        |what: &str, range: Option<String>| format!("{what} {}", range.unwrap_or_else(|| "not measured".to_owned()));
-    format!("{}; {}.", told("Smallest change that would be seen:", smallest), told("noise floor:", floor))
+    let known = |range: Option<String>| range.unwrap_or_else(not_measured);
+    format!("Smallest detectable change: {}; noise floor: {}.", known(smallest), known(floor))
 }
 
-fn not_measured(gate: &Gate) -> Option<String> {
+fn left_out(gate: &Gate) -> Option<String> {
     let left_out = gate.not_measured.join("; ");
     (!left_out.is_empty()).then(|| one_line(&format!("Not measured: {left_out}.")))
 }
@@ -134,10 +137,10 @@ fn not_measured(gate: &Gate) -> Option<String> {
 fn whole(gate: &Gate) -> String {
     let mut rows: Vec<String> = Vec::new();
     for cell in &gate.cells {
-        rows.extend(cell.failure.iter().map(|failure| row(cell, ["", "not measured", "", "", failure, "", ""])));
+        rows.extend(cell.failure.iter().map(|failure| row(cell, ["", "not measured", "", "", failure, "", "", ""])));
         for finding in &cell.findings {
             if !is_compared(finding) {
-                rows.push(row(cell, ["", word(finding.verdict), "", "", &finding.sentence, "", ""]));
+                rows.push(row(cell, ["", word(finding.verdict), "", "", &finding.sentence, "", "", ""]));
                 continue;
             }
             let is_shown = |judgement: &&Judgement| {
@@ -147,7 +150,7 @@ fn whole(gate: &Gate) -> String {
         }
         rows.extend(cell.budgets.iter().map(|budget| {
             let asked = format!("budget: {}", figures::bound(cell, budget));
-            row(cell, [&budget.metric, &asked, "", "", &figures::budget(cell, budget), "", ""])
+            row(cell, [&budget.metric, &asked, "", "", &figures::budget(cell, budget), "", "", ""])
         }));
     }
     let mut characters = 0;
@@ -159,7 +162,7 @@ fn whole(gate: &Gate) -> String {
     let left = rows.len() - shown;
     rows.truncate(shown);
     let more = if left == 0 { String::new() } else { format!("\n{left} more rows are in `verdict.json`.\n") };
-    "| cell | metric | verdict | before | after | change | floor | visible from |\n|---|---|---|---:|---:|---|---:|---:|\n"
+    "| cell | metric | verdict | before | after | change | 95 % CI | noise floor | detectable |\n|---|---|---|---:|---:|---:|---:|---:|---:|\n"
         .to_owned()
         + &rows.concat()
         + &more
@@ -168,10 +171,10 @@ fn whole(gate: &Gate) -> String {
 
 fn judged(cell: &GateCell, judgement: &Judgement) -> String {
     let of = |side| value(cell, &judgement.metric, side);
-    let share = |share: Option<f64>| share.map_or_else(|| "not measured".to_owned(), percent);
+    let share = |share: Option<f64>| share.map_or_else(not_measured, percent);
     let is_advisory = cell.advisory || cell.advisory_metrics.contains(&judgement.metric);
     let aside = match (judgement.gate, is_advisory) {
-        (false, _) => " (not judged by)",
+        (false, _) => " (not gated)",
         (true, true) => " (advisory)",
         (true, false) => "",
     };
@@ -183,14 +186,15 @@ fn judged(cell: &GateCell, judgement: &Judgement) -> String {
             &verdict,
             &of(judgement.base),
             &of(judgement.candidate),
-            &signed_change(judgement),
+            &change(judgement),
+            &interval(judgement).unwrap_or_default(),
             &share(judgement.floor),
             &share(judgement.visible),
         ],
     )
 }
 
-fn row(cell: &GateCell, cells: [&str; 7]) -> String {
+fn row(cell: &GateCell, cells: [&str; 8]) -> String {
     let written = |text: &str| one_line(text).replace('|', "\\|");
     format!("| {} | {} |\n", written(&cell.name), cells.map(written).join(" | "))
 }
@@ -199,11 +203,7 @@ fn row(cell: &GateCell, cells: [&str; 7]) -> String {
 fn sentences(gate: &Gate) -> String {
     let mut text = String::new();
     for one in gate.accepted.iter().take(MOST_SENTENCES) {
-        let state = match one.state {
-            AcceptanceState::Used => "used",
-            AcceptanceState::NotNeeded => "not needed here",
-            AcceptanceState::Expired => "its day is over",
-        };
+        let state = acceptance_state(one.state);
         let commit = one.commit.as_ref().map_or_else(String::new, |commit| format!(" of {}", one_line(commit)));
         let (cell, metric, until) = (code(&one.cell), code(&one.metric), &one.until);
         text.push_str(&format!(
@@ -215,8 +215,8 @@ fn sentences(gate: &Gate) -> String {
         text.push_str(&format!("- {} more are in `verdict.json`\n", gate.accepted.len() - MOST_SENTENCES));
     }
     for drift in gate.drift.iter().chain(&gate.other_drifts) {
-        let alike = format!("{} of {} cells changed alike", drift.moved, drift.cells);
-        text.push_str(&format!("- {}: {alike}; look for what all of them have in common\n", code(&drift.metric)));
+        let alike = format!("{} of {} cells changed in the same way", drift.moved, drift.cells);
+        text.push_str(&format!("- {}: {alike}; look for a common cause\n", code(&drift.metric)));
     }
     if text.is_empty() { text } else { format!("\n{text}") }
 }

@@ -6,22 +6,31 @@ use crate::units::in_unit;
 
 pub(super) use crate::units::percent;
 
-/// A change with its bounds: +7.1 % [+5.2, +9.0].
-pub(super) fn signed_change(judgement: &Judgement) -> String {
+/// A change without its interval: `+7.1 %`; where no interval is known it is an estimate.
+pub(super) fn change(judgement: &Judgement) -> String {
     match (judgement.change, judgement.estimate) {
-        (Some(Change { estimate, low, high }), _) => {
-            format!("{} % [{}, {}]", signed(estimate), signed(low), signed(high))
-        }
-        (None, Some(estimate)) => format!("about {} %", signed(estimate)),
-        (None, None) => "not known".to_owned(),
+        (Some(Change { estimate, .. }), _) => format!("{} %", signed(estimate)),
+        (None, Some(estimate)) => format!("~{} %", signed(estimate)),
+        (None, None) => "unknown".to_owned(),
     }
+}
+
+/// The bounds of a change: `+5.2 to +9.0 %`.
+pub(super) fn interval(judgement: &Judgement) -> Option<String> {
+    judgement.change.map(|Change { low, high, .. }| format!("{} to {} %", signed(low), signed(high)))
+}
+
+/// A change with its bounds: `+7.1 % (95 % CI +5.2 to +9.0 %)`.
+pub(super) fn change_with_interval(judgement: &Judgement) -> String {
+    let interval = interval(judgement).map_or_else(String::new, |interval| format!(" (95 % CI {interval})"));
+    change(judgement) + &interval
 }
 
 /// A share in percent with its sign; nothing has none.
 fn signed(share: f64) -> String {
     let text = format!("{:.1}", share.abs() * 100.0);
     match share {
-        _ if !share.is_finite() => "not a number".to_owned(),
+        _ if !share.is_finite() => "NaN".to_owned(),
         _ if text == "0.0" => text,
         ..0.0 => format!("−{text}"),
         _ => format!("+{text}"),
@@ -52,9 +61,9 @@ pub(super) fn budget(cell: &GateCell, budget: &Budget) -> String {
         BudgetState::NotMeasured if budget.refused.is_some() => return "not judged".to_owned(),
         BudgetState::NotMeasured => return "not measured".to_owned(),
     };
-    let needed = budget.needed.map_or_else(String::new, |needed| format!("; {needed} values are needed to tell"));
+    let needed = budget.needed.map_or_else(String::new, |needed| format!("; {needed} values needed"));
     let found = value(cell, &budget.metric, budget.value);
-    format!("{state}: {found}, {} of {} values beyond{needed}", budget.beyond, budget.values)
+    format!("{state}: {found}, {} of {} values outside the limit{needed}", budget.beyond, budget.values)
 }
 
 /// A percentage without digits that say nothing: 95, 99.9.
@@ -78,12 +87,12 @@ mod tests {
 
     #[test]
     fn changes_have_a_sign() {
-        assert_eq!(
-            [signed(0.071), signed(-0.05), signed(-0.0001), signed(f64::NAN)],
-            ["+7.1", "−5.0", "0.0", "not a number"]
-        );
+        assert_eq!([signed(0.071), signed(-0.05), signed(-0.0001), signed(f64::NAN)], ["+7.1", "−5.0", "0.0", "NaN"]);
         let change = Some(Change { estimate: 0.071, low: 0.052, high: 0.09 });
-        assert_eq!(signed_change(&Judgement { change, ..Judgement::default() }), "+7.1 % [+5.2, +9.0]");
-        assert_eq!(signed_change(&Judgement { estimate: Some(-0.07), ..Judgement::default() }), "about −7.0 %");
+        assert_eq!(
+            change_with_interval(&Judgement { change, ..Judgement::default() }),
+            "+7.1 % (95 % CI +5.2 to +9.0 %)"
+        );
+        assert_eq!(change_with_interval(&Judgement { estimate: Some(-0.07), ..Judgement::default() }), "~−7.0 %");
     }
 }

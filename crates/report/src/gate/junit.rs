@@ -4,19 +4,19 @@
 
 use record::{Budget, BudgetState, Gate, GateCell, Judgement, Reason, ReasonSubject, Verdict};
 
-use super::figures::{self, percent, signed_change};
+use super::figures::{self, change_with_interval, percent};
 use super::{is_compared, word};
-use crate::run::printable;
+use crate::document::printable;
 
 /// A case of the report.
 struct Case {
     name: String,
-    outcome: Outcome,
-    /// What was found, whatever came of it.
-    said: String,
+    result: CaseResult,
+    /// What was measured, whatever the result.
+    output: String,
 }
 
-enum Outcome {
+enum CaseResult {
     Passed,
     Failed(&'static str, String),
     /// The tool could not do it.
@@ -58,33 +58,33 @@ fn suite(gate: &Gate, name: &str, seconds: f64, cases: &[Case]) -> String {
 }
 
 fn counts(cases: &[&Case], with_skipped: bool) -> String {
-    let count = |is: fn(&Outcome) -> bool| cases.iter().filter(|case| is(&case.outcome)).count();
-    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
+    let count = |is: fn(&CaseResult) -> bool| cases.iter().filter(|case| is(&case.result)).count();
+    let skipped = count(|result| matches!(result, CaseResult::Skipped(_)));
     let skipped = if with_skipped { format!(" skipped=\"{skipped}\"") } else { String::new() };
     format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\"{skipped}",
         cases.len(),
-        count(|outcome| matches!(outcome, Outcome::Failed(..))),
-        count(|outcome| matches!(outcome, Outcome::Errored(_))),
+        count(|result| matches!(result, CaseResult::Failed(..))),
+        count(|result| matches!(result, CaseResult::Errored(_))),
     )
 }
 
 fn case(suite: &str, case: &Case) -> String {
-    let inner = match &case.outcome {
-        Outcome::Passed => String::new(),
-        Outcome::Failed(kind, sentence) => {
+    let inner = match &case.result {
+        CaseResult::Passed => String::new(),
+        CaseResult::Failed(kind, sentence) => {
             format!("      <failure type=\"{kind}\" message=\"{}\"/>\n", escaped(sentence))
         }
-        Outcome::Errored(sentence) => format!("      <error type=\"fault\" message=\"{}\"/>\n", escaped(sentence)),
-        Outcome::Skipped(sentence) => format!("      <skipped message=\"{}\"/>\n", escaped(sentence)),
+        CaseResult::Errored(sentence) => format!("      <error type=\"fault\" message=\"{}\"/>\n", escaped(sentence)),
+        CaseResult::Skipped(sentence) => format!("      <skipped message=\"{}\"/>\n", escaped(sentence)),
     };
-    let said = if case.said.is_empty() {
+    let output = if case.output.is_empty() {
         String::new()
     } else {
-        format!("      <system-out>{}</system-out>\n", escaped(&case.said))
+        format!("      <system-out>{}</system-out>\n", escaped(&case.output))
     };
     format!(
-        "    <testcase classname=\"hotloop.{}\" name=\"{}\">\n{inner}{said}    </testcase>\n",
+        "    <testcase classname=\"hotloop.{}\" name=\"{}\">\n{inner}{output}    </testcase>\n",
         escaped(suite),
         escaped(&case.name)
     )
@@ -94,15 +94,15 @@ fn case(suite: &str, case: &Case) -> String {
 fn cases(gate: &Gate, cell: &GateCell) -> Vec<Case> {
     let mut cases = Vec::new();
     if cell.failure.is_some() || cell.findings.iter().any(|finding| !is_compared(finding)) {
-        let outcome = outcome(gate, cell, ReasonSubject::Cell, None);
-        cases.push(Case { name: "measurement".to_owned(), outcome, said: String::new() });
+        let result = result(gate, cell, ReasonSubject::Cell, None);
+        cases.push(Case { name: "measurement".to_owned(), result, output: String::new() });
     }
     for finding in cell.findings.iter().filter(|finding| is_compared(finding)) {
         cases.extend(cell.gates.iter().map(|declared| {
             let metric = &declared.metric;
             let judgement = finding.judgements.iter().find(|judgement| judgement.metric == *metric);
-            let outcome = outcome(gate, cell, ReasonSubject::Metric, Some(metric));
-            Case { name: metric.clone(), outcome, said: judgement.map_or_else(String::new, said) }
+            let result = result(gate, cell, ReasonSubject::Metric, Some(metric));
+            Case { name: metric.clone(), result, output: judgement.map_or_else(String::new, measured) }
         }));
     }
     if cell.failure.is_none() && cell.findings.iter().all(is_compared) {
@@ -112,30 +112,35 @@ fn cases(gate: &Gate, cell: &GateCell) -> Vec<Case> {
 }
 
 /// What the reasons say of a metric or of a whole cell. What is warned of is skipped: there is no word for a warning.
-fn outcome(gate: &Gate, cell: &GateCell, about: ReasonSubject, metric: Option<&String>) -> Outcome {
+fn result(gate: &Gate, cell: &GateCell, about: ReasonSubject, metric: Option<&String>) -> CaseResult {
     let is_meant = |reason: &&Reason| {
         reason.about == about && reason.cell.as_ref() == Some(&cell.name) && reason.metric.as_ref() == metric
     };
     if let Some(reason) = gate.reasons.iter().find(is_meant) {
         return match reason.code {
-            1 => Outcome::Errored(reason.sentence.clone()),
-            code => Outcome::Failed(kind(code), reason.sentence.clone()),
+            1 => CaseResult::Errored(reason.sentence.clone()),
+            code => CaseResult::Failed(kind(code), reason.sentence.clone()),
         };
     }
-    gate.warnings.iter().find(is_meant).map_or(Outcome::Passed, |reason| Outcome::Skipped(reason.sentence.clone()))
+    gate.warnings
+        .iter()
+        .find(is_meant)
+        .map_or(CaseResult::Passed, |reason| CaseResult::Skipped(reason.sentence.clone()))
 }
 
 fn budget(gate: &Gate, cell: &GateCell, budget: &Budget) -> Case {
-    let said = budget.refused.clone().unwrap_or_else(|| figures::budget(cell, budget));
-    let outcome = match budget.state {
-        BudgetState::Kept => Outcome::Passed,
-        _ if cell.advisory => Outcome::Skipped(said.clone()),
-        BudgetState::Broken => Outcome::Failed("budget", said.clone()),
-        BudgetState::Unresolved if gate.fail_on_unresolved => Outcome::Failed(word(Verdict::Unresolved), said.clone()),
-        BudgetState::Unresolved => Outcome::Skipped(said.clone()),
-        BudgetState::NotMeasured => Outcome::Errored(said.clone()),
+    let output = budget.refused.clone().unwrap_or_else(|| figures::budget(cell, budget));
+    let result = match budget.state {
+        BudgetState::Kept => CaseResult::Passed,
+        _ if cell.advisory => CaseResult::Skipped(output.clone()),
+        BudgetState::Broken => CaseResult::Failed("budget", output.clone()),
+        BudgetState::Unresolved if gate.fail_on_unresolved => {
+            CaseResult::Failed(word(Verdict::Unresolved), output.clone())
+        }
+        BudgetState::Unresolved => CaseResult::Skipped(output.clone()),
+        BudgetState::NotMeasured => CaseResult::Errored(output.clone()),
     };
-    Case { name: format!("budget of {}: {}", budget.metric, figures::bound(cell, budget)), outcome, said }
+    Case { name: format!("budget of {}: {}", budget.metric, figures::bound(cell, budget)), result, output }
 }
 
 fn kind(code: u8) -> &'static str {
@@ -148,29 +153,29 @@ fn kind(code: u8) -> &'static str {
     }
 }
 
-fn said(judgement: &Judgement) -> String {
-    let floor = judgement.floor.map_or_else(String::new, |floor| format!(", floor {}", percent(floor)));
-    let visible = judgement.visible.map_or_else(String::new, |visible| format!(", visible from {}", percent(visible)));
-    format!("{} {}{floor}{visible}. {}", word(judgement.verdict), signed_change(judgement), judgement.sentence)
+fn measured(judgement: &Judgement) -> String {
+    let floor = judgement.floor.map_or_else(String::new, |floor| format!(", noise floor {}", percent(floor)));
+    let visible = judgement.visible.map_or_else(String::new, |visible| format!(", detectable {}", percent(visible)));
+    format!("{} {}{floor}{visible}. {}", word(judgement.verdict), change_with_interval(judgement), judgement.sentence)
 }
 
-/// Acceptances whose day is over have a case each.
+/// Expired acceptances have a case each.
 fn acceptances(gate: &Gate) -> Vec<Case> {
     let over = gate.accepted.iter().filter(|one| one.state == record::AcceptanceState::Expired);
     over.map(|one| Case {
         name: format!("acceptance of {}/{}", one.cell, one.metric),
-        outcome: Outcome::Failed("expired", format!("accepted until {}: {}", one.until, one.reason)),
-        said: String::new(),
+        result: CaseResult::Failed("expired", format!("accepted until {}: {}", one.until, one.reason)),
+        output: String::new(),
     })
     .collect()
 }
 
 fn interruption(gate: &Gate) -> Option<Case> {
-    let sentence = "it was broken off before all was measured".to_owned();
+    let sentence = "interrupted before everything was measured".to_owned();
     gate.interrupted.then(|| Case {
         name: "measurement".to_owned(),
-        outcome: Outcome::Errored(sentence),
-        said: String::new(),
+        result: CaseResult::Errored(sentence),
+        output: String::new(),
     })
 }
 

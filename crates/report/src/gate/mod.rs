@@ -9,17 +9,19 @@ mod terminal;
 
 use record::{Finding, Gate, GateCell, Judgement, Reason, ReasonSubject, Verdict};
 
-use crate::duel::told;
+use crate::document::printable;
+use crate::duel::change_for_programs;
 
 pub use annotations::write as annotations;
 pub use badge::write as badge;
 pub use comment::write as comment;
 pub use junit::write as junit;
-pub use terminal::write as text;
+pub use terminal::document;
 
 /// The last line of what is printed, for programs that never see the exit code.
-pub fn line(gate: &Gate) -> String {
-    format!("VERDICT {} {}\n", headline(gate), crate::run::printable(&gist(gate)))
+#[must_use]
+pub fn verdict_line(gate: &Gate) -> String {
+    format!("VERDICT {} {}", headline(gate), printable(&gist(gate)))
 }
 
 /// The one word for a gate. What failed is named even where the rest was judged well.
@@ -35,12 +37,12 @@ fn headline(gate: &Gate) -> &'static str {
 fn gist(gate: &Gate) -> String {
     let Some(reason) = gate.reasons.first() else {
         let advisory = gate.cells.iter().filter(|cell| cell.verdict.is_none()).count();
-        let aside = if advisory == 0 { String::new() } else { format!(", {advisory} with nothing that counts") };
+        let aside = if advisory == 0 { String::new() } else { format!(", {advisory} advisory only") };
         return format!("{} of {} cells passed{aside}", gate.cells.len(), gate.cells.len());
     };
     match found(gate, reason) {
         Some((cell, judgement)) => {
-            format!("{}/{}", cell.name, told(judgement))
+            format!("{}/{}", cell.name, change_for_programs(judgement))
         }
         None => place(reason) + &reason.sentence,
     }
@@ -90,9 +92,9 @@ fn sides(gate: &Gate) -> String {
     let short = |commit: &str| commit.chars().take(COMMIT_DIGITS).collect::<String>();
     match (&gate.base, &gate.head) {
         (Some(base), Some(head)) => {
-            format!("{} ({}) against {} ({})", short(&head.commit), head.name, short(&base.commit), base.name)
+            format!("{} ({}) vs. {} ({})", short(&head.commit), head.name, short(&base.commit), base.name)
         }
-        _ => "the sides that each cell names".to_owned(),
+        _ => "sides as named by each cell".to_owned(),
     }
 }
 

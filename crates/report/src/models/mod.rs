@@ -1,4 +1,4 @@
-//! Models beside each other, for people.
+//! Models side by side.
 
 mod scaling;
 mod sentences;
@@ -7,26 +7,15 @@ mod tables;
 
 use record::Models;
 
+use crate::document::{Block, Document, Section};
 use crate::run;
-use crate::run::document::{Block, Document, Section};
 use crate::units::plural;
 
 pub use smallmind::text as smallmind;
 
-/// Models for the terminal, in lines of at most 120 columns.
+/// The whole report.
 #[must_use]
-pub fn text(models: &Models, color: bool) -> String {
-    let page = run::terminal::Page { color, width: run::terminal::WIDTH };
-    run::terminal::write(&document(models), page)
-}
-
-/// Models as GitHub shows them. The same as on the terminal.
-#[must_use]
-pub fn markdown(models: &Models) -> String {
-    run::markdown::write(&document(models))
-}
-
-fn document(models: &Models) -> Document {
+pub fn document(models: &Models) -> Document {
     let names = Names::of(models);
     let mut sections = vec![sentences::in_short(models, &names)];
     sections.extend(sentences::ranking(models, &names));
@@ -42,11 +31,12 @@ fn document(models: &Models) -> Document {
     sections.extend(system(models));
     if !models.notes.is_empty() {
         let notes = Block::List(models.notes.clone());
-        sections.push(Section::new("NOTES", "what has to be known to understand the figures").with(notes));
+        sections.push(Section::new("NOTES", "").with(notes));
     }
-    let how = if models.one_sitting { ", measured in turns" } else { "" };
+    let how = if models.one_sitting { ", interleaved" } else { "" };
     let title = format!("{}{how}", plural(models.models.len() as u64, "model"));
-    Document { kind: "HOTLOOP MODELS", title, warnings: sentences::warnings(models, &names), sections }
+    let warnings = sentences::warnings(models, &names);
+    Document { kind: "HOTLOOP MODELS", title, warnings, sections, ..Document::default() }
 }
 
 /// Where they were measured, where that is one place.

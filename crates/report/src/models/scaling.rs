@@ -5,7 +5,7 @@ use record::{Figure, Models, Scaling, ThreadScaling};
 use super::Names;
 use super::sentences::{signed_digits, slope};
 use super::tables::interval;
-use crate::run::document::{Block, Section, Table, quoted};
+use crate::document::{Block, Section, Table, quoted};
 use crate::units::{count, digits, mean_count, seconds, tokens_per_s, whole_percent};
 
 pub(super) fn sections(models: &Models, names: &Names<'_>) -> Vec<Section> {

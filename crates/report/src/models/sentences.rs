@@ -5,7 +5,7 @@ use record::{Figure, LimitShare, MeasuredModel, Models, Ranking, SpeedComparison
 use super::Names;
 use super::tables::perplexity;
 use crate::comparison::words::signed_percent;
-use crate::run::document::{Block, Section, quoted};
+use crate::document::{Block, Section, quoted};
 use crate::run::limits::{doubt, operations};
 use crate::units::{bytes, count, digits, plural, rate, seconds, tokens_per_s, whole_percent};
 
@@ -108,7 +108,7 @@ pub(super) fn ranking(models: &Models, names: &Names<'_>) -> Option<Section> {
         _ => "by wall time",
     };
     let explanation = format!(
-        "decided {by}; threshold {threshold}; {}, {}; intervals of 95 % for all pairs together",
+        "decided {by}; threshold {threshold}; {}, {}; 95 % confidence for all pairs together",
         if ranking.launches == 1 { "1 launch".to_owned() } else { format!("{} launches", count(ranking.launches)) },
         plural(ranking.rounds, "round")
     );
@@ -192,8 +192,8 @@ fn sentence(trade: &Trade, ranking: &Ranking, names: &Names<'_>) -> String {
             let turned = turned(&speed);
             format!("{} slower than {base}{}", factor(&turned), interval(&turned))
         }
-        (verdict, Some(speed)) => format!("decode speed beside {base}: {}", undecided(verdict, &speed, ranking)),
-        (_, None) => format!("decode speed beside {base} not measured in turns"),
+        (verdict, Some(speed)) => format!("decode speed vs. {base}: {}", undecided(verdict, &speed, ranking)),
+        (_, None) => format!("decode speed not measured interleaved with {base}"),
     };
     let memory = trade
         .memory
@@ -223,7 +223,7 @@ fn cost(trade: &Trade) -> String {
 pub(super) fn rules() -> Section {
     use compare::fitness::{AT_ONCE_S, INTERACTIVE_TOKENS_PER_S, NEAR_LIMIT, READING_TOKENS_PER_S, SHORT_WAIT_S};
     use compare::{CPU_THRESHOLD, WALL_THRESHOLD};
-    Section::new("RULES", "what the words mean").with_facts([
+    Section::new("RULES", "").with_facts([
         ("interactive", Some(format!("at least {}", tokens_per_s(INTERACTIVE_TOKENS_PER_S)))),
         ("reading speed", Some(format!("at least {}", tokens_per_s(READING_TOKENS_PER_S)))),
         (
@@ -234,7 +234,7 @@ pub(super) fn rules() -> Section {
         (
             "faster",
             Some(format!(
-                "the whole interval is beyond {} of wall time or {} of CPU time, and beyond what the placebo shows",
+                "the confidence interval lies beyond {} (wall time) or {} (CPU time), and beyond the placebo",
                 whole_percent(WALL_THRESHOLD),
                 whole_percent(CPU_THRESHOLD)
             )),
@@ -251,15 +251,14 @@ pub(super) fn warnings(models: &Models, names: &Names<'_>) -> Vec<String> {
     }
     let subject = models.subject.as_ref().and_then(|subject| subject.build.as_ref());
     if subject.and_then(|build| build.debug_assertions) == Some(true) {
-        warnings
-            .push("This is a debug build: its speed says nothing about the engine. Build with --release.".to_owned());
+        warnings.push("Debug build: its timings are not representative. Build with --release.".to_owned());
     }
     if !models.one_sitting && models.models.len() > 1 {
-        warnings.push("These models were not measured in turns: no speed is compared.".to_owned());
+        warnings.push("These models were not measured interleaved: speeds are not compared.".to_owned());
     }
     if models.ranking.as_ref().is_some_and(|ranking| ranking.disturbed) {
         warnings.push(
-            "Two copies of one model differ in speed: something disturbed the measurement. Only larger differences count."
+            "Two copies of one model differ in speed: the measurement was noisy. Only larger differences count."
                 .to_owned(),
         );
     }

@@ -6,7 +6,7 @@ use record::{MeasuredModel, Models};
 
 use super::Names;
 use super::sentences::signed_digits;
-use crate::run::document::not_measured;
+use crate::document::not_measured;
 use crate::units::count;
 
 const MIB: f64 = 1_048_576.0;

@@ -3,7 +3,7 @@
 use record::{Figure, LimitShare, MeasuredModel, Models};
 
 use super::Names;
-use crate::run::document::{Block, Section, Table, not_measured};
+use crate::document::{Block, Section, Table, not_measured};
 use crate::run::limits::operations;
 use crate::run::rows::between;
 use crate::units::{bytes, count, digits, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
@@ -35,7 +35,7 @@ fn value(figure: Option<&Figure>, written: fn(f64) -> String) -> String {
 }
 
 pub(super) fn speed(models: &Models, names: &Names<'_>) -> Section {
-    let headings = ["model", "decode", "95 % interval", "per CPU second", "prefill", "95 % interval", "n"];
+    let headings = ["model", "decode", "95 % CI", "per CPU second", "prefill", "95 % CI", "n"];
     let table = rows(models, names, Table::new(&headings), |model| {
         let decode = model.decode.as_ref().map(|speed| &speed.tokens_per_s);
         let prefill = model.prefill.as_ref().map(|speed| &speed.tokens_per_s);
@@ -48,10 +48,7 @@ pub(super) fn speed(models: &Models, names: &Names<'_>) -> Section {
             decode.map_or_else(String::new, |figure| count(figure.samples)),
         ]
     });
-    let explanation = format!(
-        "{}; medians; decode: tokens after the first, prefill: prompt tokens; n: rounds; intervals cover launches and rounds",
-        work(models)
-    );
+    let explanation = format!("{}; medians; decode excludes the first token; n: rounds", work(models));
     Section::new("SPEED", &explanation).with(table)
 }
 
@@ -97,8 +94,7 @@ pub(super) fn tokens(models: &Models, names: &Names<'_>) -> Option<Section> {
             times.map_or_else(String::new, |times| count(times.p50.samples)),
         ]
     });
-    let explanation =
-        "first token, and each token after it; with 95 % intervals; p90 needs 36 tokens and p99 368, else the slowest";
+    let explanation = "with 95 % CI; p90 needs 36 tokens, p99 368";
     Some(Section::new("TIME PER TOKEN", explanation).with(table))
 }
 
@@ -108,8 +104,7 @@ fn with_interval(figure: &Figure) -> String {
 }
 
 pub(super) fn memory(models: &Models, names: &Names<'_>) -> Section {
-    let headings =
-        ["model", "weights", "all", "cache/token", "measured", "peak of process", "allocs/token", "bytes/token"];
+    let headings = ["model", "weights", "all", "cache/token", "measured", "peak RSS", "allocs/token", "bytes/token"];
     let table = rows(models, names, Table::new(&headings), |model| {
         let memory = &model.memory;
         let mapped = if memory.weights_mapped { ", mapped" } else { "" };
@@ -123,21 +118,19 @@ pub(super) fn memory(models: &Models, names: &Names<'_>) -> Section {
             memory.alloc_bytes_per_token.map_or_else(not_measured, mean_bytes),
         ]
     });
-    let explanation = "all: weights, cache, activations and scratch of one generation; cache/token: keys and values by the \
-                       model's sizes, and as measured; peak of process: of one that has this model alone";
+    let explanation = "all: weights, cache, activations, scratch; cache/token: expected, then measured";
     Section::new("MEMORY", explanation).with(table)
 }
 
 pub(super) fn quality(models: &Models, names: &Names<'_>) -> Section {
-    let table =
-        Table::new(&["model", "perplexity", "95 % interval", "bits/byte", "tokens", "window", "Pareto-optimal"])
-            .with_words_last();
+    let table = Table::new(&["model", "perplexity", "95 % CI", "bits/byte", "tokens", "window", "Pareto-optimal"])
+        .with_words_last();
     let table = rows(models, names, table, |model| {
         let quality = model.quality.as_ref();
         let front = match (model.pareto, &model.beaten_by) {
             (Some(true), _) => "yes".to_owned(),
             (Some(false), Some(by)) => format!("no: {}", names.name(by)),
-            _ => "not known".to_owned(),
+            _ => "unknown".to_owned(),
         };
         [
             quality.map_or_else(not_measured, |quality| perplexity(quality.perplexity)),
@@ -150,11 +143,7 @@ pub(super) fn quality(models: &Models, names: &Names<'_>) -> Section {
             front,
         ]
     });
-    let explanation = format!(
-        "{}; lower is better; compare models with other tokenizers by bits per byte; Pareto-optimal: no model is faster with no \
-         more memory and no more bits per byte",
-        text_of(models)
-    );
+    let explanation = format!("{}; lower is better; across tokenizers compare bits/byte", text_of(models));
     Section::new("QUALITY", &explanation).with(table)
 }
 
@@ -184,8 +173,7 @@ fn text_of(models: &Models) -> String {
 }
 
 pub(super) fn limits(models: &Models, names: &Names<'_>) -> Section {
-    let headings =
-        ["model", "prefill uses", "of arithmetic", "per token", "decode uses", "of reading from", "per token"];
+    let headings = ["model", "prefill", "of compute", "per token", "decode", "of bandwidth", "per token"];
     let table = rows(models, names, Table::new(&headings), |model| {
         let arithmetic = model.prefill.as_ref().and_then(|speed| speed.arithmetic.as_ref());
         let reading = model.decode.as_ref().and_then(|speed| speed.reading.as_ref());
@@ -202,9 +190,8 @@ pub(super) fn limits(models: &Models, names: &Names<'_>) -> Section {
             reading.map_or_else(String::new, |limit| mean_bytes(limit.per_token)),
         ]
     });
-    let explanation = "tokens per second × what a token has to do ÷ what the machine can do, with as many threads: prefill by its \
-                       arithmetic, decode by the bytes that it reads, from the nearest memory that has room for the weights";
-    Section::new("SHARE OF THE LIMITS", explanation).with(table)
+    let explanation = "% of machine peak: prefill by its arithmetic, decode by the bytes it reads";
+    Section::new("LIMITS", explanation).with(table)
 }
 
 fn share(limit: &LimitShare) -> String {
@@ -228,12 +215,12 @@ pub(super) fn models(models: &Models, names: &Names<'_>) -> Section {
             measured.run.clone().unwrap_or_default(),
         ]
     });
-    Section::new("MODELS", "active: numbers that every token is multiplied with").with(table)
+    Section::new("MODELS", "active: parameters used per token").with(table)
 }
 
 fn millions(number: u64) -> String {
     match number {
-        0 => "not known".to_owned(),
+        0 => "unknown".to_owned(),
         1..1_000_000 => count(number),
         _ => format!("{} M", digits(number as f64 / 1e6)),
     }

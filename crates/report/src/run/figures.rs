@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use record::{Model, Row, WorkloadKind};
 
-use super::document::{Block, Section, Table, not_measured};
 use super::limits::{Arithmetic, InWords as _, RooflineLimit, RowWork};
 use super::rows::between;
 use super::view::{CONFIDENCE, Timing, View};
+use crate::document::{Block, Section, Table, not_measured};
 use crate::units::{count, mean_bytes, mean_count, seconds, tokens_per_s, whole_percent};
 
 /// The rows of one model, by what they are.
@@ -157,7 +157,7 @@ fn speed(tokens: f64, times: &[f64], roof: Option<RooflineLimit>) -> Option<Spee
 }
 
 fn section(view: &View<'_>, group: &Group<'_>) -> Section {
-    let mut table = Table::new(&["figure", "value", "95 % interval", "n", "% of the limit"]).with_words_last();
+    let mut table = Table::new(&["figure", "value", "95 % CI", "n", "% of limit"]).with_words_last();
     let generation =
         |metric: &str| group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, metric)));
     time_row(&mut table, "time to first token", &generation("ttft_s"));
@@ -168,7 +168,7 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
         prefill => speed_row(&mut table, "prefill", prefill),
     }
     speed_row(&mut table, "decode", group.decode(view));
-    time_row(&mut table, "whole generation", &generation("wall_s"));
+    time_row(&mut table, "full generation", &generation("wall_s"));
     for (name, metric, written) in [
         ("allocations per token", "allocs", mean_count as fn(f64) -> String),
         ("bytes per token", "alloc_bytes", mean_bytes),
@@ -180,8 +180,8 @@ fn section(view: &View<'_>, group: &Group<'_>) -> Section {
     if let Some(row) = group.creation {
         time_row(&mut table, "model creation", &view.per_call(row, "wall_s"));
     }
-    let of = group.name.map_or(String::new(), |name| format!("of {}; ", super::document::quoted(name)));
-    let explanation = format!("{of}medians unless noted; n: number of measurements; no interval below 6");
+    let of = group.name.map_or(String::new(), |name| format!("of {}; ", crate::document::quoted(name)));
+    let explanation = format!("{of}medians unless noted; n: measurements");
     Section::new("FIGURES", &explanation).with(Block::Table(table))
 }
 

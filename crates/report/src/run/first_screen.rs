@@ -2,15 +2,15 @@
 
 use std::cmp::Reverse;
 
-use super::document::{WARNING, printable, quoted};
 use super::estimates::whole_percents;
 use super::figures::{self, Group, Speed, groups};
 use super::limits::InWords as _;
-use super::terminal::{self, Ink};
 use super::tree::Sum;
 use super::view::View;
 use super::{RunOptions, head, insights, short};
-use crate::layout::wrapped;
+use crate::document::terminal::{self, Ink};
+use crate::document::width::{shortened, wrapped};
+use crate::document::{WARNING, printable, quoted};
 use crate::units::{count, mean_bytes, mean_count, nanos, seconds, share, tokens_per_s, whole_percent};
 
 /// No more lines are printed.
@@ -28,7 +28,7 @@ const LITTLE_WAITING: f64 = 0.01;
 /// The whole screen.
 pub(super) fn write(view: &View<'_>, options: &RunOptions) -> String {
     let page = options.page();
-    let ink = Ink { color: page.color, width: page.width };
+    let ink = Ink { color: page.color, width: page.columns() };
     let title = title(view, &ink);
     let facts = facts(view, &ink);
     let warnings = warnings(view, &ink);
@@ -93,7 +93,7 @@ fn facts(view: &View<'_>, ink: &Ink) -> Vec<String> {
         }
     }
     let others = [
-        ("speed", super::training::gist(view)),
+        ("speed", super::training::in_short(view)),
         ("time", short::command(view)),
         ("largest difference", super::variants::furthest_apart(view)),
     ];
@@ -120,7 +120,7 @@ fn of_model(view: &View<'_>, group: &Group<'_>) -> Vec<(String, String)> {
 
 fn of_limit(speed: &Speed) -> String {
     let limit = speed.share().zip(speed.roof.as_ref());
-    let limit = limit.map(|(share, roof)| format!(", {} of the limit ({})", whole_percent(share), roof.in_words()));
+    let limit = limit.map(|(share, roof)| format!(", {} of {}", whole_percent(share), roof.in_words()));
     tokens_per_s(speed.median) + &limit.unwrap_or_default()
 }
 
@@ -147,7 +147,7 @@ fn scopes(view: &View<'_>, most: usize, ink: &Ink) -> Vec<String> {
     for sum in shown {
         let Some(part) = sum.own().share_of(whole) else { continue };
         let percent = whole_percents(part, sum.is_self_estimated);
-        let name = terminal::shortened(&printable(sum.name), names);
+        let name = shortened(&printable(sum.name), names);
         let before = format!("  {name:<names$}  {:>9}  {percent:>9}  ", nanos(sum.self_ns));
         let room = ink.width.saturating_sub(before.chars().count()).min(40);
         let bar = "█".repeat(((part.value / largest) * room as f64).round() as usize);

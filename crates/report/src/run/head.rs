@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use record::{Imported, Model, Run, Workload, WorkloadKind};
 
-use super::document::{Block, Section, quoted};
 use super::shell;
 use super::view::is_command;
+use crate::document::{Block, Section, quoted};
 use crate::units::{bytes, count, plural, seconds};
 
 /// Failures that are named one by one.
@@ -23,7 +23,7 @@ pub(super) fn title(run: &Run) -> String {
 fn subject(run: &Run) -> String {
     let version = run.subject.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
     match run.subject.name.as_str() {
-        "" => "a program without a name".to_owned(),
+        "" => "unnamed program".to_owned(),
         name => format!("{name}{version}"),
     }
 }
@@ -36,11 +36,10 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
         warnings.push("Nothing was measured.".to_owned());
     }
     if run.interrupted {
-        warnings.push("The run was interrupted: less was measured than asked for.".to_owned());
+        warnings.push("Interrupted: less was measured than requested.".to_owned());
     }
     if run.subject.build.as_ref().and_then(|build| build.debug_assertions) == Some(true) {
-        warnings
-            .push("This is a debug build: its speed says nothing about the program. Build with --release.".to_owned());
+        warnings.push("Debug build: its timings are not representative. Build with --release.".to_owned());
     }
     warnings.extend(run.failures.iter().take(FAILURES_SHOWN).map(|failure| format!("Failed: {failure}")));
     let hidden = run.failures.len().saturating_sub(FAILURES_SHOWN) as u64;
@@ -48,12 +47,12 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
         warnings.push(format!("Failed: {} more.", count(hidden)));
     }
     if run.correctness.as_ref().and_then(|found| found.repeats_agree) == Some(false) {
-        warnings.push("The repeats did not generate the same tokens.".to_owned());
+        warnings.push("The repeats generated different tokens.".to_owned());
     }
     let arms: BTreeSet<&str> = run.samples.iter().filter_map(|sample| sample.arm.as_deref()).collect();
     if arms.len() > 1 {
         let arms: Vec<&str> = arms.into_iter().collect();
-        warnings.push(format!("The samples of several arms ({}) are taken together here.", arms.join(", ")));
+        warnings.push(format!("Samples of several sides ({}) are combined here.", arms.join(", ")));
     }
     warnings
 }
@@ -70,7 +69,7 @@ pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
     let models = run.models.iter().map(|known| ("model", Some(model(known))));
     let after = [
         ("command", command),
-        ("computed", computed(run)),
+        ("output", output(run)),
         ("written by", Some(format!("{} {}", run.tool.name, run.tool.version)).filter(|tool| tool.len() > 1)),
     ];
     let facts = before.into_iter().chain(imported).chain(models).chain(after);
@@ -80,21 +79,21 @@ pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
 
 /// An id, and what can be done with it.
 fn reachable(id: &str) -> String {
-    format!("{id}: `hotloop report {id}` shows it again, `hotloop export {id} --to chrome` exports it")
+    format!("{id} (`hotloop report {id}`, `hotloop export {id} --to chrome`)")
 }
 
-/// Where it was read from, and how little that may be.
+/// Where it was read from, and what is missing there.
 fn imported(origin: &Imported) -> String {
     let mut parts = vec![format!("from {} as {}", quoted(&origin.source), origin.format)];
-    parts.extend(origin.part.as_ref().map(|part| format!("the part {}", quoted(part))));
+    parts.extend(origin.part.as_ref().map(|part| format!("part {}", quoted(part))));
     if origin.single_shot {
-        parts.push("everything measured once".to_owned());
+        parts.push("each value measured once".to_owned());
     }
     if origin.summarised {
-        parts.push("means and medians of that program, not what it measured".to_owned());
+        parts.push("means and medians only, no raw samples".to_owned());
     }
     if !origin.unread.is_empty() {
-        parts.push(format!("{} of it not read", plural(origin.unread.len() as u64, "part")));
+        parts.push(format!("{} skipped", plural(origin.unread.len() as u64, "part")));
     }
     parts.join(", ")
 }
@@ -110,12 +109,12 @@ fn when(run: &Run) -> String {
 fn workload(workload: &Workload) -> String {
     let what = match compare::workload_kind(workload) {
         WorkloadKind::Standard => "repeated text generation",
-        WorkloadKind::Deep => "matrix products, and text generation from a longer prompt",
+        WorkloadKind::Deep => "matrix products and text generation from a longer prompt",
         WorkloadKind::Enhanced => "kernels, tensor operations and models of several sizes",
         WorkloadKind::Memory => "the same work with and without memory-saving techniques",
-        WorkloadKind::Training => "training, step by step",
+        WorkloadKind::Training => "training steps",
         WorkloadKind::Command => "an unmodified program",
-        _ if workload.name.is_empty() => return "not named".to_owned(),
+        _ if workload.name.is_empty() => return "unnamed".to_owned(),
         _ => return workload.name.clone(),
     };
     format!("{}: {what}", workload.name)
@@ -129,7 +128,7 @@ fn settings(workload: &Workload) -> Option<String> {
     let mut parts: Vec<String> = decisive.map(|(name, value)| parameter(name, value)).collect();
     if let Some(repeat) = workload.repeat {
         let warmup = workload.warmup.filter(|warmup| *warmup > 0);
-        let after = warmup.map_or(String::new(), |warmup| format!(" after {} to warm up", count(warmup)));
+        let after = warmup.map_or(String::new(), |warmup| format!(" after {}", plural(warmup, "warm-up")));
         parts.push(format!("{}{after}", plural(repeat, "repeat")));
     }
     // With a number of repeats the time does not decide.
@@ -141,9 +140,9 @@ fn settings(workload: &Workload) -> Option<String> {
 fn parameter(name: &str, value: &str) -> String {
     let several = |word: &str| format!("{value} {word}{}", if value == "1" { "" } else { "s" });
     match name {
-        "tokens" => format!("{} to generate", several("token")),
+        "tokens" => several("generated token"),
         "steps" => several("step"),
-        "prompt" | "prompt_tokens" if value.parse::<u64>().is_ok() => format!("a prompt of {}", several("token")),
+        "prompt" | "prompt_tokens" if value.parse::<u64>().is_ok() => several("prompt token"),
         "threads" => several("thread"),
         _ => format!("{} {value}", name.replace('_', " ")),
     }
@@ -152,17 +151,17 @@ fn parameter(name: &str, value: &str) -> String {
 fn model(model: &Model) -> String {
     let active = match model.active_parameters == model.parameters {
         true => String::new(),
-        false => format!(" ({} multiplied with every token)", count(model.active_parameters)),
+        false => format!(" ({} active per token)", count(model.active_parameters)),
     };
     let heads = match model.kv_heads == model.heads {
         true => plural(model.heads, "head"),
-        false => format!("{} and {} of keys and values", plural(model.heads, "head"), count(model.kv_heads)),
+        false => format!("{} ({} for keys and values)", plural(model.heads, "head"), count(model.kv_heads)),
     };
     let shape = match model.layers {
         // Other programs do not tell it.
         0 => String::new(),
         _ => format!(
-            "; {} of width {}, {heads} of {}, vocabulary {}, context {}",
+            "; {}, width {}, {heads} of dimension {}, vocabulary {}, context {}",
             plural(model.layers, "layer"),
             count(model.width),
             count(model.head_dim),
@@ -171,7 +170,7 @@ fn model(model: &Model) -> String {
         ),
     };
     format!(
-        "{}: {}, {} parameters{active} as {}, {} of weights{shape}",
+        "{}: {}, {} parameters{active}, {}, {} of weights{shape}",
         quoted(&model.name),
         model.architecture,
         count(model.parameters),
@@ -181,16 +180,16 @@ fn model(model: &Model) -> String {
 }
 
 /// What tells whether another run computed the same.
-fn computed(run: &Run) -> Option<String> {
+fn output(run: &Run) -> Option<String> {
     let found = run.correctness.as_ref()?;
     let mut parts = Vec::new();
     parts.extend(found.tokens.map(|tokens| plural(tokens, "token")));
     parts.extend(
         found
             .repeats_agree
-            .map(|agree| if agree { "every repeat the same" } else { "not every repeat the same" }.to_owned()),
+            .map(|agree| if agree { "identical in every repeat" } else { "different between repeats" }.to_owned()),
     );
-    parts.extend(found.tokens_blake3.as_ref().map(|hash| format!("BLAKE3 of the tokens {}", short_hash(hash))));
+    parts.extend(found.tokens_blake3.as_ref().map(|hash| format!("BLAKE3 {}", short_hash(hash))));
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
@@ -205,7 +204,7 @@ mod tests {
 
     #[test]
     fn parameters_are_words() {
-        assert_eq!(parameter("tokens", "50"), "50 tokens to generate");
+        assert_eq!(parameter("tokens", "50"), "50 generated tokens");
         assert_eq!(parameter("threads", "1"), "1 thread");
         assert_eq!(parameter("prompt", "story.txt"), "prompt story.txt");
         assert_eq!(parameter("kv_cache", "f16"), "kv cache f16");

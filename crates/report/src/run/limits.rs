@@ -18,11 +18,12 @@ pub(super) trait InWords {
 
 impl InWords for RooflineLimit {
     fn in_words(&self) -> String {
-        let limit = match self.is_arithmetic {
-            true => format!("{} arithmetic at {}", self.by, rate(self.per_second, operations(&self.by))),
-            false => format!("reading from {} at {}", self.by, rate(self.per_second, "B/s")),
+        let (limit, rate) = match self.is_arithmetic {
+            true => (format!("{} compute", self.by), rate(self.per_second, operations(&self.by))),
+            false => (format!("{} bandwidth", self.by), rate(self.per_second, "B/s")),
         };
-        self.threads.map_or_else(|| limit.clone(), |threads| format!("{limit} on {}", plural(threads, "thread")))
+        let threads = self.threads.map_or_else(String::new, |threads| format!(" on {}", plural(threads, "thread")));
+        format!("{limit} ({rate}{threads})")
     }
 
     fn cell(&self) -> String {
@@ -50,7 +51,7 @@ pub(crate) fn doubt(limits: &Limits) -> Option<String> {
     let little = arithmetic().find_map(|(name, compute)| {
         let gain = gain(compute.as_ref()?).filter(|gain| limits.threads >= 2 && *gain < LEAST_GAIN)?;
         let threads = plural(u64::from(limits.threads), "thread");
-        Some(format!("{threads} did only {} times the {name} arithmetic of one", digits(gain)))
+        Some(format!("{threads} reached only {}× the {name} rate of one", digits(gain)))
     });
     let computed = arithmetic().filter_map(|(_, compute)| compute.as_ref());
     let computed = computed.flat_map(|compute| [compute.one.as_ref(), compute.all.as_ref()]);
@@ -58,26 +59,15 @@ pub(crate) fn doubt(limits: &Limits) -> Option<String> {
     let spread = computed.chain(read).flatten().map(|rate| rate.spread).fold(0.0, f64::max);
     let wide = (spread > WIDE_SPREAD).then(|| format!("peak measurements varied by {}", whole_percent(spread)));
     let why: Vec<String> = [little, wide].into_iter().flatten().collect();
-    (!why.is_empty()).then(|| format!("treat \"% of the limit\" as rough: {}", why.join(", and ")))
+    (!why.is_empty()).then(|| format!("treat \"% of limit\" as rough: {}", why.join(", and ")))
 }
 
 impl View<'_> {
-    /// How columns with shares of limits are to be read, if there are any.
+    /// The legend of columns with shares of limits, if there are any.
     pub(super) fn legend(&self, shares: impl Iterator<Item = f64>) -> String {
         let Some(largest) = shares.reduce(f64::max) else { return String::new() };
-        let threads = self.run.environment.limits.as_ref().map_or(0, |limits| limits.threads);
-        let all = match threads {
-            0 | 1 => String::new(),
-            all => format!(", of all {all} threads unless noted"),
-        };
-        let more = match largest > 1.0 {
-            true => {
-                "; more than 100 %: limits are those of reading, while bytes that are written count too, and were \
-                     measured in a short time"
-            }
-            false => "",
-        };
-        format!("; limit: % of what the machine can do; by: the bottleneck{all}{more}")
+        let more = if largest > 1.0 { "; >100 %: writes count, the limit is read bandwidth" } else { "" };
+        format!("; limit: % of machine peak; by: bottleneck{more}")
     }
 
     /// The least time of work, where the machine was measured.
@@ -121,7 +111,7 @@ mod tests {
             |threads: u64| bounds.roof(&RowWork { flops: Some(1.0), threads: Some(threads), ..RowWork::default() });
         let [one, all] = [1, 4].map(|threads| roof(threads).expect("it was measured"));
         assert_eq!([one.cell(), all.cell()], ["f32, 1 thread", "f32"]);
-        assert_eq!(one.in_words(), "f32 arithmetic at 100 GFLOP/s on 1 thread");
+        assert_eq!(one.in_words(), "f32 compute (100 GFLOP/s on 1 thread)");
     }
 
     #[test]
@@ -129,7 +119,7 @@ mod tests {
         let run = Run::default();
         let legend = |shares: &[f64]| View::new(&run, 1).legend(shares.iter().copied());
         assert_eq!(legend(&[]), "");
-        assert!(!legend(&[0.9]).contains("100 %") && legend(&[0.9, 1.1]).contains("more than 100 %: "));
+        assert!(!legend(&[0.9]).contains("100 %") && legend(&[0.9, 1.1]).contains(">100 %: "));
     }
 
     #[test]
@@ -137,11 +127,11 @@ mod tests {
         let mut limits = limits();
         assert_eq!(doubt(&limits), None);
         limits.read[0].one.as_mut().expect("it is there").spread = 0.6;
-        let wide = "treat \"% of the limit\" as rough: peak measurements varied by 60 %";
+        let wide = "treat \"% of limit\" as rough: peak measurements varied by 60 %";
         assert_eq!(doubt(&limits).as_deref(), Some(wide));
         limits.read[0].one = None;
         limits.f32 = Some(Compute { one: Some(rate_of(100e9)), all: Some(rate_of(140e9)) });
-        let little = "treat \"% of the limit\" as rough: 4 threads did only 1.40 times the f32 arithmetic of one";
+        let little = "treat \"% of limit\" as rough: 4 threads reached only 1.40× the f32 rate of one";
         assert_eq!(doubt(&limits).as_deref(), Some(little));
     }
 }

@@ -2,8 +2,8 @@
 
 use record::{Memory, MemoryPart};
 
-use super::document::{Block, Section, Table, not_measured, quoted};
 use super::view::View;
+use crate::document::{Block, Section, Table, not_measured, quoted};
 use crate::units::{bytes, mean_bytes, percent, share, sum_of};
 
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
@@ -11,7 +11,7 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
 }
 
 fn section(view: &View<'_>, memory: &Memory) -> Section {
-    let mut table = Table::new(&["purpose", "bytes", "share", "live at the peak", "where"]).with_words_last();
+    let mut table = Table::new(&["purpose", "bytes", "share", "live at peak", "where"]).with_words_last();
     let total = sum_of(memory.parts.iter().map(|part| part.bytes));
     let is_known = memory.parts.iter().any(|part| part.at_peak_bytes.is_some());
     for part in &memory.parts {
@@ -22,14 +22,14 @@ fn section(view: &View<'_>, memory: &Memory) -> Section {
         at_peak.filter(|parts| !parts.is_empty()).map_or_else(String::new, |parts| bytes(sum_of(parts.into_iter())));
     table.row(["= all".to_owned(), bytes(total), String::new(), peak]);
     let mapped = match memory.parts.iter().any(|part| part.mapped) {
-        true => "; what is mapped from a file, the system may take back",
+        true => "; mapped memory can be reclaimed by the system",
         false => "",
     };
     let of = if memory.model.is_empty() { String::new() } else { format!("of {}, ", quoted(&memory.model)) };
     Section::new("MEMORY", &format!("{of}by purpose{mapped}")).with(Block::Table(table)).with_facts([
-        ("cache per token", cache(memory)),
-        ("peak of live bytes", Some(peak_live(memory))),
-        ("peak of the process", Some(peak_rss(view))),
+        ("KV cache per token", cache(memory)),
+        ("peak live bytes", Some(peak_live(memory))),
+        ("peak memory (RSS)", Some(peak_rss(view))),
     ])
 }
 
@@ -37,12 +37,13 @@ fn section(view: &View<'_>, memory: &Memory) -> Section {
 fn cells(part: &MemoryPart, total: u64, is_peak_known: bool) -> Vec<String> {
     let purpose = match part.purpose.as_str() {
         "other" => "tokenizer, metadata, other".to_owned(),
+        "kv_cache" => "KV cache".to_owned(),
         purpose => purpose.replace('_', " "),
     };
     if part.bytes == 0 {
         // Only training has them; a zero alone would look like a gap.
         let is_of_training = ["gradients", "optimiser"].contains(&part.purpose.as_str());
-        return vec![purpose, if is_of_training { "none in inference" } else { "none" }.to_owned()];
+        return vec![purpose, if is_of_training { "none (training only)" } else { "none" }.to_owned()];
     }
     vec![
         purpose,
@@ -59,9 +60,9 @@ fn cache(memory: &Memory) -> Option<String> {
     if !is_known && memory.parts.iter().all(|part| part.purpose != "kv_cache") {
         return None;
     }
-    let formula = memory.cache_per_token_formula.map_or_else(|| "not known".to_owned(), mean_bytes);
+    let formula = memory.cache_per_token_formula.map_or_else(|| "unknown".to_owned(), mean_bytes);
     let measured = memory.cache_per_token_measured.map_or_else(not_measured, mean_bytes);
-    Some(format!("by formula {formula}, by measurement {measured}"))
+    Some(format!("expected {formula}, measured {measured}"))
 }
 
 fn peak_live(memory: &Memory) -> String {

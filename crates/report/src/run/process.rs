@@ -2,8 +2,8 @@
 
 use record::{Phase, ProcessUse};
 
-use super::document::{Section, not_measured};
 use super::view::{View, is_command};
+use crate::document::{Section, not_measured};
 use crate::units::{bytes, count, digits, in_unit, mean_count, plural, seconds};
 
 /// How notes about a peak that is not known begin.
@@ -12,7 +12,7 @@ const PEAK_NOTE: &str = "peak memory: ";
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let is_command = is_command(view.run);
     let Some(process) = &view.run.process else {
-        let section = Section::new("PROCESS", "resource use of the whole process");
+        let section = Section::new("PROCESS", "resource use");
         return is_command.then(|| section.with_facts([("wall time", Some(not_measured()))]));
     };
     match is_command.then(|| Repeats::of(view)).flatten() {
@@ -29,8 +29,8 @@ fn once(view: &View<'_>, process: &ProcessUse, is_command: bool) -> Section {
     let counted = |number: Option<u64>| number.map_or_else(not_measured, count);
     let faults = format!("{} minor, {} major", counted(process.minor_faults), counted(process.major_faults));
     let switches = [counted(process.voluntary_switches), counted(process.involuntary_switches)];
-    Section::new("PROCESS", "resource use of the whole process").with_facts([
-        ("exit", exit(process).or_else(|| is_command.then(|| "not known".to_owned()))),
+    Section::new("PROCESS", "resource use").with_facts([
+        ("exit", exit(process).or_else(|| is_command.then(|| "unknown".to_owned()))),
         ("wall time", Some(seconds(process.wall_s))),
         ("CPU time", Some(cpu)),
         ("peak memory", Some(process.peak_rss_bytes.map_or_else(|| no_peak(view), bytes))),
@@ -54,7 +54,7 @@ fn exit(process: &ProcessUse) -> Option<String> {
 }
 
 fn cores(cpu_s: f64, wall_s: f64) -> String {
-    format!("{} cores on average", digits(cpu_s / wall_s))
+    format!("{} cores used", digits(cpu_s / wall_s))
 }
 
 /// The timed runs of a command, two at least.

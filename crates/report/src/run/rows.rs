@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use record::Row;
 
-use super::document::{Block, Section, Table};
 use super::limits::{InWords as _, RooflineLimit, operations};
 use super::view::{Timing, View, is_command};
+use crate::document::{Block, Section, Table};
 use crate::units::{count, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
 /// One row and what was found about it.
@@ -40,17 +40,13 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     if view.run.rows.is_empty() {
         return None;
     }
-    let headings =
-        ["row", "calls", "n", "median", "95 % interval", "fastest", "rate", "limit", "by", "allocs", "bytes"];
+    let headings = ["row", "calls", "n", "median", "95 % CI", "fastest", "rate", "limit", "by", "allocs", "bytes"];
     let mut table = Table::new(&headings).least_important(&["fastest", "calls", "bytes", "allocs"]);
     for (depth, row) in in_order(&view.run.rows) {
         table.row_at(depth, cells(view, row));
     }
     let shares = view.run.rows.iter().filter_map(|row| view.measured(row)?.share());
-    let explanation = format!(
-        "times of one call, from n samples of so many calls each; rate: of the median{}; allocs, bytes: allocated per call",
-        view.legend(shares)
-    );
+    let explanation = format!("per call; n: samples{}; allocs, bytes: allocated per call", view.legend(shares));
     Some(Section::new("ROWS", &explanation).with(Block::Table(table)).with_what(view))
 }
 
@@ -95,7 +91,7 @@ pub(crate) fn in_order(rows: &[Row]) -> Vec<(usize, &Row)> {
 fn cells(view: &View<'_>, row: &Row) -> Vec<String> {
     let calls = count(row.calls);
     let Some(measured) = view.measured(row) else {
-        return vec![row.name.clone(), calls, "0".to_owned(), super::document::not_measured()];
+        return vec![row.name.clone(), calls, "0".to_owned(), crate::document::not_measured()];
     };
     let time = &measured.time;
     let per_call = |metric: &str| compare::quantile(&view.per_call(row, metric), 0.5);

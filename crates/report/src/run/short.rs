@@ -1,14 +1,14 @@
-//! The gist of a run in a few lines, for whoever reads no further.
+//! The summary of a run in a few lines.
 
 use std::cmp::Reverse;
 
-use super::document::{Block, Section, WARNING, not_measured};
 use super::estimates::{in_words, tied_groups, whole_percents};
 use super::figures::{Group, groups};
 use super::insights;
 use super::limits::InWords as _;
 use super::process::Repeats;
 use super::view::{Timing, View, is_command};
+use crate::document::{Block, Section, WARNING, not_measured};
 use crate::units::{bytes, count, seconds, tokens_per_s, whole_percent};
 
 /// Models whose speed is named, scopes, and insights.
@@ -22,16 +22,16 @@ const LINES: usize = 6;
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let mut facts: Vec<(&str, String)> = warnings(view).into_iter().map(|warning| (WARNING, warning)).collect();
     facts.extend(groups(view).iter().take(MODELS).filter_map(|group| Some(("speed", speed(view, group)?))));
-    facts.extend(super::training::gist(view).map(|sentence| ("speed", sentence)));
+    facts.extend(super::training::in_short(view).map(|sentence| ("speed", sentence)));
     facts.extend(command(view).map(|sentence| ("time", sentence)));
-    facts.extend(super::variants::furthest_apart(view).map(|sentence| ("apart", sentence)));
+    facts.extend(super::variants::furthest_apart(view).map(|sentence| ("largest difference", sentence)));
     facts.extend(hottest(view).map(|sentence| ("hottest", sentence)));
     let found = insights::found(view);
     let room = LINES.saturating_sub(facts.len()).min(INSIGHTS);
     facts.extend(found.into_iter().take(room).map(|sentence| ("insight", sentence)));
     let facts: Vec<(String, String)> =
         facts.into_iter().map(|(label, sentence)| (label.to_owned(), sentence)).collect();
-    (!facts.is_empty()).then(|| Section::new("IN SHORT", "").with(Block::Facts(facts)))
+    (!facts.is_empty()).then(|| Section::new("SUMMARY", "").with(Block::Facts(facts)))
 }
 
 /// What moved the figures, or the limits that they are measured by.
@@ -57,8 +57,8 @@ pub(super) fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
         tokens_per_s(speed.median) + &limit.unwrap_or_default()
     });
     let is_alone = view.run.models.len() <= 1;
-    let name = group.model.filter(|_| !is_alone).map(|model| format!("{}: ", super::document::quoted(&model.name)));
-    Some(format!("{}first token after {first}, then {decode}", name.unwrap_or_default()))
+    let name = group.model.filter(|_| !is_alone).map(|model| format!("{}: ", crate::document::quoted(&model.name)));
+    Some(format!("{}first token {first}, decode {decode}", name.unwrap_or_default()))
 }
 
 /// How long a program took that was run as it is.

@@ -1,11 +1,11 @@
-//! What a training came to: its figures, and where its epochs' time went.
+//! The figures of a training, and the phases of its epochs.
 
 use record::{Row, Run, Sample, TrainingPhases, WorkloadKind};
 
-use super::document::{Block, Section, Table, not_measured};
 use super::limits::InWords as _;
 use super::rows::{Measured, between, interval};
 use super::view::View;
+use crate::document::{Block, Section, Table, not_measured};
 use crate::training::{shares, tenths};
 use crate::units::{count, digits, mean_bytes, mean_count, rate, seconds, tokens_per_s, whole_percent};
 
@@ -88,8 +88,8 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     figures.into_iter().chain(phases(view)).collect()
 }
 
-/// In one sentence.
-pub(super) fn gist(view: &View<'_>) -> Option<String> {
+/// Speed and loss in one sentence.
+pub(super) fn in_short(view: &View<'_>) -> Option<String> {
     let trained = Trained::of(view)?;
     let tokens = trained.step.tokens.map(|tokens| trained.per_second(tokens, tokens_per_s).0);
     let sequences = trained.sequences().map(|sequences| trained.per_second(sequences, samples_per_s).0);
@@ -106,9 +106,9 @@ pub(super) fn gist(view: &View<'_>) -> Option<String> {
 
 fn figures(trained: &Trained<'_>) -> Section {
     let (time, step) = (&trained.measured.time, trained.step);
-    let mut table = Table::new(&["figure", "value", "95 % interval", "n", "% of the limit"]).with_words_last();
+    let mut table = Table::new(&["figure", "value", "95 % CI", "n", "% of limit"]).with_words_last();
     let n = count(time.samples as u64);
-    table.row(["time of a step".to_owned(), seconds(time.median), interval(time), n.clone()]);
+    table.row(["time per step".to_owned(), seconds(time.median), interval(time), n.clone()]);
     if let Some(tokens) = step.tokens {
         let (value, interval) = trained.per_second(tokens, tokens_per_s);
         table.row(["tokens".to_owned(), value, interval, n.clone(), trained.limit()]);
@@ -120,19 +120,18 @@ fn figures(trained: &Trained<'_>) -> Section {
     let mut fact = |name: &str, value: Option<String>| {
         table.row([name.to_owned(), value.unwrap_or_else(not_measured)]);
     };
-    fact("arithmetic of a step", step.flops.map(|flops| rate(flops, "FLOP")));
-    fact("bytes moved in a step", step.bytes.map(mean_bytes));
-    fact("allocations of a step", Some(trained.median("allocs", mean_count)));
-    fact("bytes allocated in a step", Some(trained.median("alloc_bytes", mean_bytes)));
+    fact("arithmetic per step", step.flops.map(|flops| rate(flops, "FLOP")));
+    fact("bytes moved per step", step.bytes.map(mean_bytes));
+    fact("allocations per step", Some(trained.median("allocs", mean_count)));
+    fact("bytes allocated per step", Some(trained.median("alloc_bytes", mean_bytes)));
     let losses = trained.losses();
-    fact("loss of the first step", losses.first().copied().map(loss));
-    fact("loss of the last step", losses.last().copied().map(loss));
+    fact("first loss", losses.first().copied().map(loss));
+    fact("last loss", losses.last().copied().map(loss));
     if let Some((best, perplexity)) = trained.validations().into_iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
         fact("best validation loss", Some(loss(best)));
-        fact("its perplexity", perplexity.map(digits));
+        fact("best validation perplexity", perplexity.map(digits));
     }
-    let explanation = "medians, and speeds by the median time of a step, waiting for data included; a sample is a sequence; n: steps \
-                       that count; intervals hold for any distribution";
+    let explanation = "medians; speeds include waiting for data; sample: one sequence; n: timed steps";
     Section::new("TRAINING", explanation).with(Block::Table(table))
 }
 
@@ -155,13 +154,13 @@ fn phases(view: &View<'_>) -> Option<Section> {
     };
     let steps = parameter(view, "steps");
     let each = |time: f64| steps.map_or_else(String::new, |steps| seconds(time / steps));
-    let mut table = Table::new(&["phase", "time", "share", "for each step"]);
+    let mut table = Table::new(&["phase", "time", "share", "per step"]);
     let (mut sum, mut all) = (0.0, 0);
     for (name, time, share) in shares(&phases).into_iter().filter(|(_, time, _)| *time > 0.0) {
         (sum, all) = (sum + time, all + share);
         table.row([name.to_owned(), seconds(time), tenths(share), each(time)]);
     }
     table.row(["= all epochs".to_owned(), seconds(sum), tenths(all), each(sum)]);
-    let explanation = "by a clock of the trainer's own, beside the profiler's; what is in no phase is overhead";
+    let explanation = "timed by the trainer; overhead: time in no phase";
     Some(Section::new("PHASES", explanation).with(Block::Table(table)))
 }

@@ -1,11 +1,11 @@
-//! The same work done in several ways, side by side: rows whose names differ behind a slash.
+//! Variants of the same work side by side: rows whose names differ only after a slash.
 
 use std::collections::HashMap;
 
 use record::Row;
 
-use super::document::{Block, Section, Table, quoted};
 use super::view::View;
+use crate::document::{Block, Section, Table, quoted};
 use crate::units::{fine_digits, mean_bytes, mean_count, seconds};
 
 /// How a value is written.
@@ -26,12 +26,12 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
             table.row_at(1, [name].into_iter().chain(cells(&first, &values(view, variant))));
         }
     }
-    let explanation = "the same work in several ways, per call, medians; ratio: to the first way of each kind";
-    let section = || Section::new("SIDE BY SIDE", explanation).with(Block::Table(table)).with(Block::Facts(what(view)));
+    let explanation = "per call, medians; ratio: to the first variant";
+    let section = || Section::new("VARIANTS", explanation).with(Block::Table(table)).with(Block::Facts(what(view)));
     (!groups(&view.run.rows).is_empty()).then(section)
 }
 
-/// The two ways of one kind of work whose times lie furthest apart.
+/// The two variants of the same work with the largest ratio of times.
 pub(super) fn furthest_apart(view: &View<'_>) -> Option<String> {
     let pairs = groups(&view.run.rows).into_iter().flat_map(|(_, rows)| {
         let first = rows[0];
@@ -42,31 +42,35 @@ pub(super) fn furthest_apart(view: &View<'_>) -> Option<String> {
         Some((time(row)? / time(first)?, first, row))
     });
     let (ratio, first, row) = ratios.max_by(|a, b| a.0.ln().abs().total_cmp(&b.0.ln().abs()))?;
-    Some(format!("{} takes {} times as long as {}", quoted(&row.name), fine_digits(ratio), quoted(&first.name)))
+    Some({
+        let (fast, slow, times) = if ratio < 1.0 { (row, first, 1.0 / ratio) } else { (first, row, ratio) };
+        format!("{} is {}× faster than {}", quoted(&fast.name), fine_digits(times), quoted(&slow.name))
+    })
 }
 
-/// What the ways are that the lab tries.
-const WAYS: [(&str, &str); 8] = [
-    ("fresh", "new memory for everything that is computed"),
-    ("pooled", "memory that was used before, taken from a pool"),
-    ("allocating", "the result in new memory"),
-    ("in_place", "the result in the memory of one of the operands"),
-    ("separate", "one step after the other, each over all values"),
-    ("fused", "all steps in one go over the values"),
-    ("recomputed", "keys and values of all tokens computed again for each token"),
-    ("kept", "keys and values of earlier tokens kept in a cache"),
+/// What the known variants are.
+const VARIANTS: [(&str, &str); 8] = [
+    ("fresh", "new memory for every result"),
+    ("pooled", "memory reused from a pool"),
+    ("allocating", "result in new memory"),
+    ("in_place", "result overwrites an operand"),
+    ("separate", "one pass over the values per operation"),
+    ("fused", "one pass over the values for all operations"),
+    ("recomputed", "keys and values of all tokens recomputed for each token"),
+    ("kept", "keys and values of earlier tokens cached"),
 ];
 
-/// What the work is, then what the ways are.
+/// What the work is, then what the variants are.
 fn what(view: &View<'_>) -> Vec<(String, String)> {
     let groups = groups(&view.run.rows);
     let work = groups.iter().map(|(name, variants)| ((*name).to_owned(), variants[0].what.clone()));
-    let is_tried = |way: &str| {
+    let is_measured = |way: &str| {
         let mut rows =
             groups.iter().flat_map(|(name, variants)| variants.iter().map(|row| &row.name[name.len() + 1..]));
         rows.any(|row| row == way)
     };
-    let ways = WAYS.iter().filter(|(way, _)| is_tried(way)).map(|(way, what)| ((*way).to_owned(), (*what).to_owned()));
+    let ways =
+        VARIANTS.iter().filter(|(way, _)| is_measured(way)).map(|(way, what)| ((*way).to_owned(), (*what).to_owned()));
     work.chain(ways).filter(|(_, what)| !what.is_empty()).collect()
 }
 
@@ -99,7 +103,7 @@ fn values(view: &View<'_>, row: &Row) -> [Option<f64>; 4] {
 fn cells(first: &[Option<f64>; 4], values: &[Option<f64>; 4]) -> Vec<String> {
     let mut cells = Vec::new();
     for (((_, written), first), value) in METRICS.iter().zip(first).zip(values) {
-        cells.push(value.map_or_else(super::document::not_measured, written));
+        cells.push(value.map_or_else(crate::document::not_measured, written));
         let ratio = first.zip(*value).filter(|(first, _)| *first > 0.0).map(|(first, value)| value / first);
         cells.push(ratio.map_or_else(|| "-".to_owned(), fine_digits));
     }

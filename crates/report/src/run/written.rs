@@ -1,8 +1,8 @@
-//! What the model wrote while it was measured.
+//! The text that the model generated during the measurement.
 
 use record::Run;
 
-use super::document::{Block, Section};
+use crate::document::{Block, Section};
 use crate::units::{count, plural};
 
 /// Characters that are shown; the record has more.
@@ -13,13 +13,11 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     let text = correctness.text.as_deref().filter(|text| !text.trim().is_empty())?;
     let tokens = correctness.tokens.map_or_else(String::new, |tokens| format!(" (of {})", plural(tokens, "token")));
     let again = match correctness.repeats_agree {
-        Some(true) => "; the same in every repeat",
-        Some(false) => "; NOT the same in every repeat",
+        Some(true) => "; identical in every repeat",
+        Some(false) => "; different between repeats",
         None => "",
     };
-    let explanation = format!(
-        "what the model wrote while it was measured: the prompt and what came behind it, up to its end{tokens}{again}"
-    );
+    let explanation = format!("prompt and generated text{tokens}{again}");
     let shown: String = text.chars().take(SHOWN).collect();
     let cut = text.chars().count().saturating_sub(SHOWN);
     let mut section = Section::new("TEXT", &explanation);

@@ -2,38 +2,33 @@
 
 use record::{Build, Machine, TrainingStart};
 
-use crate::layout::labelled;
-use crate::run::printable;
+use crate::document::{Block, Document, Section};
 use crate::run::system;
 use crate::units::{bytes, count, plural, rate};
 
-const LABELS: usize = 12;
-
 /// The machine, the model, the corpus, and what has to be known.
 #[must_use]
-pub fn text(start: &TrainingStart, machine: Option<&Machine>, build: Option<&Build>) -> String {
-    let mut text = String::new();
-    let mut line = |label: &str, sentence: Option<String>| {
-        text.extend(sentence.map(|sentence| labelled(label, LABELS, &printable(&sentence))));
-    };
-    line("cpu", machine.map(|machine| with_instructions(machine, start.threads)));
-    line("build", build.and_then(system::build));
-    line("model", Some(model(start)));
-    line("vocabulary", Some(plural(start.vocabulary, "token")));
-    line("corpus", Some(corpus(start)));
-    line("plan", Some(plan(start)));
-    line("memory", memory(start));
-    line("resumed", start.resumed_at.map(|step| format!("from the checkpoint behind step {}", count(step))));
-    for note in &start.notes {
-        line("note", Some(note.clone()));
-    }
-    text
+pub fn document(start: &TrainingStart, machine: Option<&Machine>, build: Option<&Build>) -> Document {
+    let facts = [
+        ("cpu", machine.map(|machine| with_instructions(machine, start.threads))),
+        ("build", build.and_then(system::build)),
+        ("model", Some(model(start))),
+        ("vocabulary", Some(plural(start.vocabulary, "token"))),
+        ("corpus", Some(corpus(start))),
+        ("plan", Some(plan(start))),
+        ("memory", memory(start)),
+        ("resumed", start.resumed_at.map(|step| format!("from the checkpoint at step {}", count(step)))),
+    ];
+    let notes = start.notes.iter().map(|note| ("note", Some(note.clone())));
+    let known = facts.into_iter().chain(notes);
+    let known = known.filter_map(|(label, sentence)| Some((label.to_owned(), sentence?)));
+    Document::untitled(vec![Section::new("", "").with(Block::Facts(known.collect()))])
 }
 
 fn with_instructions(machine: &Machine, threads: u64) -> String {
     let isa = Some(&machine.isa.chosen).filter(|isa| !isa.is_empty());
-    let isa = isa.map(|isa| format!("; {}", system::instructions(machine, isa))).unwrap_or_default();
-    format!("{}{isa}; {} to train with", system::cpu(machine), plural(threads, "thread"))
+    let isa = isa.map(|isa| format!("; {} kernels", system::instructions(machine, isa))).unwrap_or_default();
+    format!("{}{isa}; {}", system::cpu(machine), plural(threads, "training thread"))
 }
 
 /// Texts and numbers by their names in the config.
@@ -46,8 +41,8 @@ fn model(start: &TrainingStart) -> String {
 
 fn corpus(start: &TrainingStart) -> String {
     let kept = match start.validation_tokens {
-        0 => ", none kept back to validate".to_owned(),
-        tokens => format!(", {} kept back to validate", plural(tokens, "token")),
+        0 => ", none for validation".to_owned(),
+        tokens => format!(", {} for validation", plural(tokens, "token")),
     };
     let files = if start.corpus.is_empty() { String::new() } else { format!("; {}", start.corpus.join(", ")) };
     format!("{} in {}{kept}{files}", plural(start.tokens, "token"), plural(start.sequences, "sequence"))
@@ -55,13 +50,13 @@ fn corpus(start: &TrainingStart) -> String {
 
 fn plan(start: &TrainingStart) -> String {
     let epochs = start.epochs.map_or_else(String::new, |epochs| format!(" in {}", plural(epochs, "epoch")));
-    let each = format!("{} of each epoch", count(start.steps_per_epoch));
+    let each = format!("{} per epoch", count(start.steps_per_epoch));
     let work = match start.flops_per_step {
         0 => String::new(),
-        flops => format!(", {}", rate(flops as f64, "FLOP")),
+        flops => format!(" and {}", rate(flops as f64, "FLOP")),
     };
     let tokens = plural(start.tokens_per_step, "token");
-    format!("{}{epochs} ({each}), up to {tokens} a step{work}", plural(start.steps, "step"))
+    format!("{}{epochs} ({each}), up to {tokens}{work} per step", plural(start.steps, "step"))
 }
 
 fn memory(start: &TrainingStart) -> Option<String> {

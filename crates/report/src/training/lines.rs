@@ -6,8 +6,8 @@ use record::{
 };
 
 use super::{loss, per_second, perplexity, rate, shares, tenths, waiting};
-use crate::layout::wrapped;
-use crate::run::printable;
+use crate::document::printable;
+use crate::document::width::wrapped;
 use crate::units::{bytes, count, digits, fine_digits, plural, seconds, tokens_per_s};
 
 /// Characters of a line of a sample.
@@ -32,7 +32,7 @@ pub fn text(event: &TrainingEvent) -> String {
 fn started(start: &TrainingStart) -> String {
     let what = plural(start.parameters, "parameter");
     match start.resumed_at {
-        Some(step) => format!("{what}, going on behind step {} of {}\n", count(step), count(start.steps)),
+        Some(step) => format!("{what}, resuming after step {} of {}\n", count(step), count(start.steps)),
         None => format!("{what}, {}\n", plural(start.steps, "step")),
     }
 }
@@ -49,7 +49,7 @@ fn step_line(step: &TrainingStep) -> String {
 }
 
 fn validated(validation: &TrainingValidation) -> String {
-    let best = if validation.best { ", the best so far" } else { "" };
+    let best = if validation.best { ", best so far" } else { "" };
     format!(
         "step {}: validation loss {}, perplexity {}{best} ({} in {})\n",
         count(validation.step),
@@ -60,7 +60,7 @@ fn validated(validation: &TrainingValidation) -> String {
     )
 }
 
-/// The text as the model wrote it, line by line; what would speak to the terminal is left out.
+/// The text as the model wrote it, line by line, without control characters.
 fn sampled(sample: &TrainingSample) -> String {
     let whole = format!("{}{}", sample.prompt, sample.text);
     let lines: Vec<String> = whole.lines().flat_map(|line| wrapped(&printable(line), SAMPLE_WIDTH)).collect();
@@ -69,7 +69,7 @@ fn sampled(sample: &TrainingSample) -> String {
         0 => String::new(),
         hidden => format!("  | ({})\n", plural(hidden as u64, "more line")),
     };
-    format!("step {}: the model writes\n{}{rest}", count(sample.step), shown.collect::<String>())
+    format!("step {}: sample\n{}{rest}", count(sample.step), shown.collect::<String>())
 }
 
 fn saved(checkpoint: &TrainingCheckpoint) -> String {
@@ -92,7 +92,7 @@ fn completed(epoch: &TrainingEpoch) -> String {
         let (first, rest) = name.split_at(1);
         format!("{}{rest} {} ({})", first.to_uppercase(), seconds(spent), tenths(share))
     });
-    let how = if epoch.broken_off { "broken off" } else { "completed" };
+    let how = if epoch.broken_off { "interrupted" } else { "completed" };
     let breakdown = format!("Timing breakdown - {}", phases.collect::<Vec<_>>().join(", "));
     format!(
         "Epoch {} {how} - Sequences: {} | Avg loss: {} | Avg tokens/sec: {speed}{busy} | Total time: {time}\n{}\n",
@@ -109,5 +109,5 @@ fn speed(per_second: f64) -> String {
 }
 
 fn ended(end: &TrainingEnd) -> String {
-    format!("{} behind step {}, after {}\n", printable(&end.why), count(end.steps), waiting(end.seconds))
+    format!("{} at step {} after {}\n", printable(&end.why), count(end.steps), waiting(end.seconds))
 }

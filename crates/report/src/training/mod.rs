@@ -9,10 +9,10 @@ mod summary;
 use record::TrainingPhases;
 
 pub use curve::svg as curve;
-pub use head::text as head;
+pub use head::document as head;
 pub use lines::text as event;
 pub use progress::Progress;
-pub use summary::{Files, text as summary};
+pub use summary::{Files, document as summary};
 
 /// Phases by the words of people, each with its seconds and its share in tenths of a percent; the shares sum to a thousand wherever
 /// there is any time.
@@ -46,11 +46,11 @@ fn words(phase: &'static str) -> &'static str {
 
 /// A loss, or a perplexity, as people compare them.
 fn loss(value: f64) -> String {
-    if value.is_finite() { format!("{value:.4}") } else { "not a number".to_owned() }
+    if value.is_finite() { format!("{value:.4}") } else { "NaN".to_owned() }
 }
 
 fn perplexity(value: f64) -> String {
-    if value.is_finite() { crate::units::digits(value) } else { "not a number".to_owned() }
+    if value.is_finite() { crate::units::digits(value) } else { "NaN".to_owned() }
 }
 
 /// `3.00e-4`; learning rates differ by powers of ten.

@@ -3,11 +3,10 @@
 use record::{Training, TrainingEnd, TrainingEvent, TrainingStep, TrainingValidation};
 
 use super::{loss, per_second, perplexity, shares, tenths, waiting};
-use crate::layout::labelled;
-use crate::run::{printable, shell};
+use crate::document::{Block, Document, Section};
+use crate::run::shell;
 use crate::units::{count, digits, plural, tokens_per_s};
 
-const LABELS: usize = 12;
 /// Checkpoints that are named; the last ones.
 const CHECKPOINTS: usize = 2;
 
@@ -24,7 +23,7 @@ pub struct Files {
 
 /// The whole training in a few lines.
 #[must_use]
-pub fn text(training: &Training, files: &Files) -> String {
+pub fn document(training: &Training, files: &Files) -> Document {
     let events = &training.events;
     let end =
         events.iter().rev().find_map(|event| if let TrainingEvent::Ended(end) = event { Some(end) } else { None });
@@ -32,34 +31,27 @@ pub fn text(training: &Training, files: &Files) -> String {
         .iter()
         .filter_map(|event| if let TrainingEvent::Step(step) = event { Some(step) } else { None })
         .collect();
-    let mut text = format!("TRAINING {}\n", headline(end, &steps));
-    let mut line = |label: &str, sentence: Option<String>| {
-        text.extend(sentence.map(|sentence| labelled(label, LABELS, &printable(&sentence))));
-    };
-    line("loss", losses(events, &steps));
-    line("validation", validation(events, end));
-    line("speed", speed(&steps, end));
-    line("time", phases(training));
-    // Paths and commands are copied: they are never broken into lines.
-    let mut label = "files";
-    for file in written(events, end, files) {
-        text.push_str(&format!("  {label:<LABELS$}  {}\n", printable(&file)));
-        label = "";
-    }
-    let generate = end.and_then(|end| end.model.as_deref()).map(|model| generate(events, model));
-    let resume = (!files.resume.is_empty()).then(|| shell::line(&files.resume));
-    for (label, command) in [("generate", generate), ("resume", resume)] {
-        text.extend(command.map(|command| format!("  {label:<LABELS$}  {}\n", printable(&command))));
-    }
-    text
+    let facts = Section::of_facts([
+        ("loss", losses(events, &steps)),
+        ("validation", validation(events, end)),
+        ("speed", speed(&steps, end)),
+        ("time", phases(training)),
+    ]);
+    let labels = ["files"].into_iter().chain(std::iter::repeat(""));
+    let written = labels.zip(written(events, end, files));
+    let generate = end.and_then(|end| end.model.as_deref()).map(|model| ("generate", generate(events, model)));
+    let resume = (!files.resume.is_empty()).then(|| ("resume", shell::line(&files.resume)));
+    let copied = written.chain(generate).chain(resume).map(|(label, line)| (label.to_owned(), line)).collect();
+    let sections = vec![facts, Section::new("", "").with(Block::Copied(copied))];
+    Document { kind: "TRAINING", title: headline(end, &steps), sections, ..Document::default() }
 }
 
 fn headline(end: Option<&TrainingEnd>, steps: &[&TrainingStep]) -> String {
     match end {
         Some(end) => {
-            format!("{}: {} in all, {}", end.why, plural(end.steps, "step"), waiting(end.seconds))
+            format!("{}: {} in {}", end.why, plural(end.steps, "step"), waiting(end.seconds))
         }
-        None => format!("broken off behind step {}", count(steps.last().map_or(0, |step| step.step))),
+        None => format!("interrupted after step {}", count(steps.last().map_or(0, |step| step.step))),
     }
 }
 
@@ -70,9 +62,9 @@ fn losses(events: &[TrainingEvent], steps: &[&TrainingStep]) -> Option<String> {
         TrainingEvent::Epoch(epoch) if epoch.steps > 0 => Some(epoch),
         _ => None,
     });
-    let mean = epoch.map_or_else(String::new, |epoch| format!("; last epoch in the mean {}", loss(epoch.loss)));
+    let mean = epoch.map_or_else(String::new, |epoch| format!("; last epoch average {}", loss(epoch.loss)));
     Some(format!(
-        "{} at step {}, {} at step {}{mean}",
+        "{} (step {}) to {} (step {}){mean}",
         loss(first.loss),
         count(first.step),
         loss(last.loss),
@@ -83,8 +75,8 @@ fn losses(events: &[TrainingEvent], steps: &[&TrainingStep]) -> Option<String> {
 fn validation(events: &[TrainingEvent], end: Option<&TrainingEnd>) -> Option<String> {
     let validations =
         || events.iter().filter_map(|event| if let TrainingEvent::Validated(one) = event { Some(one) } else { None });
-    let told = |one: &TrainingValidation| {
-        format!("loss {}, perplexity {} at step {}", loss(one.loss), perplexity(one.perplexity), count(one.step))
+    let described = |one: &TrainingValidation| {
+        format!("loss {}, perplexity {} (step {})", loss(one.loss), perplexity(one.perplexity), count(one.step))
     };
     let best = validations().min_by(|a, b| a.loss.total_cmp(&b.loss));
     let before = end.and_then(|end| end.best_validation);
@@ -92,21 +84,21 @@ fn validation(events: &[TrainingEvent], end: Option<&TrainingEnd>) -> Option<Str
         // Without a text to validate on, the best is that of an epoch.
         let validates = |event: &TrainingEvent| matches!(event, TrainingEvent::Started(start) if start.resumed_at.is_some() && start.validation_tokens > 0);
         let before = before.filter(|_| events.iter().any(validates));
-        return before.map(|before| format!("best {}, before the pause", loss(before)));
+        return before.map(|before| format!("best {} (before resuming)", loss(before)));
     };
     let last = validations().next_back().filter(|last| last.step != best.step);
     // The best of all may be of a process before this one.
     let earlier =
-        before.filter(|before| *before < best.loss).map(|before| format!("; {} before the pause", loss(before)));
+        before.filter(|before| *before < best.loss).map(|before| format!("; {} before resuming", loss(before)));
     Some(format!(
         "best {}{}{}",
-        told(best),
-        last.map_or_else(String::new, |last| format!("; last {}", told(last))),
+        described(best),
+        last.map_or_else(String::new, |last| format!("; last {}", described(last))),
         earlier.unwrap_or_default()
     ))
 }
 
-/// Over all steps, and by the whole time: validation and checkpoints are in that.
+/// Over the steps, and over the whole time, which includes validation and checkpoints.
 fn speed(steps: &[&TrainingStep], end: Option<&TrainingEnd>) -> Option<String> {
     let sum = |of: fn(&TrainingStep) -> f64| steps.iter().map(|step| of(step)).sum::<f64>();
     let (tokens, sequences, seconds) =
@@ -115,8 +107,8 @@ fn speed(steps: &[&TrainingStep], end: Option<&TrainingEnd>) -> Option<String> {
     let samples =
         per_second(sequences, seconds).map_or_else(String::new, |rate| format!(", {} samples/s", digits(rate)));
     let whole = end.and_then(|end| per_second(end.tokens as f64, end.seconds));
-    let whole = whole.map_or_else(String::new, |rate| format!("; {} by the whole time", tokens_per_s(rate)));
-    Some(format!("{speed}{samples} in the steps{whole}"))
+    let whole = whole.map_or_else(String::new, |rate| format!("; {} overall", tokens_per_s(rate)));
+    Some(format!("{speed}{samples} (steps only){whole}"))
 }
 
 fn phases(training: &Training) -> Option<String> {
@@ -131,15 +123,15 @@ fn phases(training: &Training) -> Option<String> {
 
 fn written(events: &[TrainingEvent], end: Option<&TrainingEnd>, files: &Files) -> Vec<String> {
     let model = end.and_then(|end| {
-        let which = if end.model_is_best { "the model as it was at its best validation" } else { "the model" };
+        let which = if end.model_is_best { "model (best validation)" } else { "model" };
         Some(format!("{}: {which}", end.model.as_ref()?))
     });
-    let log = files.log.as_ref().map(|path| format!("{path}: what happened, line by line"));
-    let curve = files.curve.as_ref().map(|path| format!("{path}: the curve of the loss"));
+    let log = files.log.as_ref().map(|path| format!("{path}: log"));
+    let curve = files.curve.as_ref().map(|path| format!("{path}: loss curve"));
     let saved: Vec<String> = events
         .iter()
         .filter_map(|event| if let TrainingEvent::Saved(saved) = event { Some(saved) } else { None })
-        .map(|saved| format!("{}: checkpoint behind step {}", saved.path, count(saved.step)))
+        .map(|saved| format!("{}: checkpoint of step {}", saved.path, count(saved.step)))
         .collect();
     let last = saved.len().saturating_sub(CHECKPOINTS);
     model.into_iter().chain(saved.into_iter().skip(last)).chain(log).chain(curve).collect()

@@ -2,7 +2,9 @@
 
 use compare::{NamedRun, RunsSettings};
 use record::{Comparison, Metric, Run, Tool};
-use report::{RunOptions, comparison_markdown, comparison_smallmind, comparison_text, comparison_verdict_line};
+use report::{RunOptions, comparison_smallmind, comparison_verdict_line};
+
+use super::text::{comparison_markdown, comparison_text};
 
 use super::runs;
 use super::snapshots::check;

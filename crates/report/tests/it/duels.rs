@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use record::*;
 
 use super::machine::machine;
+use super::text::duel_text;
 
 /// Every kind of duel, by name.
 pub fn all() -> Vec<(&'static str, Duel)> {
@@ -219,7 +220,7 @@ fn wrong() -> Duel {
 fn headline(metric: Metric, found: Judgement, verdict: Verdict) -> String {
     let mut duel = with(verdict, "", vec![found.clone()]);
     duel.metrics.insert(found.metric, metric);
-    report::duel_text(&duel, &report::RunOptions::default()).lines().next().unwrap_or_default().to_owned()
+    duel_text(&duel, &report::RunOptions::default()).lines().next().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -269,7 +270,7 @@ fn the_first_line_is_the_answer() {
 #[test]
 fn the_first_line_says_what_stands_in_the_way() {
     let line = |duel: &Duel| {
-        let text = report::duel_text(duel, &report::RunOptions::default());
+        let text = duel_text(duel, &report::RunOptions::default());
         text.split("\n\n").next().unwrap_or_default().replace('\n', " ")
     };
     assert_eq!(line(&incomparable()), "not comparable: rev:main and target/debug/train differ in build profile, 21 s");
@@ -290,7 +291,7 @@ fn the_first_line_says_what_stands_in_the_way() {
 #[test]
 fn times_are_those_of_one_call_and_contradictions_are_marked() {
     let row = |duel: &Duel, name: &str| {
-        let text = report::duel_text(duel, &report::RunOptions::default());
+        let text = duel_text(duel, &report::RunOptions::default());
         let row = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default().to_owned();
         (row.split_whitespace().collect::<Vec<_>>().join(" "), text.contains("*: pairs of the same round"))
     };

@@ -1,7 +1,10 @@
 //! Estimates, waiting and ties, wherever a profile is shown.
 
 use record::{Interruptions, Run};
-use report::{ExportFormat, RunOptions, comparison_text, export, run_markdown, run_text};
+use report::{RunOptions, export};
+
+use super::export::named;
+use super::text::{comparison_text, run_markdown, run_text};
 
 use super::comparisons::compared;
 use super::runs;
@@ -74,8 +77,8 @@ fn the_profiler_tells_of_interruptions_and_its_budget() {
 fn the_hottest_scopes_are_ranked_only_where_that_is_certain() {
     let gist = |run: &Run| -> String {
         let text = run_text(run, &RunOptions::default());
-        let from = text.find("\nIN SHORT\n").expect("it has one");
-        let lines = text[from + 10..].lines().take_while(|line| !line.is_empty());
+        let from = text.find("\nSUMMARY\n").expect("it has one");
+        let lines = text[from + 9..].lines().take_while(|line| !line.is_empty());
         lines.map(str::trim_start).collect::<Vec<_>>().join(" ")
     };
     let mut run = runs::sampled();
@@ -96,12 +99,12 @@ fn the_hottest_scopes_are_ranked_only_where_that_is_certain() {
 fn exports_carry_errors() {
     let run = runs::sampled();
     let written = |format| String::from_utf8(export(&run, "", format).expect("it has a profile")).expect("it is text");
-    let csv = written(ExportFormat::Csv);
+    let csv = written(named("csv"));
     let head: Vec<&str> = csv.lines().next().expect("a head").split(',').collect();
     let line: Vec<&str> = csv.lines().find(|line| line.contains("ffn_up")).expect("it is there").split(',').collect();
     let cell = |name: &str| line[head.iter().position(|head| *head == name).expect("a column")];
     assert_eq!(["total_se_ns", "self_se_ns", "waiting_ns"].map(cell), ["700000", "700000", "9000000"]);
-    let svg = written(ExportFormat::Svg);
+    let svg = written(named("svg"));
     assert!(svg.contains("total 9.00 ms ±1.37 (8.3 % ±1.3)"), "{svg}");
     assert!(svg.contains("p99 120 us?") && svg.contains("max ≥180 us"), "{svg}");
     assert!(svg.contains("waiting for a CPU, measured, not drawn: 122 ms"), "{svg}");
@@ -123,5 +126,5 @@ fn comparisons_show_errors_and_what_lies_within_them() {
     let line = |name: &str| table.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{table}"));
     assert!(line("ffn_up").contains("36.0 ms ±2.7") && line("ffn_up").ends_with("within ±"), "{table}");
     assert!(line("qkv").contains("24.0 ms ±0.2") && !line("qkv").contains("within"), "{table}");
-    assert!(section(&text, "DETAIL").contains("36.0 ms ±2.7"), "{text}");
+    assert!(section(&text, "CALL TREE").contains("36.0 ms ±2.7"), "{text}");
 }

@@ -6,9 +6,10 @@ use record::{
     Acceptance, Budget, Change, Finding, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Judgement, Metric,
     Revision, Tool, Verdict,
 };
-use report::{gate_annotations, gate_badge, gate_comment, gate_junit, gate_line, gate_text};
+use report::{gate_annotations, gate_badge, gate_comment, gate_junit, gate_verdict_line};
 
 use super::snapshots::check;
+use super::text::gate_text;
 
 const TODAY: &str = "2026-11-15";
 
@@ -146,17 +147,17 @@ fn every_form_byte_for_byte() {
 
 #[test]
 fn the_last_line_is_the_verdict() {
-    let last = |cells| gate_line(&decided(cells));
+    let last = |cells| gate_verdict_line(&decided(cells));
     let decode = |verdict, estimate| vec![cell("decode", vec![judgement("wall_s", verdict, estimate)])];
-    assert_eq!(last(decode(Verdict::Regressed, 0.071)), "VERDICT regressed decode/wall_s +7.1% [5.2,9.0] floor 1.1%\n");
-    assert_eq!(last(decode(Verdict::Same, 0.0)), "VERDICT same 1 of 1 cells passed\n");
+    assert_eq!(last(decode(Verdict::Regressed, 0.071)), "VERDICT regressed decode/wall_s +7.1% [5.2,9.0] floor 1.1%");
+    assert_eq!(last(decode(Verdict::Same, 0.0)), "VERDICT same 1 of 1 cells passed");
     let wrong = whole_cell("decode", Verdict::WrongOutput, "token 7 differs");
-    assert_eq!(last(vec![wrong]), "VERDICT wrong-output decode: token 7 differs\n");
+    assert_eq!(last(vec![wrong]), "VERDICT wrong-output decode: token 7 differs");
     let failed = GateCell { failure: Some("it crashed\n".to_owned()), ..cell("decode", Vec::new()) };
-    assert_eq!(last(vec![failed]), "VERDICT fault decode: it crashed?\n");
+    assert_eq!(last(vec![failed]), "VERDICT fault decode: it crashed?");
     let advisory = GateCell { advisory: true, ..cell("decode", vec![judgement("wall_s", Verdict::Regressed, 0.5)]) };
-    assert_eq!(last(vec![advisory]), "VERDICT none 1 of 1 cells passed, 1 with nothing that counts\n");
-    assert!(gate_text(&failing()).ends_with(&gate_line(&failing())));
+    assert_eq!(last(vec![advisory]), "VERDICT none 1 of 1 cells passed, 1 advisory only");
+    assert!(gate_text(&failing()).ends_with(&(gate_verdict_line(&failing()) + "\n")));
 }
 
 /// Lines of a comment that are seen before anything is opened; what opens the rest is one of them.

@@ -12,5 +12,6 @@ mod properties;
 mod runs;
 mod selftest;
 mod snapshots;
+mod text;
 mod training;
 mod training_run;

@@ -1,7 +1,9 @@
 //! Models beside each other, made by hand: measured in turns, from stored runs, and with a rate that cannot be.
 
 use record::*;
-use report::{models_markdown, models_smallmind, models_text};
+use report::models_smallmind;
+
+use super::text::{models_markdown, models_text};
 
 use super::machine::{build, limits, machine};
 use super::snapshots::check;
@@ -231,7 +233,7 @@ fn impossible() -> Models {
 #[test]
 fn every_layout() {
     for (name, models) in [("turns", turns()), ("stored", stored()), ("impossible", impossible())] {
-        let text = models_text(&models, false);
+        let text = models_text(&models);
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
         check(&format!("models-{name}.txt"), &text);
         check(&format!("models-{name}.md"), &models_markdown(&models));
@@ -274,7 +276,7 @@ fn verdicts_are_told_with_their_intervals() {
     models.models[2].same_as = Some(models.models[1].model.name.clone());
     let text = told(&models);
     for part in [
-        "`stories15M-q8_0.gguf` and `stories15M-f32.gguf`: cannot tell (+274.4 % to +289.6 %)",
+        "`stories15M-q8_0.gguf` and `stories15M-f32.gguf`: cannot tell (3.74× to 3.90×)",
         "cannot tell (not measured in the same rounds)",
         "`stories15M-q4_1.gguf` is the same model as `stories15M-q8_0.gguf` (equal file contents)",
         "by CPU time, which is steadier",
@@ -286,7 +288,7 @@ fn verdicts_are_told_with_their_intervals() {
 
 #[test]
 fn what_cannot_be_is_said_first() {
-    let text = models_text(&impossible(), false);
+    let text = models_text(&impossible());
     let warning = text.lines().nth(1).expect("there is one");
     assert!(
         warning.contains("WARNING") && warning.contains("Impossible decode speed of `stories15M-f16.gguf`"),
@@ -296,11 +298,9 @@ fn what_cannot_be_is_said_first() {
 
 #[test]
 fn nothing_at_all_is_no_trouble() {
-    for text in [
-        models_text(&Models::default(), true),
-        models_markdown(&Models::default()),
-        models_smallmind(&Models::default()),
-    ] {
+    for text in
+        [models_text(&Models::default()), models_markdown(&Models::default()), models_smallmind(&Models::default())]
+    {
         assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
     }
 }

@@ -71,13 +71,11 @@ fn skeleton(text: &str) -> Vec<String> {
 }
 
 /// The originals' own files of a kind; none where they are not at hand.
-#[allow(clippy::print_stdout, reason = "what is skipped should be seen")]
 fn real(kind: &str) -> Vec<String> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/smallmind").join(kind);
-    let Ok(files) = std::fs::read_dir(folder) else {
-        println!("skipped: no ../shared");
+    let Some(folder) = testing::shared(&format!("smallmind/{kind}")) else {
         return Vec::new();
     };
+    let files = std::fs::read_dir(folder).expect("the folder can be read");
     let mut paths: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
     paths.sort();
     paths.iter().map(|path| std::fs::read_to_string(path).expect("the file can be read")).collect()

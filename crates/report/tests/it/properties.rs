@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use record::{Allocations, Row, Run, Sample, Thread};
-use report::{RunOptions, run_loopos, run_markdown, run_smallmind, run_text};
+use report::{RunOptions, run_loopos, run_smallmind};
+
+use super::text::{run_markdown, run_text};
 
 use super::runs;
 
@@ -252,11 +254,11 @@ fn a_kernel_is_measured_by_the_same_limit_in_both_tables() {
 }
 
 #[test]
-fn the_gist_comes_first_and_definitions_last() {
+fn the_summary_comes_first_and_definitions_last() {
     let text = run_text(&runs::standard(), &RunOptions::default());
     let heading = |line: &&str| line.starts_with(|c: char| c.is_ascii_uppercase());
     let titles: Vec<&str> = text.lines().filter(heading).map(|line| line.split("  ").next().unwrap_or("")).collect();
-    let first = ["HOTLOOP RUN", "RUN", "IN SHORT", "FIGURES", "INSIGHTS", "SYSTEM AND BUILD", "ROWS"];
+    let first = ["HOTLOOP RUN", "RUN", "SUMMARY", "FIGURES", "INSIGHTS", "SYSTEM AND BUILD", "ROWS"];
     assert_eq!(titles[..first.len()], first);
     assert_eq!(titles.last(), Some(&"DEFINITIONS"));
     assert!(
@@ -276,7 +278,7 @@ fn what_a_model_wrote_is_shown() {
         (run_text(&run, &options), run_markdown(&run, &options))
     };
     let (text, markdown) = wrote("Once upon a time.\n\nThe\x1b[31m end.".to_owned());
-    assert!(text.contains("\nTEXT  what the model wrote while it was measured"), "{text}");
+    assert!(text.contains("\nTEXT  prompt and generated text"), "{text}");
     assert!(text.contains("\n  Once upon a time.\n\n  The?[31m end.\n"), "{text}");
     assert!(markdown.contains("Once upon a time."), "{markdown}");
     let (text, _) = wrote("word ".repeat(1000));

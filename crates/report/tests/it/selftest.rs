@@ -1,6 +1,7 @@
 //! What is said of the tool's own verdicts.
 
 use record::{Design, SelfTest, Trial, Verdict, WordCount};
+use report::Page;
 
 fn trial(metric: &str, more: f64, called: u64, words: &[(Verdict, u64)]) -> Trial {
     Trial {
@@ -31,22 +32,24 @@ fn every_trial_has_its_row_and_false_alarms_a_sentence() {
         ..SelfTest::default()
     };
     let expected = "\
-40 duels of simulated work in 93.4 s, standard: 6 launches × 8 rounds of 8.00 ms each. Every duel
-was judged by each metric alone.
+HOTLOOP SELFTEST  40 duels of simulated work in 93.4 s, standard: 6 launches × 8 rounds of 8.00 ms each
 
-cpu_s, changes from 2.0 % on
-  more work  duels  called           in truth  measured  visible  said
-  none          20       0    0 % to 16.8 %    −0.1 %    3.1 %  same 18, unresolved 2
-  +5.0 %        20      20  83.2 % to 100.0 %    +4.9 %    3.1 %  regressed 20
-  False alarms: 0 of 20, so no more than 16.8 % with 95 % confidence.
+cpu_s  threshold 2.0 %
+  added work  duels  detected           95 % CI  measured  detectable  verdicts
+  none           20         0    0 % to 16.8 %    −0.1 %      3.1 %  same 18, unresolved 2
+  +5.0 %         20        20  83.2 % to 100.0 %    +4.9 %      3.1 %  regressed 20
 
-wall_s, changes from 3.0 % on
+  False alarms: 0 of 20 (at most 16.8 % with 95 % confidence)
+
+wall_s  threshold 3.0 %
 ";
-    let text = report::selftest_text(&tried);
+    let text = report::selftest(&tried).terminal(Page::default());
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(squeezed(&text).starts_with(&squeezed(expected)), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(text.contains("not known") && !text.contains("It was ended"), "{text}");
+    let narrow = report::selftest(&tried).terminal(Page { color: false, width: 80 });
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    assert!(text.contains("unknown") && !text.contains("Interrupted"), "{text}");
     tried.interrupted = true;
-    assert!(report::selftest_text(&tried).ends_with("It was ended before all duels were fought.\n"));
+    let text = report::selftest(&tried).terminal(Page::default());
+    assert!(text.lines().nth(1) == Some("  WARNING  Interrupted: not all duels were run."), "{text}");
 }

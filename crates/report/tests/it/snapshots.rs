@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use report::{
-    RunOptions, duel_line, duel_markdown, duel_text, run_loopos, run_markdown, run_smallmind, run_summary, run_text,
-};
+use report::{RunOptions, duel_verdict_line, run_loopos, run_smallmind, run_summary};
 
+use super::text::{duel_markdown, duel_text, run_markdown, run_text};
 use super::{duels, runs};
 
 /// Pictures are written as escapes, so that the files hold none.
@@ -62,9 +61,9 @@ fn duels_on_the_terminal_and_as_markdown() {
 #[test]
 fn the_last_line_of_a_duel_is_for_programs() {
     let line = "VERDICT regressed wall_s +7.1% [5.2,9.0] floor 1.1%";
-    assert_eq!(duel_line(&duels::regressed()), line);
+    assert_eq!(duel_verdict_line(&duels::regressed()), line);
     assert_eq!(duel_text(&duels::regressed(), &RunOptions::default()).lines().last(), Some(line));
-    let ended = |duel: &record::Duel| duel_line(&record::Duel { interrupted: false, ..duel.clone() });
+    let ended = |duel: &record::Duel| duel_verdict_line(&record::Duel { interrupted: false, ..duel.clone() });
     let lines: Vec<String> = duels::all().iter().skip(1).map(|(_, duel)| ended(duel)).collect();
     let expected = [
         "VERDICT unresolved wall_s +7.1% [5.2,9.0] floor 1.1% (did not reproduce)",
@@ -74,7 +73,7 @@ fn the_last_line_of_a_duel_is_for_programs() {
         "VERDICT unresolved",
     ];
     assert_eq!(lines, expected);
-    assert_eq!(duel_line(&record::Duel { interrupted: true, ..duels::regressed() }), "VERDICT interrupted");
+    assert_eq!(duel_verdict_line(&record::Duel { interrupted: true, ..duels::regressed() }), "VERDICT interrupted");
 }
 
 /// The first screen at the widths of common terminals, and where there is none.

@@ -1,12 +1,11 @@
 //! A training whose figures are known: its lines, its summary, its curve.
 
 use record::*;
-use report::{
-    TrainingFiles, TrainingProgress, training_curve, training_event_text, training_head_text, training_summary_text,
-};
+use report::{TrainingFiles, TrainingProgress, training_curve, training_event_text};
 
 use super::machine::{build, machine};
 use super::snapshots::check;
+use super::text::{training_head_text, training_summary_text};
 
 /// Two epochs of 120 steps, as LoopOS's tiny config has them.
 pub fn start() -> TrainingStart {
@@ -151,7 +150,7 @@ fn files() -> TrainingFiles {
 fn the_beginning() {
     check("training_head.txt", &training_head_text(&start(), Some(&machine()), Some(&build())));
     let bare = training_head_text(&TrainingStart { resumed_at: Some(9), ..TrainingStart::default() }, None, None);
-    assert!(bare.contains("behind step 9") && !bare.contains("cpu"), "{bare}");
+    assert!(bare.contains("at step 9") && !bare.contains("cpu"), "{bare}");
 }
 
 #[test]
@@ -185,7 +184,7 @@ fn the_end() {
     let files = TrainingFiles { resume, ..files() };
     check("training_interrupted.txt", &training_summary_text(&training(interrupted), &files));
     let nothing = training_summary_text(&training(Vec::new()), &TrainingFiles::default());
-    assert!(nothing.starts_with("TRAINING broken off behind step 0"), "{nothing}");
+    assert!(nothing.starts_with("TRAINING  interrupted after step 0"), "{nothing}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::error::FAILED;
 use super::{CommandError, CommandOutput, PERCENT, export, interrupt, progress, terminal, tool};
 use crate::args;
 use crate::args::{BenchFormat, ModelOptions};
-use crate::subject::{Subject, this_program};
+use crate::subject::{Subject, git};
 use measure::{Measured, Measurement, Rounds};
 use plan::{Plan, distinct};
 
@@ -150,7 +150,7 @@ fn settings(options: &args::Bench, compute: &Compute) -> Result<BenchSettings, C
     let chosen = KernelChoice::from_environment().map_err(CommandError::instruction_set)?;
     Ok(BenchSettings {
         tool: tool(),
-        commit: this_program().git.map(|git| git.commit),
+        commit: git().map(|git| git.commit),
         debug_build: cfg!(debug_assertions),
         created: lab::now(),
         cpu: lab::machine::machine(&lab::machine::System, chosen).cpu.model,
@@ -237,11 +237,8 @@ fn mean_and_stddev(values: &[f64]) -> (f64, Option<f64>) {
 /// The table, in its file or to be printed.
 fn output(options: &args::Bench, bench: &Bench) -> CommandOutput {
     let text = match options.format() {
-        BenchFormat::Table => {
-            let width = terminal::report_options(&std::io::stdout(), 1, None).width;
-            report::bench_text(bench, width)
-        }
-        BenchFormat::Markdown => report::bench_markdown(bench),
+        BenchFormat::Table => report::bench(bench).terminal(terminal::page(&std::io::stdout())),
+        BenchFormat::Markdown => report::bench(bench).markdown(),
         BenchFormat::Json => bench.to_json(),
         BenchFormat::Jsonl => bench.to_json_lines(),
         BenchFormat::Csv => report::bench_csv(bench),

@@ -13,9 +13,9 @@ use lab::machine::KernelChoice;
 use record::{Duel, GateMetric, Metric, Verdict};
 
 use super::error::FAILED;
-use super::{CommandError, CommandOutput, export, interrupt, terminal, tool};
+use super::{CommandError, CommandOutput, documents, export, interrupt, terminal, tool};
 use crate::args;
-use crate::args::{OnUndecided, TextFormat};
+use crate::args::OnUndecided;
 use duel_bar::DuelBar;
 
 /// Sides with this prefix are revisions.
@@ -149,9 +149,8 @@ fn output(options: &args::Duel, duel: &Duel) -> CommandOutput {
     let written = asked.out.as_deref().map_or(Ok(()), |out| write(out, duel));
     let look = terminal::report_options(&std::io::stdout(), asked.top, None);
     let (text, mut notes) = match (asked.json, asked.format) {
-        (true, _) => (duel.to_json(), report::duel_line(duel) + "\n"),
-        (false, TextFormat::Terminal) => (report::duel_text(duel, &look), String::new()),
-        (false, TextFormat::Markdown) => (report::duel_markdown(duel, &look), String::new()),
+        (true, _) => (duel.to_json(), report::duel_verdict_line(duel) + "\n"),
+        (false, format) => (documents::text(&report::duel(duel, &look), format, look.page()), String::new()),
     };
     let code = code(duel, options.judged.on_unresolved);
     let is_unknown = matches!(duel.verdict, Verdict::Unresolved | Verdict::LeaningWorse);

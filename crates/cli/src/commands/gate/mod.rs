@@ -16,7 +16,7 @@ use record::{Duel, GATE_SCHEMA, GATE_VERSION, Gate, GateCell, GateMetric, Verdic
 
 use super::duel::duel_bar::DuelBar;
 use super::error::FAILED;
-use super::{CommandError, CommandOutput, interrupt, tool};
+use super::{CommandError, CommandOutput, documents, interrupt, tool};
 use crate::args;
 use crate::args::OnUndecided;
 use crate::suggest::did_you_mean;
@@ -46,9 +46,9 @@ pub fn run(options: &args::Gate) -> Result<CommandOutput, CommandError> {
     let written =
         folder.map_or(Ok(()), |folder| folder.finish(&gate)).and_then(|()| output_folder::tell_workflow(&gate));
     let (text, notes) = if options.json {
-        (gate.to_json(), report::gate_line(&gate))
+        (gate.to_json(), report::gate_verdict_line(&gate) + "\n")
     } else {
-        (report::gate_text(&gate), String::new())
+        (documents::on_stdout(&report::gate(&gate)), String::new())
     };
     let unwritten = lost.or(written.err()).map(|error| CommandError::without_hint(error).with_code(FAILED));
     let errors = unwritten.into_iter().collect();

@@ -27,7 +27,8 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Result<CommandOutput, Com
         return Ok(CommandOutput::text(generation.to_json()));
     }
     let interrupted = generation.sequences.iter().any(|sequence| sequence.ended == "interrupted");
-    let notes = format!("\n{}", report::generation_text(&generation));
+    let page = terminal::page(&std::io::stderr());
+    let notes = format!("\n{}", report::generation(&generation).terminal(page));
     Ok(CommandOutput { interrupted, ..CommandOutput::notes(notes) })
 }
 

@@ -15,9 +15,11 @@ use lab::{Contender, QualityText, RepeatSettings, RoundWork, RunObserver as _, S
 use record::{Models, Run};
 
 use super::profile::{DEBUG_NOTE, WorkloadProgress, debug_build};
-use super::{CommandError, CommandOutput, PERCENT, generate, interrupt, load, progress, save, terminal, tool};
+use super::{
+    CommandError, CommandOutput, PERCENT, documents, generate, interrupt, load, progress, save, terminal, tool,
+};
 use crate::args;
-use crate::args::{ModelOptions, ModelsLayout, TextFormat};
+use crate::args::{ModelOptions, ModelsLayout};
 use crate::subject::{EngineModels, EngineOptions, LoadedModels, Subject, this_program};
 
 /// The text for quality, unless another one is named.
@@ -70,12 +72,11 @@ fn is_model(word: &str) -> bool {
 
 fn text(options: &args::Models, models: &Models) -> String {
     let output = &options.output;
-    let color = terminal::has_color(&std::io::stdout());
+    let page = terminal::page(&std::io::stdout());
     match (output.json, output.layout, output.format) {
         (true, _, _) => models.to_json(),
         (_, ModelsLayout::Smallmind, _) => report::models_smallmind(models),
-        (_, _, TextFormat::Terminal) => report::models_text(models, color),
-        (_, _, TextFormat::Markdown) => report::models_markdown(models),
+        (_, _, format) => documents::text(&report::models(models), format, page),
     }
 }
 

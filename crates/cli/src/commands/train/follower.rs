@@ -6,7 +6,7 @@ use training::data::Progress;
 
 use super::log::Log;
 use super::progress_screen::ProgressScreen;
-use crate::commands::interrupt;
+use crate::commands::{interrupt, terminal};
 
 /// Passes every event to the log, the screen and the profiler.
 pub struct TrainingFollower<'a> {
@@ -68,7 +68,8 @@ impl Watch for TrainingFollower<'_> {
         let more = self.with_more(event);
         let event = more.as_ref().unwrap_or(event);
         if let TrainingEvent::Started(start) = event {
-            self.screen.say(&(report::training_head_text(start, Some(self.machine), self.build) + "\n"));
+            let head = report::training_head(start, Some(self.machine), self.build);
+            self.screen.say(&(head.terminal(terminal::page(&std::io::stderr())) + "\n"));
             self.screen.warn(&start.notes);
         }
         self.screen.take(event);

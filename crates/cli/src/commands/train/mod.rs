@@ -17,7 +17,9 @@ use training::config::{Read, Settings};
 
 use super::error::{BAD_INPUT, FAILED};
 use super::profile::WorkloadProgress;
-use super::{CommandError, CommandOutput, PERCENT, TIMELINE, interrupt, progress, run_report, save, terminal};
+use super::{
+    CommandError, CommandOutput, PERCENT, TIMELINE, documents, interrupt, progress, run_report, save, terminal,
+};
 use crate::args::{ReportOptions, Train};
 use crate::subject::this_program;
 use follower::{PlanOnly, StepAllocations, TrainingFollower};
@@ -127,7 +129,7 @@ impl TrainingJob<'_> {
         let machine = lab::machine::machine(&lab::machine::System, self.chosen);
         let text = match self.options.json {
             true => TrainingEvent::Started(plan).to_line() + "\n",
-            false => report::training_head_text(&plan, Some(&machine), this_program().build.as_ref()),
+            false => documents::on_stdout(&report::training_head(&plan, Some(&machine), this_program().build.as_ref())),
         };
         Ok(CommandOutput::text(text))
     }
@@ -158,17 +160,14 @@ impl TrainingJob<'_> {
         let to_save = run.as_ref().filter(|_| !profiling.no_save);
         let saved = to_save.map(|run| save::save(run, &profiling.store, profiling.tag.as_deref())).transpose();
         let id = saved.as_ref().ok().and_then(Option::as_ref);
+        let summary = || documents::on_stdout(&report::training_summary(&training, &files));
         let text = match (&run, self.options.json) {
             (Some(run), true) => run.to_json(),
             (None, true) => training.to_json(),
             (Some(run), false) => {
-                format!(
-                    "{}\n{}",
-                    report::training_summary_text(&training, &files),
-                    run_report::full(run, &self.report_options(), id)
-                )
+                format!("{}\n{}", summary(), run_report::full(run, &self.report_options(), id))
             }
-            (None, false) => report::training_summary_text(&training, &files),
+            (None, false) => summary(),
         };
         let unwritten = follower.log.fault().map(|fault| CommandError::without_hint(fault).with_code(FAILED));
         let unsaved = saved.err().map(CommandError::of_saving);

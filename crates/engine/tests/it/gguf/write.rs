@@ -89,7 +89,7 @@ fn nothing_is_there_before_it_is_whole() {
     assert!(!path.exists());
     let error = writer.finish().unwrap_err();
     assert!(error.to_string().contains("tensor x: 4 of its 16 bytes were not written"), "{error}");
-    assert_eq!(folder.names(), [""; 0]);
+    assert_eq!(folder.names(""), [""; 0]);
 
     let mut writer = create();
     let error = writer.write(&[0; 17]).unwrap_err();
@@ -97,12 +97,12 @@ fn nothing_is_there_before_it_is_whole() {
     writer.write(&[0; 16]).unwrap();
     assert!(writer.write(&[0]).unwrap_err().to_string().contains("after the last tensor"));
     drop(writer);
-    assert_eq!(folder.names(), [""; 0]);
+    assert_eq!(folder.names(""), [""; 0]);
 
     let mut writer = create();
     writer.write(&[0; 16]).unwrap();
     writer.finish().unwrap();
-    assert_eq!(folder.names(), ["model.gguf"]);
+    assert_eq!(folder.names(""), ["model.gguf"]);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn files_are_overwritten_only_when_asked_for() {
     let writer = Writer::create(&late, false, &Metadata::default(), vec![]).unwrap();
     folder.write("late.gguf", "precious");
     assert_eq!(writer.finish().unwrap_err().kind(), ErrorKind::Refused);
-    assert_eq!(folder.names(), ["late.gguf", "model.gguf"]);
+    assert_eq!(folder.names(""), ["late.gguf", "model.gguf"]);
 }
 
 #[cfg(unix)]
@@ -149,7 +149,7 @@ fn what_cannot_be_written_is_refused() {
     let refused = |metadata: &Metadata, infos: Vec<TensorInfo>, part: &str| {
         let error = Writer::create(&folder.path("x.gguf"), false, metadata, infos).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
-        assert_eq!(folder.names(), [""; 0]);
+        assert_eq!(folder.names(""), [""; 0]);
     };
     let none = Metadata::default();
     refused(&none, vec![info(&"n".repeat(64), Format::F32, &[1])], "its name has 64 bytes");

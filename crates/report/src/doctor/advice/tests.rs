@@ -22,7 +22,7 @@ fn each_applies_only_where_it_should() {
     check(|doctor| doctor.noise.steal_share = Some(0.04), "4 % of the CPU time", None);
     check(
         |doctor| doctor.machine.cgroup = Cgroup { cgroup_cpu_max: Some(1.5), ..Cgroup::default() },
-        "1.50 CPUs' time.",
+        "1.50 CPUs of time.",
         Some("--cpuset-cpus=0-1"),
     );
     check(|doctor| doctor.machine.frequency.governor = Some("powersave".into()), "powersave", Some("cpupower"));
@@ -32,21 +32,25 @@ fn each_applies_only_where_it_should() {
     let kind = |cpus: &str| CoreKind { cpus: cpus.into(), count: 8, max_hz: None };
     check(
         |doctor| doctor.machine.core_kinds = vec![kind("0-7"), kind("8-15")],
-        "several kinds",
+        "different types",
         Some("taskset -c 0-7"),
     );
-    check(|doctor| doctor.machine.numa = vec![NumaNode::default(), NumaNode::default()], "2 nodes", Some("numactl"));
+    check(
+        |doctor| doctor.machine.numa = vec![NumaNode::default(), NumaNode::default()],
+        "2 NUMA nodes",
+        Some("numactl"),
+    );
 }
 
 #[test]
 fn clocks_counters_and_memory_have_theirs() {
-    check(|doctor| doctor.machine.clock.source = Some("hpet".into()), "by hpet", Some("echo tsc"));
+    check(|doctor| doctor.machine.clock.source = Some("hpet".into()), "clock source is hpet", Some("echo tsc"));
     check(
         |doctor| {
             doctor.machine.clock.source = Some("xen".into());
             doctor.machine.clock.available = vec!["xen".into()];
         },
-        "offers no tsc",
+        "tsc is not available",
         None,
     );
     let refuse = |doctor: &mut Doctor| {
@@ -58,7 +62,7 @@ fn clocks_counters_and_memory_have_theirs() {
             refuse(doctor);
             doctor.counters.perf_event_paranoid = Some(4);
         },
-        "privileged users only",
+        "restricted to privileged users",
         Some("perf_event_paranoid=1"),
     );
     check(
@@ -66,7 +70,7 @@ fn clocks_counters_and_memory_have_theirs() {
             refuse(doctor);
             doctor.machine.hypervisor = Some("KVM".into());
         },
-        "KVM would have to pass them on",
+        "KVM must expose them",
         None,
     );
     check(
@@ -77,11 +81,7 @@ fn clocks_counters_and_memory_have_theirs() {
         "The container hides",
         Some("PERFMON"),
     );
-    check(
-        |doctor| doctor.noise.pressure.as_mut().expect("known").memory = Some(0.2),
-        "waited for memory in 20 %",
-        None,
-    );
+    check(|doctor| doctor.noise.pressure.as_mut().expect("known").memory = Some(0.2), "waited for memory 20 %", None);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn limits_that_do_not_fit_are_questioned() {
             doctor.noise.jitter.lost_share = 0.1;
             doctor.limits.f32.as_mut().expect("measured").all = Some(rate(8.0 * 100e9));
         },
-        "did only 8.00 times",
+        "reached only 8.00×",
         None,
     );
 }

@@ -81,10 +81,10 @@ pub(super) fn disturbed(view: &View<'_>) -> Option<Insight> {
     let stolen = noise.steal_share.filter(|share| *share >= TAKEN);
     let others = others(view).unwrap_or(0.0);
     let mut parts = Vec::new();
-    parts.extend(stolen.map(|share| format!("the hypervisor took {} of the CPU time", percent(share))));
+    parts.extend(stolen.map(|share| format!("steal time was {}", percent(share))));
     parts.extend(others_in_words(view));
     let worth = stolen.unwrap_or(0.0).max(others / cpus);
-    let sentence = format!("During the run, {}; this noise is included in the intervals.", parts.join(" and "));
+    let sentence = format!("During the run, {}; the intervals include this noise.", parts.join(" and "));
     (!parts.is_empty()).then_some(Insight { worth, sentence })
 }
 

@@ -1,11 +1,11 @@
-//! What the numbers say, in words: each with its evidence, none without. Facts and arithmetic, no judgement.
+//! Insights: sentences that follow from the figures by arithmetic, each with its evidence. No verdicts.
 
 mod machine;
 mod scopes;
 mod tokens;
 
-use super::document::{Block, Section};
 use super::view::View;
+use crate::document::{Block, Section};
 
 /// More would not be read.
 const MOST: usize = 6;
@@ -55,8 +55,7 @@ fn sentences(insights: impl Iterator<Item = Insight>) -> Vec<String> {
 pub(super) fn section(view: &View<'_>) -> Section {
     let mut sentences = sentences(SAID_BEFORE.iter().chain(RULES).filter_map(|rule| rule(view)));
     sentences.truncate(MOST);
-    let section =
-        Section::new("INSIGHTS", "what follows from the figures by arithmetic; what concerns most comes first");
+    let section = Section::new("INSIGHTS", "derived from the figures, largest effect first");
     match sentences.is_empty() {
         true => section.with(Block::Text("Nothing stands out.".to_owned())),
         false => section.with(Block::List(sentences)),

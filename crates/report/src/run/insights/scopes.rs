@@ -44,7 +44,7 @@ pub(super) fn below_limit(view: &View<'_>) -> Option<Insight> {
     });
     let (saved, least, part, reached, roof, sum) = savings.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let sentence = format!(
-        "{} takes {} of {} at {} of the limit, {}: reaching the limit would save up to {}.",
+        "{} takes {} of {} at {} of {}: reaching the limit would save up to {}.",
         name(sum),
         whole_percents(part, sum.is_sampled),
         view.whole(),

@@ -66,7 +66,7 @@ fn scopes_below_the_limit() {
     says(
         scopes::below_limit,
         &with(20_000_000_000),
-        "`ffn_up` takes 40 % of the wall time at 50 % of the limit, f32 arithmetic at 100 GFLOP/s: reaching the limit would \
+        "`ffn_up` takes 40 % of the wall time at 50 % of f32 compute (100 GFLOP/s): reaching the limit would \
          save up to 20 %.",
     );
     is_silent(scopes::below_limit, &with(39_000_000_000));
@@ -241,8 +241,7 @@ fn decoding_below_the_limit() {
         let row = Row { name: "decode".into(), calls: 1, tokens: Some(1.0), bytes: Some(20e6), ..Row::default() };
         Run { rows: vec![row], samples: vec![sample("decode", &[("wall_s", time)], &[])], ..run() }
     };
-    let expected =
-        "Decoding runs at 250 tok/s, 25 % of the limit, reading from DRAM at 20.0 GB/s; the limit is 1,000 tok/s.";
+    let expected = "Decode runs at 250 tok/s, 25 % of DRAM bandwidth (20.0 GB/s); the limit is 1,000 tok/s.";
     says(tokens::decode_below_limit, &with(4e-3), expected);
     is_silent(tokens::decode_below_limit, &with(1.1e-3));
 }
@@ -257,7 +256,7 @@ fn prompts_that_take_long() {
 #[test]
 fn tokens_that_take_long() {
     let with = |slowest: f64| generation(&[("wall_s", 1.0)], &[1e-3, 1e-3, slowest]);
-    says(tokens::slow_token, &with(5e-3), "The slowest of 3 tokens took 5.00 ms, 5.00 times the median of 1.00 ms.");
+    says(tokens::slow_token, &with(5e-3), "The slowest of 3 tokens took 5.00 ms, 5.00× the median (1.00 ms).");
     is_silent(tokens::slow_token, &with(2e-3));
 }
 
@@ -268,7 +267,8 @@ fn rows_below_the_limit() {
         let row = Row { name: "MatMul".into(), calls: 2, flops, limited_by, ..Row::default() };
         Run { rows: vec![row], samples: vec![sample("MatMul", &[("wall_s", 2.0 * time)], &[])], ..run() }
     };
-    let expected = "`MatMul` takes 20.0 ms per call at 50 % of the limit, f32 arithmetic at 100 GFLOP/s; at the limit it would take 10.0 ms.";
+    let expected =
+        "`MatMul` takes 20.0 ms per call, 50 % of f32 compute (100 GFLOP/s); at the limit it would take 10.0 ms.";
     says(tokens::row_below_limit, &with(20e-3), expected);
     is_silent(tokens::row_below_limit, &with(11e-3));
 }
@@ -311,8 +311,7 @@ fn a_machine_that_was_disturbed() {
         run.environment.noise = Some(Noise { steal_share: Some(steal), others_cpus: Some(others), ..Noise::default() });
         run
     };
-    let expected = "During the run, the hypervisor took 5.0 % of the CPU time and other programs used 1.00 of 2 CPUs; this noise is included in the \
-         intervals.";
+    let expected = "During the run, steal time was 5.0 % and other programs used 1.00 of 2 CPUs; the intervals include this noise.";
     says(machine::disturbed, &with(0.05, 1.0), expected);
     is_silent(machine::disturbed, &with(0.0, 0.1));
 }

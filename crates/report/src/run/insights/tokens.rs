@@ -1,11 +1,11 @@
 //! What the samples say.
 
-use super::super::document::quoted;
 use super::super::figures::{Group, groups};
 use super::super::limits::InWords as _;
 use super::super::rows::Measured;
 use super::super::view::View;
 use super::Insight;
+use crate::document::quoted;
 use crate::units::{bytes, digits, mean_bytes, plural, seconds, tokens_per_s, whole_percent};
 
 /// Below this share of the limit a sentence is worth it.
@@ -28,7 +28,7 @@ pub(super) fn decode_below_limit(view: &View<'_>) -> Option<Insight> {
         let speed = group.decode(view)?;
         let (share, roof) = (speed.share()?, speed.roof.clone()?);
         let sentence = format!(
-            "Decoding{} runs at {}, {} of the limit, {}; the limit is {}.",
+            "Decode{} runs at {}, {} of {}; the limit is {}.",
             of_model(view, &group),
             tokens_per_s(speed.median),
             whole_percent(share),
@@ -64,7 +64,7 @@ pub(super) fn slow_token(view: &View<'_>) -> Option<Insight> {
         let times = view.series(&group.generation?.name, "token_s");
         let (slowest, median) = (times.last().copied()?, compare::quantile(&times, 0.5).filter(|time| *time > 0.0)?);
         let sentence = format!(
-            "The slowest of {}{} took {}, {} times the median of {}.",
+            "The slowest of {}{} took {}, {}× the median ({}).",
             plural(times.len() as u64, "token"),
             of_model(view, &group),
             seconds(slowest),
@@ -91,7 +91,7 @@ pub(super) fn row_below_limit(view: &View<'_>) -> Option<Insight> {
     let (worth, share, found) = farthest.filter(|(worth, ..)| worth.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))?;
     let roof = found.roof.as_ref()?;
     let sentence = format!(
-        "{} takes {} per call at {} of the limit, {}; at the limit it would take {}.",
+        "{} takes {} per call, {} of {}; at the limit it would take {}.",
         quoted(&found.row.name),
         seconds(found.time.median),
         whole_percent(share),
@@ -108,7 +108,7 @@ pub(super) fn cache_beside_formula(view: &View<'_>) -> Option<Insight> {
         let apart = (formula > 0.0).then(|| (measured - formula).abs() / formula)?;
         let tokens = view.run.models.iter().find(|model| model.name == memory.model).map(|model| model.context);
         let all = tokens.map_or(String::new(), |tokens| {
-            format!(", {} over a whole context", bytes(((measured - formula).abs() * tokens as f64) as u64))
+            format!(", {} over the full context", bytes(((measured - formula).abs() * tokens as f64) as u64))
         });
         let sentence = format!(
             "The KV cache takes {} per token; its dimensions imply {}{all}.",

@@ -65,7 +65,7 @@ impl Methods {
 
 /// A name in one cell, without what ends one.
 fn cell_name(name: &str) -> String {
-    super::super::document::printable(name).replace('|', "/").replace('`', "'")
+    crate::document::printable(name).replace('|', "/").replace('`', "'")
 }
 
 fn of_scopes(profile: &Profile) -> Methods {

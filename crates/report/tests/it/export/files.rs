@@ -1,8 +1,6 @@
 //! The flame graph.
 
-use report::ExportFormat;
-
-use super::{SELF_SUM_NS, sample, text};
+use super::{SELF_SUM_NS, named, sample, text};
 
 /// What an attribute of an element says.
 fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
@@ -24,7 +22,7 @@ fn frames(svg: &str) -> Vec<(String, [f64; 5])> {
 
 #[test]
 fn widths_are_times() {
-    let svg = text(&sample::with_timeline(), ExportFormat::Svg);
+    let svg = text(&sample::with_timeline(), named("svg"));
     let frames = frames(&svg);
     let (_, [_, all, _, _, width]) = &frames[0];
     assert_eq!(*all, SELF_SUM_NS as f64);
@@ -43,11 +41,11 @@ fn widths_are_times() {
 #[test]
 fn it_is_whole_and_needs_nothing_else() {
     for run in [sample::with_timeline(), sample::empty()] {
-        let svg = text(&run, ExportFormat::Svg);
+        let svg = text(&run, named("svg"));
         assert!(svg.starts_with("<?xml") && svg.ends_with("</svg>\n"));
         assert_eq!(svg.matches("http").count(), 1, "the namespace is the only address");
         assert!(!svg.contains("<b>") && !svg.chars().any(|c| c.is_control() && c != '\n'), "names are escaped");
         assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count());
     }
-    assert!(text(&sample::empty(), ExportFormat::Svg).contains("no time was recorded"));
+    assert!(text(&sample::empty(), named("svg")).contains("no time was recorded"));
 }

@@ -1,8 +1,6 @@
 //! Perfetto's format, read by the rules of the wire and nothing else.
 
-use report::ExportFormat;
-
-use super::{CALLS, PATHS, bytes, sample};
+use super::{CALLS, PATHS, bytes, named, sample};
 
 /// A field: its number, and what it holds.
 enum Held {
@@ -70,7 +68,7 @@ fn events(file: &[u8]) -> Vec<(u64, u64, u64)> {
 #[test]
 fn every_beginning_has_its_end() {
     for (run, tracks) in [(sample::with_timeline(), &CALLS[..]), (sample::without_timeline(), &[PATHS])] {
-        let events = events(&bytes(&run, ExportFormat::Perfetto));
+        let events = events(&bytes(&run, named("perfetto")));
         for (track, calls) in (2..).zip(tracks) {
             let (mut open, mut last, mut begun) = (0_i64, 0, 0);
             for (_, time, kind) in events.iter().filter(|event| event.0 == track) {
@@ -87,7 +85,7 @@ fn every_beginning_has_its_end() {
 
 #[test]
 fn names_are_interned_before_they_are_used() {
-    let packets = inner(&fields(&bytes(&sample::with_timeline(), ExportFormat::Perfetto)), 1);
+    let packets = inner(&fields(&bytes(&sample::with_timeline(), named("perfetto"))), 1);
     let first = fields(&packets[0]);
     assert_eq!(number(&first, 13), Some(3), "the first packet clears the state");
     let data = fields(&inner(&first, 12)[0]);
@@ -101,5 +99,5 @@ fn names_are_interned_before_they_are_used() {
 
 #[test]
 fn an_empty_profile_has_no_events() {
-    assert_eq!(events(&bytes(&sample::empty(), ExportFormat::Perfetto)), []);
+    assert_eq!(events(&bytes(&sample::empty(), named("perfetto"))), []);
 }

@@ -1,12 +1,10 @@
 //! Collapsed stacks and CSV.
 
-use report::ExportFormat;
-
-use super::{PATHS, SELF_SUM_NS, sample, text};
+use super::{PATHS, SELF_SUM_NS, named, sample, text};
 
 #[test]
 fn collapsed_stacks_sum_to_the_self_times() {
-    let folded = text(&sample::with_timeline(), ExportFormat::Folded);
+    let folded = text(&sample::with_timeline(), named("folded"));
     let weights = folded.lines().map(|line| line.rsplit_once(' ').expect("a stack and a weight").1);
     assert_eq!(weights.map(|weight| weight.parse::<u64>().expect("a number")).sum::<u64>(), SELF_SUM_NS);
     assert_eq!(
@@ -21,7 +19,7 @@ fn collapsed_stacks_sum_to_the_self_times() {
          worker 1\n\
          worker;part 29999\n"
     );
-    assert_eq!(text(&sample::empty(), ExportFormat::Folded), "");
+    assert_eq!(text(&sample::empty(), named("folded")), "");
 }
 
 #[test]
@@ -31,7 +29,7 @@ fn paths_that_are_shown_alike_are_one_line() {
     recorder.call("a::run", None, 0, 10);
     recorder.call("b::run", None, 10, 15);
     let run = record::Run { profile: Some(recorder.finish()), ..sample::with_timeline() };
-    assert_eq!(text(&run, ExportFormat::Folded), "run 15\n");
+    assert_eq!(text(&run, named("folded")), "run 15\n");
 }
 
 /// Reads CSV by the rules of RFC 4180, in a way that has nothing in common with the writer.
@@ -58,7 +56,7 @@ fn parse(text: &str) -> Vec<Vec<String>> {
 #[test]
 fn every_path_has_its_line_with_every_figure() {
     let run = sample::with_timeline();
-    let table = parse(&text(&run, ExportFormat::Csv));
+    let table = parse(&text(&run, named("csv")));
     assert_eq!(table.len(), PATHS + 1);
     let width = table[0].len();
     assert!(table.iter().all(|line| line.len() == width));
@@ -79,12 +77,12 @@ fn every_path_has_its_line_with_every_figure() {
     assert_eq!(table[1][column("flops")], "");
     let odd = &table[8];
     assert_eq!(odd[column("name")], sample::ODD_NAMES[1]);
-    assert_eq!(parse(&text(&sample::empty(), ExportFormat::Csv)).len(), 1);
+    assert_eq!(parse(&text(&sample::empty(), named("csv"))).len(), 1);
 }
 
 #[test]
 fn every_value_of_a_sample_has_its_line() {
-    let table = parse(&text(&sample::with_timeline(), ExportFormat::CsvSamples));
+    let table = parse(&text(&sample::with_timeline(), named("csv-samples")));
     let lines: Vec<String> = table.iter().map(|line| line.join("|")).collect();
     assert_eq!(
         lines,

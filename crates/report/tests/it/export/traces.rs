@@ -1,10 +1,9 @@
 //! What viewers of traces are given: calls with their times, or the merged tree.
 
 use record::{Profile, Run, Timeline};
-use report::ExportFormat;
 use serde_json::Value;
 
-use super::{CALLS, PATHS, SELF_SUM_NS, json, sample};
+use super::{CALLS, PATHS, SELF_SUM_NS, json, named, sample};
 
 /// A slice as a viewer would draw it.
 #[derive(Debug, PartialEq)]
@@ -59,7 +58,7 @@ fn lines(slices: &[Drawn]) -> Vec<String> {
 
 #[test]
 fn chrome_shows_the_calls_at_their_times() {
-    let slices = drawn(&json(&sample::with_timeline(), ExportFormat::Chrome));
+    let slices = drawn(&json(&sample::with_timeline(), named("chrome")));
     let of = |track: &str| slices.iter().filter(|slice| slice.track == track).count();
     assert_eq!([of("main"), of("thread 1")], CALLS);
     assert_eq!(
@@ -90,7 +89,7 @@ fn chrome_shows_the_calls_at_their_times() {
 
 #[test]
 fn chrome_shows_the_merged_tree_where_there_is_no_timeline() {
-    let trace = json(&sample::without_timeline(), ExportFormat::Chrome);
+    let trace = json(&sample::without_timeline(), named("chrome"));
     let slices = drawn(&trace);
     assert_eq!(slices.len(), PATHS);
     assert!(slices.iter().all(|slice| slice.track.contains("positions mean nothing")), "{slices:?}");
@@ -112,7 +111,7 @@ fn chrome_shows_the_merged_tree_where_there_is_no_timeline() {
 #[test]
 fn slices_carry_the_figures_of_their_scope() {
     let find = |run: &Run| {
-        let trace = json(run, ExportFormat::Chrome);
+        let trace = json(run, named("chrome"));
         let events = trace["traceEvents"].as_array().expect("a list").clone();
         events.into_iter().find(|event| event["name"] == "forward").expect("it is there")["args"].clone()
     };
@@ -146,7 +145,7 @@ fn with_calls(parents: &[Option<usize>], calls: &[(usize, u64, u64)]) -> Run {
 
 #[track_caller]
 fn check(parents: &[Option<usize>], calls: &[(usize, u64, u64)], expected: &[&str]) {
-    let slices = drawn(&json(&with_calls(parents, calls), ExportFormat::Chrome));
+    let slices = drawn(&json(&with_calls(parents, calls), named("chrome")));
     let shown: Vec<String> =
         slices.iter().zip(lines(&slices)).map(|(slice, line)| format!("{}: {line}", slice.track)).collect();
     assert_eq!(shown, expected);
@@ -192,14 +191,14 @@ fn nonsense_is_drawn_as_well_as_it_can_be() {
     let calls = [(0, u64::MAX, u64::MAX), (1, 0, u64::MAX), (0, 5, 1), (1, 7, 0), (0, 0, 3)];
     let run = with_calls(&[None, Some(0)], &calls);
     // Numbers of this size do not go through a viewer's microseconds whole; that it comes to an end and nests is what counts.
-    for format in super::WITH_PROFILE {
-        assert!(!super::bytes(&run, format).is_empty() || format == ExportFormat::Folded, "{format:?}");
+    for format in super::with_profile() {
+        assert!(!super::bytes(&run, format).is_empty() || format == named("folded"), "{format:?}");
     }
 }
 
 #[test]
 fn speedscope_has_balanced_events_for_each_thread() {
-    let file = json(&sample::with_timeline(), ExportFormat::Speedscope);
+    let file = json(&sample::with_timeline(), named("speedscope"));
     let frames = file["shared"]["frames"].as_array().expect("a list");
     assert_eq!(frames.iter().filter(|frame| frame["name"] == "qkv").count(), 1, "one frame for all its paths");
     let profiles = file["profiles"].as_array().expect("a list");
@@ -223,7 +222,7 @@ fn speedscope_has_balanced_events_for_each_thread() {
 
 #[test]
 fn speedscope_has_weighted_stacks_where_there_is_no_timeline() {
-    let file = json(&sample::without_timeline(), ExportFormat::Speedscope);
+    let file = json(&sample::without_timeline(), named("speedscope"));
     let profile = &file["profiles"][0];
     assert_eq!(profile["type"], "sampled");
     let weights = profile["weights"].as_array().expect("a list").iter();
@@ -234,7 +233,7 @@ fn speedscope_has_weighted_stacks_where_there_is_no_timeline() {
 #[test]
 fn firefox_has_samples_that_weigh_as_long_as_they_last() {
     for (run, tracks) in [(sample::with_timeline(), &CALLS[..]), (sample::without_timeline(), &[PATHS])] {
-        let file = json(&run, ExportFormat::Firefox);
+        let file = json(&run, named("firefox"));
         let threads = file["threads"].as_array().expect("a list");
         assert_eq!(threads.len(), tracks.len());
         let mut sum = 0.0;
@@ -275,9 +274,9 @@ fn columns_are_as_long_as_they_say(value: &Value) {
 #[test]
 fn an_empty_profile_is_a_whole_file_with_nothing() {
     let run = sample::empty();
-    assert_eq!(drawn(&json(&run, ExportFormat::Chrome)), []);
-    assert_eq!(json(&run, ExportFormat::Speedscope)["profiles"][0]["samples"], Value::Array(vec![]));
-    let firefox = json(&run, ExportFormat::Firefox);
+    assert_eq!(drawn(&json(&run, named("chrome"))), []);
+    assert_eq!(json(&run, named("speedscope"))["profiles"][0]["samples"], Value::Array(vec![]));
+    let firefox = json(&run, named("firefox"));
     assert_eq!(firefox["threads"][0]["markers"]["length"], 0);
     columns_are_as_long_as_they_say(&firefox);
 }

@@ -1,33 +1,51 @@
 //! A report as GitHub shows it.
 
-use super::document::{Block, Document, Section, Table, printable};
+use super::{Block, Document, Section, Step, Table, printable};
 
 pub(crate) fn write(document: &Document) -> String {
-    let mut text = format!("# {}: {}\n", sentence_case(document.kind), escaped(&document.title));
-    for warning in &document.warnings {
-        text.push_str(&format!("\n> **Warning:** {}\n", escaped(warning)));
+    let mut blocks: Vec<String> = Vec::new();
+    if !document.kind.is_empty() {
+        let title = format!("# {}: {}", sentence_case(document.kind), escaped(&document.title));
+        blocks.push(title.trim_end_matches([':', ' ']).to_owned() + "\n");
     }
-    document.sections.iter().for_each(|part| section(&mut text, part));
+    blocks.extend(document.answers.iter().map(|answer| format!("**{}**\n", escaped(answer))));
+    blocks.extend(document.warnings.iter().map(|warning| format!("> **Warning:** {}\n", escaped(warning))));
+    document.sections.iter().for_each(|part| section(&mut blocks, part));
+    blocks.extend(document.verdict_line.iter().map(|line| format!("{line}\n")));
+    blocks.join("\n")
+}
+
+fn section(blocks: &mut Vec<String>, section: &Section) {
+    if !section.title.is_empty() {
+        blocks.push(format!("## {}\n", sentence_case(&section.title)));
+    }
+    if !section.explanation.is_empty() {
+        blocks.push(format!("{}\n", escaped(&as_sentence(&section.explanation))));
+    }
+    blocks.extend(section.blocks.iter().map(block));
+}
+
+fn block(block: &Block) -> String {
+    let mut text = String::new();
+    match block {
+        Block::Text(sentence) => text.push_str(&format!("{}\n", escaped(sentence))),
+        Block::Facts(facts) => self::facts(&mut text, facts),
+        Block::List(sentences) => {
+            let lines = (1..).zip(sentences).map(|(number, sentence)| format!("{number}. {}\n", escaped(sentence)));
+            text.extend(lines);
+        }
+        Block::Steps(steps) => text.extend((1..).zip(steps).map(step)),
+        Block::Copied(lines) => self::facts(&mut text, lines),
+        Block::Table(table) => self::table(&mut text, table),
+    }
     text
 }
 
-fn section(text: &mut String, section: &Section) {
-    text.push_str(&format!("\n## {}\n", sentence_case(section.title)));
-    if !section.explanation.is_empty() {
-        text.push_str(&format!("\n{}\n", escaped(&as_sentence(&section.explanation))));
-    }
-    for block in &section.blocks {
-        text.push('\n');
-        match block {
-            Block::Text(sentence) => text.push_str(&format!("{}\n", escaped(sentence))),
-            Block::Facts(facts) => self::facts(text, facts),
-            Block::List(sentences) => {
-                let lines = (1..).zip(sentences).map(|(number, sentence)| format!("{number}. {}\n", escaped(sentence)));
-                text.extend(lines);
-            }
-            Block::Table(table) => self::table(text, table),
-        }
-    }
+/// The command stands in a code block of its own, which a reader can copy.
+fn step((number, step): (usize, &Step)) -> String {
+    let command = step.command.as_ref();
+    let command = command.map_or_else(String::new, |command| format!("\n   ```\n   {}\n   ```\n", printable(command)));
+    format!("{number}. {}\n{command}", escaped(&step.sentence))
 }
 
 fn facts(text: &mut String, facts: &[(String, String)]) {

@@ -1,10 +1,8 @@
 //! A report for the terminal: no line is longer than the terminal is wide; readable without colour.
 
-use super::document::{Block, Document, Section, Table, WARNING, printable};
-use crate::layout::wrapped;
+use super::width::{shortened, wrapped};
+use super::{Block, Document, Page, Section, Step, Table, WARNING, printable};
 
-/// The width of the page where there is no terminal.
-pub(crate) const WIDTH: usize = 120;
 /// Sentences in longer lines are hard to read; tables may use all columns.
 const WIDEST_TEXT: usize = 120;
 /// Names are cut to this before columns that count are left out,
@@ -19,12 +17,38 @@ const YELLOW: &str = "\x1b[33m";
 const PLAIN: &str = "\x1b[0m";
 
 pub(crate) fn write(document: &Document, page: Page) -> String {
-    let ink = Ink { color: page.color, width: page.width };
+    if document.kind.is_empty() {
+        let text = written(document, &Ink { color: page.color, width: page.columns() + MARGIN.len() });
+        return text.lines().map(|line| line.strip_prefix(MARGIN).unwrap_or(line).to_owned() + "\n").collect();
+    }
+    written(document, &Ink { color: page.color, width: page.columns() })
+}
+
+/// What stands below a heading begins here.
+const MARGIN: &str = "  ";
+
+fn written(document: &Document, ink: &Ink) -> String {
+    let mut blocks: Vec<String> = Vec::new();
+    let answers = document.answers.iter().map(|answer| wrapped(&printable(answer), ink.width).join("\n") + "\n");
+    blocks.push(answers.collect());
+    let mut sections = document.sections.iter().peekable();
+    let below_title = sections.next_if(|section| section.title.is_empty());
+    blocks.push(title(document, ink) + &below_title.map_or_else(String::new, |part| section(part, ink)));
+    blocks.extend(sections.map(|part| section(part, ink)));
+    blocks.extend(document.verdict_line.iter().map(|line| format!("{line}\n")));
+    blocks.retain(|block| !block.is_empty());
+    blocks.join("\n")
+}
+
+/// The title and the warnings below it.
+fn title(document: &Document, ink: &Ink) -> String {
     let mut text = String::new();
-    let title = format!("{}  {}", document.kind, printable(&document.title));
-    for (number, line) in wrapped(&title, ink.text_width()).iter().enumerate() {
-        text.push_str(&if number == 0 { ink.heading(line, document.kind.len()) } else { line.clone() });
-        text.push('\n');
+    if !document.kind.is_empty() {
+        let title = format!("{}  {}", document.kind, printable(&document.title));
+        for (number, line) in wrapped(title.trim_end(), ink.text_width()).iter().enumerate() {
+            text.push_str(&if number == 0 { ink.heading(line, document.kind.len()) } else { line.clone() });
+            text.push('\n');
+        }
     }
     for warning in &document.warnings {
         let body = wrapped(&printable(warning), ink.text_width() - 11);
@@ -34,71 +58,81 @@ pub(crate) fn write(document: &Document, page: Page) -> String {
             text.push('\n');
         }
     }
-    document.sections.iter().for_each(|part| section(&mut text, part, &ink));
     text
 }
 
-/// The page that is written on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Page {
+/// How lines are written.
+pub(crate) struct Ink {
     pub(crate) color: bool,
-    /// Columns.
     pub(crate) width: usize,
 }
 
-/// How lines are written.
-pub(super) struct Ink {
-    pub(super) color: bool,
-    pub(super) width: usize,
-}
-
 impl Ink {
-    pub(super) fn text_width(&self) -> usize {
+    pub(crate) fn text_width(&self) -> usize {
         self.width.min(WIDEST_TEXT)
     }
 
     /// The first characters of a line in bold.
-    pub(super) fn heading(&self, line: &str, length: usize) -> String {
+    pub(crate) fn heading(&self, line: &str, length: usize) -> String {
         match line.get(..length) {
             Some(start) if self.color => format!("{BOLD}{start}{PLAIN}{}", &line[length..]),
             _ => line.to_owned(),
         }
     }
 
-    pub(super) fn warning(&self, line: &str) -> String {
+    pub(crate) fn warning(&self, line: &str) -> String {
         if self.color { format!("{YELLOW}{line}{PLAIN}") } else { line.to_owned() }
     }
 }
 
-fn section(text: &mut String, section: &Section, ink: &Ink) {
+fn section(section: &Section, ink: &Ink) -> String {
+    let mut text = String::new();
     let heading = format!("{}  {}", section.title, printable(&section.explanation));
-    text.push('\n');
-    for (number, line) in wrapped(heading.trim_end(), ink.text_width() - 2).iter().enumerate() {
-        let line = if number == 0 { ink.heading(line, section.title.len()) } else { format!("  {line}") };
-        text.push_str(&line);
-        text.push('\n');
+    if !section.title.is_empty() {
+        for (number, line) in wrapped(heading.trim_end(), ink.text_width() - 2).iter().enumerate() {
+            let line = if number == 0 { ink.heading(line, section.title.len()) } else { format!("  {line}") };
+            text.push_str(&line);
+            text.push('\n');
+        }
     }
     for (number, block) in section.blocks.iter().enumerate() {
         if number > 0 {
             text.push('\n');
         }
         match block {
-            Block::Text(sentence) => paragraph(text, "  ", sentence, ink),
-            Block::Facts(facts) => self::facts(text, facts, ink),
-            Block::List(sentences) => list(text, sentences, ink),
-            Block::Table(table) => self::table(text, table, ink),
+            Block::Text(sentence) => paragraph(&mut text, "  ", sentence, ink),
+            Block::Facts(facts) => self::facts(&mut text, facts, ink),
+            Block::List(sentences) => list(&mut text, sentences, ink),
+            Block::Steps(steps) => self::steps(&mut text, steps, ink),
+            Block::Copied(lines) => copied(&mut text, lines),
+            Block::Table(table) => self::table(&mut text, table, ink),
         }
+    }
+    text
+}
+
+fn steps(text: &mut String, steps: &[Step], ink: &Ink) {
+    for (number, step) in (1..).zip(steps) {
+        paragraph(text, &format!("  {number}. "), &step.sentence, ink);
+        text.extend(step.command.iter().map(|command| format!("       {}\n", printable(command))));
+    }
+}
+
+fn copied(text: &mut String, lines: &[(String, String)]) {
+    let width = lines.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    for (label, line) in lines {
+        text.push_str(&format!("  {label:<width$}  {}\n", printable(line)));
     }
 }
 
 /// A sentence behind a mark, its later lines below its first word.
-pub(super) fn paragraph(text: &mut String, mark: &str, sentence: &str, ink: &Ink) {
+pub(crate) fn paragraph(text: &mut String, mark: &str, sentence: &str, ink: &Ink) {
     let indent = " ".repeat(mark.chars().count());
     let lines = wrapped(&printable(sentence), ink.text_width() - indent.len());
     text.push_str(&format!("{mark}{}\n", lines.join(&format!("\n{indent}"))));
 }
 
-pub(super) fn facts(text: &mut String, facts: &[(String, String)], ink: &Ink) {
+pub(crate) fn facts(text: &mut String, facts: &[(String, String)], ink: &Ink) {
     let labels: Vec<String> = facts.iter().map(|(label, _)| shortened(&printable(label), 32)).collect();
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     for (label, (_, sentence)) in labels.iter().zip(facts) {
@@ -108,7 +142,7 @@ pub(super) fn facts(text: &mut String, facts: &[(String, String)], ink: &Ink) {
     }
 }
 
-pub(super) fn list(text: &mut String, sentences: &[String], ink: &Ink) {
+pub(crate) fn list(text: &mut String, sentences: &[String], ink: &Ink) {
     for (number, sentence) in (1..).zip(sentences) {
         paragraph(text, &format!("  {number}. "), sentence, ink);
     }
@@ -134,7 +168,7 @@ fn table(text: &mut String, table: &Table, ink: &Ink) {
     }
     part(text, table, (&columns, &widths), ink.width);
     if !left_out.is_empty() {
-        paragraph(text, "  ", &format!("(not shown in {} columns: {})", ink.width, left_out.join(", ")), ink);
+        paragraph(text, "  ", &format!("(not shown at this width: {})", left_out.join(", ")), ink);
     }
 }
 
@@ -170,20 +204,11 @@ fn part(text: &mut String, table: &Table, (columns, widths): (&[usize], &[usize]
     }
 }
 
-/// A name in so many characters: its end says most.
-pub(super) fn shortened(name: &str, width: usize) -> String {
-    let length = name.chars().count();
-    if length <= width {
-        return name.to_owned();
-    }
-    let end: String = name.chars().skip(length - width.saturating_sub(2)).collect();
-    if width < 3 { end } else { format!("..{end}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const WIDTH: usize = 120;
     const INK: Ink = Ink { color: false, width: WIDTH };
 
     fn wide() -> Table {
@@ -201,7 +226,7 @@ mod tests {
         table(&mut text, &wide().least_important(&["column 03", "column 01"]), &INK);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert_eq!(text.matches("column 00").count(), 1, "{text}");
-        let note = text.split("(not shown in 120 columns: ").nth(1).expect("it says so");
+        let note = text.split("(not shown at this width: ").nth(1).expect("it says so");
         assert!(note.starts_with("column 03, column 01, column 19,"), "{text}");
         assert!((2..20).all(|column| text.contains(&format!("column {column:02}"))), "{text}");
     }
@@ -213,11 +238,5 @@ mod tests {
         let mut text = String::new();
         super::table(&mut text, &table, &INK);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-    }
-
-    #[test]
-    fn long_names_keep_their_end() {
-        assert_eq!(shortened("engine::model::qkv", 10), "..del::qkv");
-        assert_eq!(shortened("qkv", 10), "qkv");
     }
 }

@@ -1,20 +1,73 @@
 //! What a report says, apart from how it is written: the terminal and Markdown show the same.
 
-/// A whole report.
+pub(crate) mod markdown;
+pub(crate) mod terminal;
+pub(crate) mod width;
+
+/// A whole report. It is written by [`Document::terminal`] or [`Document::markdown`].
 #[derive(Debug, Default)]
-pub(crate) struct Document {
-    /// What it is a report of: `HOTLOOP RUN`.
+pub struct Document {
+    /// The answer, before everything else.
+    pub(crate) answers: Vec<String>,
+    /// What it is a report of: `HOTLOOP RUN`. Without it there is no title.
     pub(crate) kind: &'static str,
     pub(crate) title: String,
-    /// What makes the figures doubtful, before everything else.
+    /// What makes the figures doubtful.
     pub(crate) warnings: Vec<String>,
     pub(crate) sections: Vec<Section>,
+    /// The last line, for programs that read it.
+    pub(crate) verdict_line: Option<String>,
 }
 
-/// A part with a heading.
+impl Document {
+    /// As text for a terminal, in lines no longer than the page is wide.
+    #[must_use]
+    pub fn terminal(&self, page: Page) -> String {
+        terminal::write(self, page)
+    }
+
+    /// As GitHub shows it.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        markdown::write(self)
+    }
+
+    /// Sections without a title above them.
+    pub(crate) fn untitled(sections: Vec<Section>) -> Self {
+        Document { sections, ..Document::default() }
+    }
+}
+
+/// Tables need this many columns.
+const NARROWEST_PAGE: usize = 80;
+/// The width of the page where there is no terminal.
+const DEFAULT_WIDTH: usize = 120;
+
+/// The page that text is written on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Whether headings and warnings stand out by colour; without it there is no escape in the text.
+    pub color: bool,
+    /// Columns; fewer than 80 count as 80.
+    pub width: usize,
+}
+
+impl Page {
+    pub(crate) fn columns(self) -> usize {
+        self.width.max(NARROWEST_PAGE)
+    }
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Page { color: false, width: DEFAULT_WIDTH }
+    }
+}
+
+/// A part with a heading. Without a title it has none.
 #[derive(Debug)]
 pub(crate) struct Section {
-    pub(crate) title: &'static str,
+    pub(crate) title: String,
     /// What is shown, and how it is to be read.
     pub(crate) explanation: String,
     pub(crate) blocks: Vec<Block>,
@@ -29,7 +82,18 @@ pub(crate) enum Block {
     Facts(Vec<(String, String)>),
     /// Sentences by number.
     List(Vec<String>),
+    /// Sentences by number, each with the command that does it.
+    Steps(Vec<Step>),
+    /// Names with a path or command each, in lines that are copied and therefore never broken.
+    Copied(Vec<(String, String)>),
     Table(Table),
+}
+
+/// What to do, and the command that does it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) sentence: String,
+    pub(crate) command: Option<String>,
 }
 
 /// Rows of cells below headings.
@@ -57,8 +121,8 @@ pub(crate) struct TableRow {
 }
 
 impl Section {
-    pub(crate) fn new(title: &'static str, explanation: &str) -> Self {
-        Section { title, explanation: explanation.to_owned(), blocks: Vec::new() }
+    pub(crate) fn new(title: &str, explanation: &str) -> Self {
+        Section { title: title.to_owned(), explanation: explanation.to_owned(), blocks: Vec::new() }
     }
 
     pub(crate) fn with(mut self, block: Block) -> Self {
@@ -70,6 +134,11 @@ impl Section {
     pub(crate) fn with_facts<const N: usize>(self, facts: [(&str, Option<String>); N]) -> Self {
         let known = facts.into_iter().filter_map(|(label, sentence)| Some((label.to_owned(), sentence?)));
         self.with(Block::Facts(known.collect()))
+    }
+
+    /// Only facts, below no heading.
+    pub(crate) fn of_facts<const N: usize>(facts: [(&str, Option<String>); N]) -> Self {
+        Section::new("", "").with_facts(facts)
     }
 
     pub(crate) fn text(&mut self, sentence: String) {
@@ -86,6 +155,13 @@ impl Table {
             rows: Vec::new(),
             least_important: Vec::new(),
         }
+    }
+
+    /// All columns hold words.
+    pub(crate) fn of_words(headings: &[&str]) -> Self {
+        let mut table = Table::new(headings);
+        table.columns.iter_mut().for_each(|column| column.is_text = true);
+        table
     }
 
     /// Columns that can be done without, the least important first.
