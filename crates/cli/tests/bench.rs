@@ -90,7 +90,10 @@ fn a_table_for_people() {
     let lines: Vec<&str> = text.lines().collect();
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(lines[0]), ["model", "size", "params", "quant", "threads", "test", "tok/s"]);
-    assert!(lines[1].starts_with("synthetic d=32") && lines[1].contains(" f32 ") && lines[1].contains(" pp8 "), "{text}");
+    assert!(
+        lines[1].starts_with("synthetic d=32") && lines[1].contains(" f32 ") && lines[1].contains(" pp8 "),
+        "{text}"
+    );
     assert!(lines[2].contains(" tg4 ") && lines[2].contains(" ± "), "{text}");
     assert!(lines[4].starts_with("build: hotloop 0.1.0") && text.contains("deviation of 2 repeats"), "{text}");
     let narrow = command(&format!("bench {TINY} -p 8 -n 4 -r 1")).env("COLUMNS", "80").output().expect("it starts");
@@ -135,7 +138,10 @@ fn lines_for_programs() {
 
 #[test]
 fn what_does_not_fit_is_refused_or_skipped() {
-    refused(&format!("{TINY} -p 65 -n 0"), "pp65 of synthetic d=32,layers=1,heads=2,vocab=64,ctx=64 needs a context of 65 tokens; the model has 64");
+    refused(
+        &format!("{TINY} -p 65 -n 0"),
+        "pp65 of synthetic d=32,layers=1,heads=2,vocab=64,ctx=64 needs a context of 65 tokens; the model has 64",
+    );
     refused(&format!("{TINY} -d 64"), "tokens; the model has 64");
     refused(&format!("{TINY} -p 0 -n 0"), "nothing to measure");
     refused(&format!("{TINY} {TINY}"), "is named twice");
@@ -154,7 +160,8 @@ fn what_does_not_fit_is_refused_or_skipped() {
 fn speeds_are_those_of_generate() {
     let sizes = "d=128,layers=4,vocab=512,ctx=512";
     let generated = || {
-        let arguments = format!("generate --synthetic {sizes} --prompt x --tokens 256 --temperature 0 --threads 1 --json");
+        let arguments =
+            format!("generate --synthetic {sizes} --prompt x --tokens 256 --temperature 0 --threads 1 --json");
         let generation = Generation::from_json(&stdout_of(&arguments)).expect("it is the document");
         generation.speed.tokens_per_s.expect("tokens were generated")
     };

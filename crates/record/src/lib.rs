@@ -23,9 +23,7 @@ mod tokens;
 mod training;
 mod verdict;
 
-pub use bench::{
-    BENCH_ROW_SCHEMA, BENCH_SCHEMA, BENCH_VERSION, Bench, BenchRow, BenchSettings, SkippedTest,
-};
+pub use bench::{BENCH_ROW_SCHEMA, BENCH_SCHEMA, BENCH_VERSION, Bench, BenchRow, BenchSettings, SkippedTest};
 pub use comparison::{
     COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, KernelChange, ModelChange, Presence, RowChange,
     ScopeChange, ScopeFigures, StoredModel, Total, Totals, WorkRate,

@@ -7,7 +7,8 @@ pub fn text(tokens: &Tokens) -> String {
     let last = tokens.tokens.len().saturating_sub(1);
     let positions = last.to_string().len();
     let ids = tokens.tokens.iter().map(|token| token.id.to_string().len()).max().unwrap_or(1);
-    let line = |(position, token): (usize, &Token)| format!("{position:>positions$}  {:>ids$}  {}\n", token.id, piece(token));
+    let line =
+        |(position, token): (usize, &Token)| format!("{position:>positions$}  {:>ids$}  {}\n", token.id, piece(token));
     tokens.tokens.iter().enumerate().map(line).collect()
 }
 

@@ -139,7 +139,8 @@ impl Bench {
     /// All models: the files first; the bundled one where none is named.
     pub fn named(&self) -> Vec<ModelOptions> {
         let files = self.models.iter().chain(&self.model).map(|file| ModelOptions::file(file.clone()));
-        let named: Vec<ModelOptions> = files.chain(self.synthetic.iter().map(|sizes| ModelOptions::synthetic(sizes))).collect();
+        let named: Vec<ModelOptions> =
+            files.chain(self.synthetic.iter().map(|sizes| ModelOptions::synthetic(sizes))).collect();
         if named.is_empty() { vec![ModelOptions::default()] } else { named }
     }
 
@@ -157,8 +158,7 @@ impl Bench {
 fn prompt_and_tokens(value: &str) -> Result<PromptAndTokens, String> {
     let number = |text: &str| text.trim().parse().ok().filter(|number| (1..=MOST_TOKENS as usize).contains(number));
     let pair = value.split_once(',').and_then(|(prompt, tokens)| Some((number(prompt)?, number(tokens)?)));
-    let (prompt, tokens) =
-        pair.ok_or_else(|| "not two whole numbers such as 512,128".to_owned())?;
+    let (prompt, tokens) = pair.ok_or_else(|| "not two whole numbers such as 512,128".to_owned())?;
     Ok(PromptAndTokens { prompt, tokens })
 }
 

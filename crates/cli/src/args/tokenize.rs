@@ -49,8 +49,8 @@ pub struct Tokenize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Command, parse};
     use super::super::tests::assert_refused;
+    use super::super::{Command, parse};
     use super::*;
 
     fn tokenize(words: &[&str]) -> Tokenize {

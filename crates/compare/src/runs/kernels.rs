@@ -82,7 +82,10 @@ mod tests {
             ..Run::default()
         };
         let unit = |formats: &[&str]| scope_unit(&run(formats));
-        assert_eq!([unit(&["q8_0"]), unit(&["f16"]), unit(&["q8_0", "f32"]), unit(&[])], ["OP", "FLOP", "FLOP", "FLOP"]);
+        assert_eq!(
+            [unit(&["q8_0"]), unit(&["f16"]), unit(&["q8_0", "f32"]), unit(&[])],
+            ["OP", "FLOP", "FLOP", "FLOP"]
+        );
         let figures = Some(ScopeFigures { calls: 2.0, total_s: 4.0, flops: 8.0, ..ScopeFigures::default() });
         let scope = ScopeChange { name: "qkv".to_owned(), base: figures, candidate: figures, ..ScopeChange::default() };
         let found = kernels(&[], &[scope], ["FLOP", "OP"]);

@@ -52,7 +52,6 @@ fn usual() -> Bench {
     bench(rows)
 }
 
-
 fn text(bench: &Bench, width: usize) -> String {
     document(bench).terminal(Page { color: false, width })
 }
@@ -71,7 +70,8 @@ stories15M-q8_0.gguf  15.4 MiB  15.2 M   q8_0        2  tg128 @ d1024  97.5 ± 0
 build: hotloop 0.1.0 (0123456); AMD EPYC, avx512, KV cache f16; mean ± standard deviation of 5 repeats
 ";
     let text = text(&usual(), 120);
-    let same = |text: &str| text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
+    let same =
+        |text: &str| text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
     assert_eq!(same(&text), same(expected), "{text}");
     let ends: Vec<usize> = text.lines().take(3).filter_map(|line| line.find(['±', '/'])).collect();
     assert_eq!(ends[1], ends[2], "deviations stand below each other:\n{text}");

@@ -95,7 +95,11 @@ mod tests {
     #[track_caller]
     fn check(line: &str, context: usize, tests: &[&str], too_long: &[&str]) {
         let (found, refused) = plan(line, context);
-        assert_eq!((found, refused), (tests.iter().map(ToString::to_string).collect(), too_long.iter().map(ToString::to_string).collect()), "{line}");
+        assert_eq!(
+            (found, refused),
+            (tests.iter().map(ToString::to_string).collect(), too_long.iter().map(ToString::to_string).collect()),
+            "{line}"
+        );
     }
 
     #[test]
@@ -110,7 +114,12 @@ mod tests {
     #[test]
     fn what_exceeds_the_context_is_told_apart() {
         check("-p 512 -n 128", 256, &["tg128"], &["pp512"]);
-        check("-p 16 -n 16 -d 0,240,241", 256, &["pp16", "tg16", "pp16 @ d240", "tg16 @ d240"], &["pp16 @ d241", "tg16 @ d241"]);
+        check(
+            "-p 16 -n 16 -d 0,240,241",
+            256,
+            &["pp16", "tg16", "pp16 @ d240", "tg16 @ d240"],
+            &["pp16 @ d241", "tg16 @ d241"],
+        );
         check("-p 0 -n 0 --pg 200,57", 256, &[], &["pp200+tg57"]);
     }
 
