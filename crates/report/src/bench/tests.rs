@@ -127,7 +127,7 @@ fn markdown_is_a_table_with_its_build() {
 | model | size | params | quant | threads | test | tok/s |
 |---|---:|---:|---:|---:|---:|---:|
 | stories15M-q8_0.gguf | 15.4 MiB | 15.2 M | q8_0 | 2 | pp512 | 18,788 ± 320 |
-| stories15M-q8_0.gguf | 15.4 MiB | 15.2 M | q8_0 | 2 | tg128 @ d1024 | 97.5 ± 0.4   |
+| stories15M-q8_0.gguf | 15.4 MiB | 15.2 M | q8_0 | 2 | tg128 @ d1024 | 97.5 ± 0.4 |
 
 build: hotloop 0.1.0 (0123456); AMD EPYC, avx512, KV cache f16; mean ± standard deviation of 5 repeats
 ";
