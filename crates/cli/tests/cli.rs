@@ -291,7 +291,7 @@ fn quantize_says_what_cannot_be_done() {
     std::fs::write(folder.0.join("page"), "<html>").expect("a file can be written");
     refused(&folder.0.join("page"), &target, "a web page", "convert the model");
     std::fs::write(&target, "precious").expect("a file can be written");
-    refused(&source, &target, "the file is there already", "give another name, or --force");
+    refused(&source, &target, "the file exists", "give another name, or --force");
     assert_eq!(std::fs::read(&target).ok().as_deref(), Some(b"precious".as_slice()));
     let output = quantize(&source, &target, &["--type", "q8_0", "--force"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

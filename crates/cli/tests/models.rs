@@ -159,7 +159,7 @@ fn bad_input_is_refused() {
     let empty = format!("models --synthetic small --text {}", text.display());
     for (arguments, part) in [
         ("models --models no-such-file.gguf", "no-such-file.gguf"),
-        ("models --synthetic d=7,layers=1,heads=2", "cannot be divided"),
+        ("models --synthetic d=7,layers=1,heads=2", "cannot be split"),
         ("models --synthetic small --tokens 60", "do not fit into the context of synthetic small, 64 tokens"),
         ("models no-such-run", "no-such-run"),
         ("models no-such-run --synthetic small", "`no-such-run` is not a model file"),

@@ -166,7 +166,10 @@ fn a_look_before_the_first_step_changes_nothing() {
     );
     let keys = output(&folder, &["train", "--keys"]);
     let keys = text(&keys.stdout);
-    assert!(keys.contains("training.batch_size = 8\n    sequences of a batch (a whole number, 1 or more)\n"), "{keys}");
+    assert!(
+        keys.contains("training.batch_size = 8\n    sequences per batch (a whole number of at least 1)\n"),
+        "{keys}"
+    );
 }
 
 /// Asks it to end when it has taken some steps, and gives how it ended.

@@ -1,10 +1,11 @@
 //! What profiling costs a model: tokens per second with the profiler on and off, in turns.
 //!
-//! `cargo bench -p hotloop-engine --bench profiled` prints a table; `-- --quick` (or `HOTLOOP_BENCH_QUICK=1`) takes fewer rounds,
-//! `-- medium` that model alone, `-- usual` no more than the usual way, `-- threads=2` that many threads alone.
-//! A turn is a few milliseconds, so that most turns pass undisturbed and neighbours meet the same machine. In each round every way
-//! decodes the same tokens once, the order turned from round to round; the cost is the median of the rounds' own ratios to `off`, with the 95 %
-//! interval of its sign test.
+//! `cargo bench -p hotloop-engine --bench profiled` prints a table; `-- --quick` (or
+//! `HOTLOOP_BENCH_QUICK=1`) takes fewer rounds, `-- medium` that model alone, `-- usual` no more
+//! than the usual way, `-- threads=2` that many threads alone. A turn is a few milliseconds, so
+//! that most turns pass undisturbed and neighbours meet the same machine. In each round every way
+//! decodes the same tokens once, the order turned from round to round; the cost is the median of
+//! the rounds' own ratios to `off`, with the 95 % interval of its sign test.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use std::time::Instant;
@@ -42,8 +43,9 @@ fn main() {
     }
 }
 
-/// The ways that take turns with each other. What keeps to the budget is not among those that time every call: these would make it
-/// forget what it has learnt, and a timeline would change the size of the others' ring at each turn.
+/// The ways that take turns with each other. What keeps to the budget is not among those that time
+/// every call: these would make it forget what it has learnt, and a timeline would change the size
+/// of the others' ring at each turn.
 fn groups() -> [Vec<Way>; 3] {
     let usual = hotloop::Config::new();
     let off = ("off", None);
@@ -83,7 +85,8 @@ fn measure(model: &Model, compute: &Compute, ways: &[Way], rounds: usize) -> Vec
         seconds
     };
     hotloop::reset();
-    // Until the profiler has found out what it must not time each time to keep its budget, which it remembers from turn to turn.
+    // Until the profiler has found out what it must not time each time to keep its budget, which it
+    // remembers from turn to turn.
     for _ in 0..rounds.min(64) {
         turn(ways[ways.len() - 1].1);
     }

@@ -1,7 +1,8 @@
 //! What texts, tokens and choices cost.
 //!
-//! `cargo bench -p hotloop-engine --bench tokens` prints two tables; `-- --quick` (or `HOTLOOP_BENCH_QUICK=1`) takes fewer samples. Each figure is
-//! the best of many short runs, which take turns.
+//! `cargo bench -p hotloop-engine --bench tokens` prints two tables; `-- --quick` (or
+//! `HOTLOOP_BENCH_QUICK=1`) takes fewer samples. Each figure is the best of many short runs, which
+//! take turns.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use std::hint::black_box;
@@ -51,8 +52,8 @@ fn vocabularies() -> Vec<(String, PathBuf)> {
     all
 }
 
-/// Microseconds per choice, from logits like a model's: a few are good, most are hopeless; and from logits without any good ones, the
-/// worst for `top_p`.
+/// Microseconds per choice, from logits like a model's: a few are good, most are hopeless; and from
+/// logits without any good ones, the worst for `top_p`.
 fn samplers(rounds: usize) {
     let plain = Sampling { temperature: 1.0, ..Sampling::greedy() };
     let ways = [

@@ -1,7 +1,8 @@
 //! Steps of training: tokens per second, arithmetic as a share of what the machine can do, and where the time goes.
 //!
-//! `cargo bench -p hotloop-engine --bench training` prints a table; `-- --help` tells the options. A step is all that an optimiser's step takes
-//! but the data: gradients begun anew, forward, backward, the norm of the gradients, AdamW. Numbers of threads take turns, step by step.
+//! `cargo bench -p hotloop-engine --bench training` prints a table; `-- --help` tells the options.
+//! A step is all that an optimiser's step takes but the data: gradients begun anew, forward,
+//! backward, the norm of the gradients, AdamW. Numbers of threads take turns, step by step.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use std::sync::LazyLock;

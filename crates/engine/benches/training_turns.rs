@@ -1,8 +1,10 @@
 //! Our side of steps of training in turns: `peers/training/beside.py` starts it, and tells when it is our turn.
 //!
-//! `training_turns VOCABULARY CONTEXT WIDTH LAYERS HEADS BATCH LENGTH [--untied] [--threads N]` trains a GPT-2 on weights and tokens from a seed:
-//! forward, backward, AdamW. It prints `{"parameters":P}` when it is warm; then each line of its input is a number of steps, answered with
-//! `{"seconds":S,"loss":L}`. `training_turns --peak [--threads N]` prints `{"flops":F}`, what multiply-adds in registers reach.
+//! `training_turns VOCABULARY CONTEXT WIDTH LAYERS HEADS BATCH LENGTH [--untied] [--threads N]`
+//! trains a GPT-2 on weights and tokens from a seed: forward, backward, AdamW. It prints
+//! `{"parameters":P}` when it is warm; then each line of its input is a number of steps, answered
+//! with `{"seconds":S,"loss":L}`. `training_turns --peak [--threads N]` prints `{"flops":F}`, what
+//! multiply-adds in registers reach.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::io::BufRead;

@@ -10,8 +10,9 @@ use crate::{Error, Result};
 /// Tells the files of one process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Written under another name beside the target, which it takes when it is whole and on the disk. Dropped before, it is removed; of a
-/// process that dies, a file `.NAME.PROCESS-NUMBER.part` is left.
+/// Written under another name beside the target, which it takes when it is whole and on the disk.
+/// Dropped before, it is removed; of a process that dies, a file `.NAME.PROCESS-NUMBER.part` is
+/// left.
 #[derive(Debug)]
 pub struct AtomicFile {
     target: PathBuf,
@@ -31,7 +32,7 @@ impl AtomicFile {
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         may_be_written(&target, overwrite)?;
         let Some(name) = target.file_name() else {
-            return Err(Error::refused("this is no name of a file").in_file(&target));
+            return Err(Error::refused("not a file name").in_file(&target));
         };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut temporary = std::ffi::OsString::from(".");
@@ -39,7 +40,8 @@ impl AtomicFile {
         temporary.push(format!(".{}-{number}.part", std::process::id()));
         let temporary = target.with_file_name(temporary);
         let file = File::options().write(true).create_new(true).open(&temporary);
-        let file = file.map_err(|error| Error::io(&target, &error).about("it cannot be written beside"));
+        let file =
+            file.map_err(|error| Error::io(&target, &error).about("no temporary file can be created next to it"));
         Ok(Self { target, temporary, file: Some(file?), overwrite })
     }
 
@@ -84,8 +86,8 @@ impl Drop for AtomicFile {
 fn may_be_written(target: &Path, overwrite: bool) -> Result<()> {
     match fs::metadata(target) {
         Err(_) => Ok(()),
-        Ok(there) if !there.is_file() => Err(Error::refused("what is there is no file, and stays").in_file(target)),
+        Ok(there) if !there.is_file() => Err(Error::refused("not a regular file; not overwritten").in_file(target)),
         Ok(_) if overwrite => Ok(()),
-        Ok(_) => Err(Error::refused("the file is there already; overwriting it has to be asked for").in_file(target)),
+        Ok(_) => Err(Error::refused("the file exists; not overwritten without being asked").in_file(target)),
     }
 }

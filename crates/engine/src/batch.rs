@@ -10,10 +10,11 @@ pub const MOST_SEQUENCES: usize = 256;
 /// What happens beyond the ordinary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchSettings {
-    /// Whether keys and values are kept. Without, every token computes all tokens before it again, to see what keeping is
-    /// worth.
+    /// Whether keys and values are kept. Without, every token computes all tokens before it again,
+    /// to see what keeping is worth.
     pub keep: bool,
-    /// Whether a sequence that has filled its context goes on with the later half of it, computed anew; without, it ends.
+    /// Whether a sequence that has filled its context goes on with the later half of it, computed
+    /// anew; without, it ends.
     pub shift: bool,
 }
 
@@ -96,9 +97,7 @@ impl<'a> Batch<'a> {
     ) -> Result<Self> {
         if options.sequences > MOST_SEQUENCES {
             let asked = options.sequences;
-            return Err(Error::refused(format!(
-                "{asked} sequences at the same time; at most {MOST_SEQUENCES} are possible"
-            )));
+            return Err(Error::refused(format!("{asked} concurrent sequences; the limit is {MOST_SEQUENCES}")));
         }
         let options = StateOptions {
             logits: options.logits.max(options.sequences),
@@ -115,7 +114,7 @@ impl<'a> Batch<'a> {
         let Request { prompt, sampling, limit } = *request;
         let context = self.state.context();
         if prompt.is_empty() {
-            return Err(Error::refused("the prompt is empty: there is nothing to go on from"));
+            return Err(Error::refused("the prompt is empty"));
         }
         if prompt.len() > context {
             let len = prompt.len();
@@ -155,8 +154,9 @@ impl<'a> Batch<'a> {
         &self.state
     }
 
-    /// One pass over the weights: a token of every sequence that goes on, and as much of the prompts that wait as there is
-    /// room for. The tokens that were chosen, at most one for each sequence.
+    /// One pass over the weights: a token of every sequence that goes on, and as much of the
+    /// prompts that wait as there is room for. The tokens that were chosen, at most one for each
+    /// sequence.
     ///
     /// Allocates nothing once all prompts are in, and nothing within a prompt.
     pub fn step(&mut self) -> Result<&[Chosen]> {

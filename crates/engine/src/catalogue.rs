@@ -20,7 +20,7 @@ impl<T> Catalogue<T> {
         by_name.sort_unstable_by(|a, b| name(*a).cmp(name(*b)).then(a.cmp(b)));
         if let Some(two) = by_name.windows(2).find(|two| name(two[0]) == name(two[1])) {
             let (info, from) = entries.swap_remove(two[1]);
-            return Err((Error::malformed("there are two of this name").about(info.shown()), from));
+            return Err((Error::malformed("duplicate name").about(info.shown()), from));
         }
         Ok(Self { entries, by_name })
     }

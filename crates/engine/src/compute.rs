@@ -14,8 +14,8 @@ pub struct Compute {
 }
 
 impl Compute {
-    /// The best instruction set of this CPU, or the one that `HOTLOOP_ISA` names, and so many threads; without a number one
-    /// for each CPU that this process may use.
+    /// The best instruction set of this CPU, or the one that `HOTLOOP_ISA` names, and so many
+    /// threads; without a number one for each CPU that this process may use.
     pub fn new(threads: Option<usize>) -> Result<Self> {
         let kernels = Kernels::chosen().map_err(Error::refused)?;
         Ok(Self { kernels, pool: threads.map_or_else(Pool::best, Pool::new) })

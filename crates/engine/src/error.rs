@@ -8,7 +8,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong, where, and, if that helps, what to do.
 ///
-/// It reads as one sentence after another: `model.gguf: tensor blk.0.attn_q.weight: 12 bytes are missing; the file was cut off`.
+/// It reads as one sentence after another: `model.gguf: tensor blk.0.attn_q.weight: 12 bytes are
+/// missing; the file was cut off`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -88,9 +89,9 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// A name from a file, as it may be shown: not too long, and without anything that a terminal would obey.
-pub(crate) struct Shown<'a>(pub(crate) &'a str);
+pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LONGEST: usize = 80;
         let end = self.0.char_indices().nth(LONGEST).map(|(at, _)| at);

@@ -1,56 +1,16 @@
 //! Whether all weights of a tensor are finite, found from its bytes without computing the weights.
 
-use kernels::quant::Format;
-
 use crate::{Error, Result, Tensor, tensor};
 
-/// Blocks looked at between two decisions to stop: inside, the loop has no branch and becomes vectors.
-const STRETCH: usize = 1024;
-
-/// Refuses a tensor with weights that are infinite or NaN: a damaged file, or a training that went astray.
-///
-/// In the block formats all weights are finite if the scales are, since the product of the largest f16 with the largest codes
-/// is far below the largest f32.
+/// Refuses a tensor with weights that are infinite or NaN: a damaged file, or a training that diverged.
 pub fn check_finite(tensor: &Tensor<'_>) -> Result<()> {
-    let Some(block) = first_bad(tensor.format, &tensor.data) else { return Ok(()) };
+    let Some(block) = tensor.format.first_non_finite(&tensor.data) else { return Ok(()) };
     let weight = block * tensor.format.block_len();
     let cols = tensor.shape.first().copied().unwrap_or(1).max(1);
     let what = if tensor.format.block_len() == 1 { "a weight that is" } else { "a block whose scale is" };
-    let message = format!("row {}, column {}: {what} infinite or not a number", weight / cols, weight % cols);
-    let error = Error::malformed(message + "; the file is damaged, or the model was never sound");
+    let message = format!("row {}, column {}: {what} infinite or NaN", weight / cols, weight % cols);
+    let error = Error::malformed(message + "; the file is damaged, or training diverged");
     Err(error.about(tensor::shown(&tensor.name)))
-}
-
-/// The first block with a number that is not finite.
-fn first_bad(format: Format, data: &[u8]) -> Option<usize> {
-    match format {
-        Format::F32 => find::<4>(data, |block| u32::from_le_bytes(*block) & 0x7f80_0000 == 0x7f80_0000),
-        Format::BF16 => find::<2>(data, |block| u16::from_le_bytes(*block) & 0x7f80 == 0x7f80),
-        Format::F16 => find::<2>(data, |block| bad_half(block, 0)),
-        Format::Q4_0 => find::<18>(data, |block| bad_half(block, 0)),
-        Format::Q5_0 => find::<22>(data, |block| bad_half(block, 0)),
-        Format::Q8_0 => find::<34>(data, |block| bad_half(block, 0)),
-        Format::Q4_1 => find::<20>(data, |block| bad_half(block, 0) | bad_half(block, 2)),
-        Format::Q5_1 => find::<24>(data, |block| bad_half(block, 0) | bad_half(block, 2)),
-        Format::Q4_K => find::<144>(data, |block| bad_half(block, 0) | bad_half(block, 2)),
-        Format::Q5_K => find::<176>(data, |block| bad_half(block, 0) | bad_half(block, 2)),
-        Format::Q6_K => find::<210>(data, |block| bad_half(block, 208)),
-    }
-}
-
-/// Whether the f16 at this place is infinite or NaN.
-#[inline(always)]
-fn bad_half<const BYTES: usize>(block: &[u8; BYTES], at: usize) -> bool {
-    u16::from_le_bytes([block[at], block[at + 1]]) & 0x7c00 == 0x7c00
-}
-
-#[inline(always)]
-fn find<const BYTES: usize>(data: &[u8], bad: impl Fn(&[u8; BYTES]) -> bool) -> Option<usize> {
-    let blocks = data.as_chunks::<BYTES>().0;
-    let mut stretches = blocks.chunks(STRETCH);
-    let stretch = stretches.position(|stretch| stretch.iter().fold(false, |any, block| any | bad(block)))?;
-    let within = blocks[stretch * STRETCH..].iter().position(bad)?;
-    Some(stretch * STRETCH + within)
 }
 
 #[cfg(test)]
@@ -58,6 +18,7 @@ mod tests {
     use std::borrow::Cow;
 
     use kernels::Kernels;
+    use kernels::quant::Format;
 
     use super::*;
 

@@ -72,7 +72,7 @@ impl CacheShape {
         let positions = self.sequences.checked_mul(self.context);
         positions
             .and_then(|positions| positions.checked_mul(self.bytes_per_position()))
-            .ok_or_else(|| Error::refused("a cache larger than memory can be"))
+            .ok_or_else(|| Error::refused("a cache too large for any memory"))
     }
 
     fn per_head(&self) -> usize {

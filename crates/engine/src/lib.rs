@@ -1,6 +1,7 @@
 //! A small, fast transformer engine for CPUs, which profiles itself step by step.
 //!
-//! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what one generation writes.
+//! Three types: a `Config` says what a model is, `Weights` hold its numbers, a `State` holds what
+//! one generation writes.
 
 mod atomic;
 mod batch;
@@ -36,11 +37,14 @@ pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;
 pub use kv_cache::CacheType;
 pub use metadata::{Array, Metadata, Value};
-pub use model::{Architecture, Config, LoadOptions, Memory, Model, Rope, Segment, State, StateOptions, Weights};
+pub use model::{
+    Architecture, Config, Features, FeedForwardKind, LoadOptions, Memory, Model, NormKind, Positions, Rope, Segment,
+    State, StateOptions, Weights,
+};
 pub use open::open;
 pub use perplexity::{Nll, Reading, perplexity};
 pub use quantise::{Converted, QuantiseOptions, Summary, quantise};
-pub use sample::{Sampler, Sampling, Shown, StopSequences};
+pub use sample::{Sampler, Sampling, StopSequences, VisibleText};
 pub use synthetic::{Synthetic, SyntheticSource};
-pub use tensor::{KeptBytes, PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
+pub use tensor::{KeptBytes, PAIRING_ADJACENT, PAIRING_HALVES, PAIRING_KEY, Tensor, TensorInfo, TensorSource};
 pub use tokenizer::{Encode, Encoder, Stream, Tokenizer, byte_character, gpt2_words, plain_words, word_end};

@@ -1,10 +1,11 @@
 //! The bytes of a file, mapped and not copied: the only unsafe code of the engine.
 //!
-//! What a mapping shows is the file itself. If another program writes to it meanwhile, bytes change under our eyes; if one cuts it
-//! off, reading beyond the new end kills the process with SIGBUS. Neither can be prevented here: a model file must not be
-//! changed in place while it is in use. Replacing it, as our own writer does by renaming, is harmless, for the mapping keeps
-//! the old one. Nothing read from the bytes is trusted twice: sizes and offsets are copied when a file is opened, and every
-//! pattern of weights is a value.
+//! What a mapping shows is the file itself. If another program writes to it meanwhile, bytes change
+//! under our eyes; if one cuts it off, reading beyond the new end kills the process with SIGBUS.
+//! Neither can be prevented here: a model file must not be changed in place while it is in use.
+//! Replacing it, as our own writer does by renaming, is harmless, for the mapping keeps the old
+//! one. Nothing read from the bytes is trusted twice: sizes and offsets are copied when a file is
+//! opened, and every pattern of weights is a value.
 #![allow(unsafe_code, reason = "mapping a file, and handing its pages back")]
 
 use std::fs::File;
@@ -33,7 +34,7 @@ impl Mapping {
         // Asked before it is opened: opening a pipe would wait for somebody to write into it.
         let about = std::fs::metadata(path).map_err(|error| Error::io(path, &error))?;
         if !about.is_file() {
-            let what = if about.is_dir() { "a folder" } else { "no ordinary file" };
+            let what = if about.is_dir() { "a folder" } else { "not a regular file" };
             return Err(Error::refused(format!("this is {what}, not a model file")).in_file(path));
         }
         let file = File::open(path).map_err(|error| Error::io(path, &error))?;
@@ -42,8 +43,8 @@ impl Mapping {
         mapped.map(Self::File).map_err(|error| Error::io(path, &error))
     }
 
-    /// Says that these bytes will not be read again soon: the pages that they touch leave the process, and come back from the file
-    /// if somebody reads there.
+    /// Says that these bytes will not be read again soon: the pages that they touch leave the
+    /// process, and come back from the file if somebody reads there.
     pub(crate) fn release(&self, range: Range<usize>) {
         let end = range.end.min(self.len());
         let (start, end) = (range.start / GRAIN * GRAIN, end.next_multiple_of(GRAIN).min(self.len()));

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 pub(crate) fn check(bytes: usize, what: &str, advice: &str) -> Result<()> {
     match available() {
         Some(left) if bytes as u64 > left => Err(Error::refused(format!(
-            "{what} would take {} MiB of memory, of which {} MiB are left; {advice}",
+            "{what} would take {} MiB of memory, but only {} MiB are free; {advice}",
             bytes >> 20,
             left >> 20
         ))),

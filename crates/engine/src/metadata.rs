@@ -1,4 +1,4 @@
-//! What a model file says about itself: keys and values, in the words of GGUF.
+//! What a model file says about itself: keys and values, as in GGUF.
 //!
 //! Other formats are translated into the same keys, so that the rest of the engine knows one language.
 

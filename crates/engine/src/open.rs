@@ -7,8 +7,8 @@ use crate::{Error, Result, TensorSource, gguf, llama2c, safetensors};
 
 /// Opens a model, whatever its format: the name of the file does not matter.
 ///
-/// Known are GGUF, the models of Hugging Face (by their folder, a `.safetensors` file or the list of shards) and the checkpoints
-/// of llama2.c. Of anything else the error says what it looks like.
+/// Known are GGUF, the models of Hugging Face (by their folder, a `.safetensors` file or the list
+/// of shards) and the checkpoints of llama2.c. Of anything else the error says what it looks like.
 pub fn open(path: &Path) -> Result<Box<dyn TensorSource>> {
     if safetensors::is_model_folder(path) {
         return Ok(Box::new(safetensors::Model::open(path)?));
@@ -24,7 +24,7 @@ pub fn open(path: &Path) -> Result<Box<dyn TensorSource>> {
         return Ok(Box::new(llama2c::File::open(path)?));
     }
     let kind = looks_like(&bytes);
-    Err(Error::unsupported(format!("this is no model file that can be read; {kind}")).in_file(path))
+    Err(Error::unsupported(format!("not a supported model file; {kind}")).in_file(path))
 }
 
 /// Whether this is JSON that says which tensor is in which file.
@@ -45,9 +45,7 @@ fn looks_like(bytes: &[u8]) -> &'static str {
     let first = head.iter().copied().find(|byte| !byte.is_ascii_whitespace());
     match () {
         () if bytes.is_empty() => "it is empty",
-        () if begins(b"version https://git-lfs") => {
-            "it is the pointer that Git LFS leaves in place of a file; `git lfs pull` fetches the file itself"
-        }
+        () if begins(b"version https://git-lfs") => "it is a Git LFS pointer; `git lfs pull` fetches the file",
         () if begins(b"PK\x03\x04") => "it looks like a PyTorch checkpoint or another ZIP archive; convert it to GGUF",
         () if begins(&[0x80, 2]) || begins(&[0x80, 4]) => "it looks like a Python pickle; convert it to GGUF",
         () if [b"lmgg", b"tjgg", b"fmgg", b"algg"].iter().any(|magic| begins(*magic)) => {
@@ -58,11 +56,11 @@ fn looks_like(bytes: &[u8]) -> &'static str {
         () if begins(&[0x28, 0xb5, 0x2f, 0xfd]) => "it looks like Zstandard; unpack it",
         () if bytes.get(4..8) == Some(b"TFL3") => "it looks like a TensorFlow Lite model; convert it to GGUF",
         () if begins(b"\x7fELF") => "it is a program",
-        () if head.iter().all(|byte| *byte == 0) => "it begins with nothing but zeros, as an unfinished download does",
-        () if llama2c::may_be_cut_off(bytes) => "it looks like a checkpoint of llama2.c that was cut off",
-        () if text && first == Some(b'<') => "it is a web page, perhaps an error message in place of a download",
+        () if head.iter().all(|byte| *byte == 0) => "it starts with zeros only, like an unfinished download",
+        () if llama2c::may_be_cut_off(bytes) => "it looks like a truncated llama2.c checkpoint",
+        () if text && first == Some(b'<') => "it is a web page, perhaps an error page instead of the download",
         () if text && first == Some(b'{') => "it looks like JSON",
         () if text => "it looks like text",
-        () => "its content is not known",
+        () => "unknown content",
     }
 }

@@ -1,7 +1,8 @@
 //! What a text costs a model: the negative log likelihood of each of its tokens, and the perplexity that follows.
 //!
-//! A text that is longer than the context is read in windows that overlap by half. Every token but the first is scored once, in the
-//! first window that has it: behind at least half a window of text, unless it is in the first one.
+//! A text that is longer than the context is read in windows that overlap by half. Every token but
+//! the first is scored once, in the first window that has it: behind at least half a window of
+//! text, unless it is in the first one.
 
 use crate::{CacheType, Compute, Error, Model, Result, Segment, State, StateOptions};
 
@@ -44,7 +45,7 @@ impl Nll {
 /// Where there are fewer than two tokens, one is none of the model's, memory is short, or the model gives no finite numbers.
 pub fn perplexity(model: &Model, compute: &Compute, tokens: &[u32], reading: Reading) -> Result<Nll> {
     let Some(last) = tokens.len().checked_sub(1).filter(|last| *last > 0) else {
-        return Err(Error::refused(format!("a text of {} tokens: there is nothing to score below two", tokens.len())));
+        return Err(Error::refused(format!("a text of {} tokens: scoring needs at least two", tokens.len())));
     };
     if let Some(token) = tokens.iter().find(|token| **token as usize >= model.config.vocab) {
         return Err(Error::refused(format!("token {token} of a vocabulary of {}", model.config.vocab)));
@@ -66,7 +67,7 @@ pub fn perplexity(model: &Model, compute: &Compute, tokens: &[u32], reading: Rea
     }
     let mean = each.iter().map(|nll| f64::from(*nll)).sum::<f64>() / each.len() as f64;
     if !mean.is_finite() {
-        return Err(Error::refused("the model gives numbers that are not finite: no text can be scored"));
+        return Err(Error::refused("the model's logits are not finite, so no text can be scored"));
     }
     Ok(Nll { mean, tokens: each.len(), each, window })
 }

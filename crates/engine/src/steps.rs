@@ -10,6 +10,8 @@ pub const LAYER: &str = "layer";
 pub const ATTENTION_NORM: &str = "attention_norm";
 /// Queries, keys and values.
 pub const QKV: &str = "qkv";
+/// The norms of the heads of queries and keys, in architectures that have them.
+pub const QK_NORM: &str = "qk_norm";
 /// Turning queries and keys by their positions.
 pub const ROPE: &str = "rope";
 /// Writing keys and values into the cache.
@@ -26,19 +28,22 @@ pub const FFN_UP: &str = "ffn_up";
 pub const FFN_ACT: &str = "ffn_act";
 /// Its second matrix, added to the residual stream.
 pub const FFN_DOWN: &str = "ffn_down";
+/// The steps of a layer of inference, in order. Not every architecture has all of them.
+pub const IN_LAYERS: [&str; 11] =
+    [ATTENTION_NORM, QKV, QK_NORM, ROPE, CACHE, ATTENTION, ATTENTION_OUT, FFN_NORM, FFN_UP, FFN_ACT, FFN_DOWN];
 /// The norm before the head.
 pub const FINAL_NORM: &str = "final_norm";
 /// The logits.
 pub const HEAD: &str = "head";
 /// Choosing a token.
 pub const SAMPLING: &str = "sampling";
-/// The way back through the same steps, by the same names: the gradients of all parameters.
+/// The backward pass through the same steps, by the same names: the gradients of all parameters.
 pub const BACKWARD: &str = "backward";
 /// The loss of logits and, while learning, its gradient.
 pub const LOSS: &str = "loss";
 /// The gradients of the head; where logits are computed in parts, in the forward pass.
 pub const HEAD_GRADIENT: &str = "head_gradient";
-/// What was not kept of a layer, computed again on the way back.
+/// What was not kept of a layer, recomputed in the backward pass.
 pub const RECOMPUTE: &str = "recompute";
 /// The norm of the gradients, and what they are multiplied with for it.
 pub const CLIP: &str = "clip";
@@ -50,13 +55,11 @@ pub const TRAIN_EPOCH: &str = "train_epoch";
 pub const BATCH: &str = "batch";
 /// Waiting for the next batch.
 pub const DATA_WAIT: &str = "data_wait";
-/// Setting the gradients to zero.
-pub const ZERO_GRADIENTS: &str = "zero_gradients";
 /// The loss on what was kept back.
 pub const VALIDATION: &str = "validation";
 /// Writing a checkpoint or the model.
 pub const CHECKPOINT: &str = "checkpoint";
-/// Text that the model writes on the way.
+/// A sample that the model writes during training.
 pub const SAMPLE: &str = "sample";
 /// Telling what happened.
 pub const LOG: &str = "log";

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
+use kernels::Kernels;
 use kernels::quant::Format;
-use kernels::{Kernels, RopePairing};
 
-use crate::model::{Role, Wanted, tensors};
+use crate::model::{Role, TensorSpec, tensors};
 use crate::{Architecture, Array, Config, Error, Metadata, Result, Rope, Tensor, TensorInfo, TensorSource, Value};
 
 /// What a synthetic model is.
@@ -28,6 +28,8 @@ pub struct Synthetic {
     pub heads: usize,
     /// Heads of keys and values.
     pub kv_heads: usize,
+    /// Values in a head; the width divided by the heads where it is not given.
+    pub head_dim: Option<usize>,
     /// The width inside the feed-forward network.
     pub ffn: usize,
     /// Whether the head is the embedding.
@@ -48,6 +50,7 @@ impl Synthetic {
         layers: 2,
         heads: 4,
         kv_heads: 4,
+        head_dim: None,
         ffn: 512,
         tied: false,
         format: Format::F32,
@@ -58,9 +61,10 @@ impl Synthetic {
     pub const MEDIUM: Synthetic =
         Synthetic { vocab: 512, context: 128, width: 256, layers: 4, heads: 8, kv_heads: 8, ffn: 1024, ..Self::SMALL };
 
-    /// Reads `small`, `medium`, or sizes such as `d=768,layers=12,heads=12,vocab=32000,type=q4_0`; behind a name sizes change it:
-    /// `medium,type=q8_0`. Without one, what is not named is LLaMA-shaped: heads of 64, as many of keys, a network of 8/3 the width,
-    /// 32000 tokens, 2048 positions, f32.
+    /// Reads `small`, `medium`, or sizes such as `d=768,layers=12,heads=12,vocab=32000,type=q4_0`;
+    /// behind a name sizes change it: `medium,type=q8_0`. Without one, what is not named is
+    /// LLaMA-shaped: heads of 64, as many of keys, a network of 8/3 the width, 32000 tokens, 2048
+    /// positions, f32.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parts = text.split(',').filter(|part| !part.is_empty()).peekable();
         let named = match parts.peek() {
@@ -72,7 +76,7 @@ impl Synthetic {
         let mut sizes = named.map_or_else(Sizes::default, Sizes::of);
         for part in parts.skip(sizes_from) {
             let (key, value) = part.split_once('=').ok_or_else(|| {
-                Error::refused(format!("`{part}` is no size; write small, medium, or d=768,layers=12,… ({KEYS})"))
+                Error::refused(format!("`{part}` is not a size; use small, medium, or d=768,layers=12,… ({KEYS})"))
             })?;
             sizes.set(key.trim(), value.trim())?;
         }
@@ -85,7 +89,7 @@ impl Synthetic {
     }
 }
 
-const KEYS: &str = "arch, d, layers, heads, kv_heads, ffn, vocab, ctx, tied, type, seed";
+const KEYS: &str = "arch, d, layers, heads, kv_heads, head_dim, ffn, vocab, ctx, tied, type, seed";
 
 #[derive(Default)]
 struct Sizes {
@@ -94,6 +98,7 @@ struct Sizes {
     layers: Option<usize>,
     heads: Option<usize>,
     kv_heads: Option<usize>,
+    head_dim: Option<usize>,
     ffn: Option<usize>,
     vocab: Option<usize>,
     context: Option<usize>,
@@ -111,6 +116,7 @@ impl Sizes {
             layers: Some(model.layers),
             heads: Some(model.heads),
             kv_heads: Some(model.kv_heads),
+            head_dim: model.head_dim,
             ffn: Some(model.ffn),
             vocab: Some(model.vocab),
             context: Some(model.context),
@@ -131,6 +137,7 @@ impl Sizes {
             "layers" => self.layers = number(1 << 10)?,
             "heads" => self.heads = number(1 << 12)?,
             "kv_heads" => self.kv_heads = number(1 << 12)?,
+            "head_dim" => self.head_dim = number(1 << 12)?,
             "ffn" => self.ffn = number(1 << 18)?,
             "vocab" => self.vocab = number(1 << 20)?,
             "ctx" => self.context = number(1 << 20)?,
@@ -142,10 +149,10 @@ impl Sizes {
             }
             "type" => {
                 let names = || Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
-                let unknown = || Error::refused(format!("type={value}: unknown; these are known: {}", names()));
+                let unknown = || Error::refused(format!("type={value}: unknown; known are {}", names()));
                 self.format = Some(Format::from_name(value).ok_or_else(unknown)?);
             }
-            _ => return Err(Error::refused(format!("`{key}` is no size of a model; these are: {KEYS}"))),
+            _ => return Err(Error::refused(format!("`{key}` is not a size; known are {KEYS}"))),
         }
         Ok(())
     }
@@ -155,17 +162,22 @@ impl Sizes {
         let width = self.width.ok_or_else(|| Error::refused("the width is missing: d=…"))?;
         let layers = self.layers.ok_or_else(|| Error::refused("the number of layers is missing: layers=…"))?;
         let heads = self.heads.unwrap_or((width / 64).max(1));
-        if !width.is_multiple_of(2 * heads) {
-            return Err(Error::refused(format!("d={width} cannot be divided into {heads} heads of an even width")));
+        if self.head_dim.is_none() && !width.is_multiple_of(2 * heads) {
+            return Err(Error::refused(format!("d={width} cannot be split into {heads} heads of even width")));
+        }
+        if let Some(head_dim) = self.head_dim.filter(|head_dim| !head_dim.is_multiple_of(2)) {
+            return Err(Error::refused(format!("head_dim={head_dim}: not an even number")));
         }
         let kv_heads = self.kv_heads.unwrap_or(heads);
         if !heads.is_multiple_of(kv_heads) {
-            return Err(Error::refused(format!("heads={heads} cannot share kv_heads={kv_heads} evenly")));
+            return Err(Error::refused(format!("heads={heads} is not divisible by kv_heads={kv_heads}")));
         }
-        if architecture.is_gpt2() && kv_heads != heads {
-            return Err(Error::refused(format!("kv_heads={kv_heads}: in gpt2 models every head has keys of its own")));
+        let (name, features) = (architecture.name(), architecture.features());
+        if !features.grouped_queries && kv_heads != heads {
+            return Err(Error::refused(format!("kv_heads={kv_heads}: {name} models need as many as heads")));
         }
-        let usual = if architecture.is_gpt2() { 4 * width } else { (8 * width / 3).next_multiple_of(32) };
+        // A gate takes a third matrix: with 8/3 of the width the network has as many parameters as one of 4 without.
+        let usual = if features.is_gated() { (8 * width / 3).next_multiple_of(32) } else { 4 * width };
         Ok(Synthetic {
             architecture,
             vocab: self.vocab.unwrap_or(32_000),
@@ -174,6 +186,7 @@ impl Sizes {
             layers,
             heads,
             kv_heads,
+            head_dim: self.head_dim,
             ffn: self.ffn.unwrap_or(usual),
             tied: self.tied,
             format: self.format.unwrap_or(Format::F32),
@@ -202,7 +215,7 @@ enum Kind {
 
 impl Synthetic {
     fn tensors(&self) -> Vec<Recipe> {
-        let recipe = |wanted: Wanted| {
+        let recipe = |wanted: TensorSpec| {
             let kind = match wanted.role {
                 Role::Matrix | Role::Residual => Kind::Matrix,
                 Role::Positions | Role::Bias => Kind::Floats,
@@ -215,10 +228,7 @@ impl Synthetic {
     }
 
     fn config(&self) -> Config {
-        let head_dim = self.width / self.heads;
-        let halves = self.architecture == Architecture::Qwen2;
-        let pairing = if halves { RopePairing::Halves } else { RopePairing::Adjacent };
-        let rope = Rope { pairing, dims: head_dim, base: 10_000.0, position_scale: 1.0 };
+        let head_dim = self.head_dim.unwrap_or(self.width / self.heads);
         Config {
             architecture: self.architecture,
             vocab: self.vocab,
@@ -230,7 +240,7 @@ impl Synthetic {
             head_dim,
             ffn: self.ffn,
             norm_eps: 1e-5,
-            rope: (!self.architecture.is_gpt2()).then_some(rope),
+            rope: Rope::usual(self.architecture, head_dim, 10_000.0),
             window: None,
         }
     }
@@ -321,7 +331,7 @@ impl TensorSource for SyntheticSource {
     fn tensor(&self, name: &str) -> Result<Option<Tensor<'_>>> {
         let Some(recipe) = self.recipe(name) else { return Ok(None) };
         let (format, width) = (self.format(recipe), recipe.shape[0]);
-        let too_large = || Error::refused(format!("tensor {name}: larger than memory can be"));
+        let too_large = || Error::refused(format!("tensor {name}: its size exceeds any memory"));
         let row_bytes = format.row_bytes(width).ok_or_else(too_large)?;
         let rows: usize = recipe.shape[1..].iter().product();
         let mut data = vec![0; row_bytes.checked_mul(rows).ok_or_else(too_large)?];

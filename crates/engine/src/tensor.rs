@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use kernels::quant::Format;
 
-use crate::error::Shown;
+use crate::error::Escaped;
 use crate::{Error, Metadata, Result};
 
 /// Rows of weights as a file has them.
 #[derive(Debug, Clone)]
 pub struct Tensor<'a> {
-    /// The name in the words of GGUF: `blk.0.attn_q.weight`.
+    /// The name as in GGUF: `blk.0.attn_q.weight`.
     pub name: Cow<'a, str>,
     /// How its numbers are written.
     pub format: Format,
@@ -66,7 +66,7 @@ impl fmt::Debug for KeptBytes {
 /// What a tensor is, without its numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorInfo {
-    /// The name in the words of GGUF.
+    /// The name as in GGUF.
     pub name: String,
     /// How its numbers are written.
     pub format: Format,
@@ -115,18 +115,18 @@ impl TensorInfo {
     pub fn bytes(&self) -> Result<usize> {
         let (dimensions, most) = (self.shape.len(), Self::MAX_DIMENSIONS);
         if !(1..=most).contains(&dimensions) {
-            return Err(Error::malformed(format!("it has {dimensions} dimensions; 1 to {most} are possible")));
+            return Err(Error::malformed(format!("{dimensions} dimensions; 1 to {most} are supported")));
         }
         if let Some(empty) = self.shape.iter().position(|length| *length == 0) {
             return Err(Error::malformed(format!("dimension {empty} of {:?} is empty", self.shape)));
         }
         let row = self.format.row_bytes(self.shape[0]).ok_or_else(|| {
             let (cols, block, name) = (self.shape[0], self.format.block_len(), self.format.gguf_name());
-            Error::malformed(format!("rows of {cols} are no whole blocks of {block}, as {name} has them"))
+            Error::malformed(format!("rows of {cols} are not whole blocks of {block}, which {name} needs"))
         })?;
         let rows = self.shape[1..].iter().try_fold(1usize, |rows, length| rows.checked_mul(*length));
         let bytes = rows.and_then(|rows| rows.checked_mul(row)).filter(|bytes| isize::try_from(*bytes).is_ok());
-        bytes.ok_or_else(|| Error::malformed(format!("the lengths {:?} are beyond any memory", self.shape)))
+        bytes.ok_or_else(|| Error::malformed(format!("the size {:?} exceeds any memory", self.shape)))
     }
 
     /// How errors call it.
@@ -135,15 +135,17 @@ impl TensorInfo {
     }
 }
 
-/// The key that says how the rows of queries and keys are ordered for rotation, where that is not as GGUF has it:
-/// [`PAIRING_HALVES`].
+/// The key that says how rotary models pair the values of a head, where that is not the pairing of
+/// the architecture's GGUF files: [`PAIRING_HALVES`] or [`PAIRING_ADJACENT`].
 pub const PAIRING_KEY: &str = "hotloop.rope.pairing";
 
-/// Rotated pairs are element i of the first half of a head and element i of the second, as in the files of Hugging Face. LLaMA
-/// models in GGUF have pairs side by side.
+/// A pair is element i of the first half of a head and element i of the second, as in the files of Hugging Face.
 pub const PAIRING_HALVES: &str = "halves";
+
+/// A pair is two neighbours, as in GGUF files of LLaMA models.
+pub const PAIRING_ADJACENT: &str = "adjacent";
 
 /// How errors call a tensor.
 pub(crate) fn shown(name: &str) -> String {
-    format!("tensor {}", Shown(name))
+    format!("tensor {}", Escaped(name))
 }

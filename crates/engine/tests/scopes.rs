@@ -22,12 +22,10 @@ const LLAMA: Synthetic = Synthetic {
     context: 64,
     width: 64,
     layers: 3,
-    heads: 4,
     kv_heads: 2,
     ffn: 96,
-    tied: false,
-    format: Format::F32,
     seed: 1,
+    ..Synthetic::SMALL
 };
 
 /// A model whose queries see few positions.
@@ -82,24 +80,12 @@ fn find(snapshot: &Snapshot, name: &str) -> ScopeStats {
     snapshot.find(name).unwrap_or_else(|| panic!("no scope {name}: {}", snapshot.report(30)))
 }
 
-/// The steps of a layer, in order.
-const IN_LAYERS: [&str; 10] = [
-    steps::ATTENTION_NORM,
-    steps::QKV,
-    steps::ROPE,
-    steps::CACHE,
-    steps::ATTENTION,
-    steps::ATTENTION_OUT,
-    steps::FFN_NORM,
-    steps::FFN_UP,
-    steps::FFN_ACT,
-    steps::FFN_DOWN,
-];
-
 #[test]
 fn every_step_is_where_it_belongs() {
     let _turn = take_turns();
-    for (spec, has_rope) in [(LLAMA, true), (Synthetic { kv_heads: 4, ..Synthetic::SMALL }, false)] {
+    for architecture in Architecture::ALL {
+        let features = architecture.features();
+        let spec = Synthetic { architecture, kv_heads: if features.grouped_queries { 2 } else { 4 }, ..LLAMA };
         let snapshot = profile(&spec, CacheType::F16, &[&[(0, 5, 0)], &[(0, 1, 1), (1, 3, 2)], &[(1, 2, 1)]]);
         let name_of = |scope: &ScopeStats| scope.name.rsplit("::").next().unwrap().to_owned();
         let parent = |scope: &ScopeStats| scope.parent.map(|parent| name_of(&snapshot.scopes[parent]));
@@ -113,7 +99,7 @@ fn every_step_is_where_it_belongs() {
                 // The first pass asked for no logits.
                 steps::FINAL_NORM | steps::HEAD => (Some(steps::FORWARD), 2),
                 step => {
-                    assert!(IN_LAYERS.contains(&step), "{step}");
+                    assert!(steps::IN_LAYERS.contains(&step), "{step}");
                     (Some(steps::LAYER), 3)
                 }
             };
@@ -121,8 +107,13 @@ fn every_step_is_where_it_belongs() {
             seen.push(name);
         }
         let count = |step: &str| seen.iter().filter(|name| *name == step).count();
-        for step in IN_LAYERS.iter().chain([&steps::LAYER]) {
-            let wanted = if *step == steps::ROPE && !has_rope { 0 } else { spec.layers };
+        for step in steps::IN_LAYERS.iter().chain([&steps::LAYER]) {
+            let is_there = match *step {
+                steps::ROPE => features.rope_pairing().is_some(),
+                steps::QK_NORM => features.qk_norm,
+                _ => true,
+            };
+            let wanted = if is_there { spec.layers } else { 0 };
             assert_eq!(count(step), wanted, "{step}");
         }
         let layers: Vec<_> = snapshot.scopes.iter().filter(|scope| name_of(scope) == steps::LAYER).collect();
@@ -303,7 +294,7 @@ fn work_of_learning() {
         let (snapshot, work) = profile_learning(recompute);
         let of = |way: &str, step: &str, again: bool| on_way(&snapshot, way, step, again);
         let mut products = [0; 3];
-        for step in IN_LAYERS.into_iter().filter(|step| *step != steps::CACHE) {
+        for step in steps::IN_LAYERS.into_iter().filter(|step| ![steps::CACHE, steps::QK_NORM].contains(step)) {
             let [there, back] = [steps::FORWARD, steps::BACKWARD].map(|way| of(way, step, false));
             assert_eq!((there.0, back.0), (3, 3), "{step}");
             let (calls, again) = of(steps::BACKWARD, step, true);

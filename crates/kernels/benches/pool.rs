@@ -1,8 +1,8 @@
 //! What a parallel region costs, beside rayon and threads spawned for it.
 //!
-//! `cargo bench -p hotloop-kernels --bench pool` prints its tables; `-- --quick` (or `HOTLOOP_BENCH_QUICK=1`) takes fewer
-//! samples. Each row is a way to run two halves of some work at the same time. The rows take turns, so that a
-//! disturbance of the machine hits all of them.
+//! `cargo bench -p hotloop-kernels --bench pool` prints its tables; `-- --quick` (or
+//! `HOTLOOP_BENCH_QUICK=1`) takes fewer samples. Each row is a way to run two halves of some work
+//! at the same time. The rows take turns, so that a disturbance of the machine hits all of them.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use std::hint::black_box;

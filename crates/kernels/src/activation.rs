@@ -31,8 +31,8 @@ kernels! { activation:
     pub fn silu_in_place(x: &mut [f32]);
     /// GELU by its tanh form: out\[i\] = ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))); 0 for −∞.
     ///
-    /// At most 6 ulp away for x ≥ −1, and 8 + ¼ |x|³ ulp below: 5e-6 of the result at −5, 3e-5 at −10, where the result is
-    /// 1e-38 and next to vanish.
+    /// At most 6 ulp away for x ≥ −1, and 8 + ¼ |x|³ ulp below: 5e-6 of the result at −5, 3e-5 at
+    /// −10, where the result is 1e-38 and next to vanish.
     pub fn gelu_tanh(x: &[f32], out: &mut [f32]) where { x.len() == out.len() };
     /// [`Kernels::gelu_tanh`](crate::Kernels::gelu_tanh) of x, in its place.
     pub fn gelu_tanh_in_place(x: &mut [f32]);
@@ -45,18 +45,20 @@ kernels! { activation:
     /// [`Kernels::swiglu`](crate::Kernels::swiglu), in the place of the gate.
     pub fn swiglu_in_place(gate: &mut [f32], up: &[f32]) where { gate.len() == up.len() };
 
-    /// grad_x\[i\] = grad_out\[i\] · the slope of [`Kernels::silu`](crate::Kernels::silu) at x\[i\], which is at most 4e-7 away.
-    /// What was in grad_x is lost.
+    /// grad_x\[i\] = grad_out\[i\] · the slope of [`Kernels::silu`](crate::Kernels::silu) at
+    /// x\[i\], which is at most 4e-7 away. What was in grad_x is lost.
     pub fn silu_backward(x: &[f32], grad_out: &[f32], grad_x: &mut [f32])
         where { x.len() == grad_x.len(), grad_out.len() == grad_x.len() };
-    /// As [`Kernels::silu_backward`](crate::Kernels::silu_backward), of [`Kernels::gelu_tanh`](crate::Kernels::gelu_tanh).
+    /// As [`Kernels::silu_backward`](crate::Kernels::silu_backward), of
+    /// [`Kernels::gelu_tanh`](crate::Kernels::gelu_tanh).
     pub fn gelu_tanh_backward(x: &[f32], grad_out: &[f32], grad_x: &mut [f32])
         where { x.len() == grad_x.len(), grad_out.len() == grad_x.len() };
-    /// As [`Kernels::silu_backward`](crate::Kernels::silu_backward), of [`Kernels::gelu_erf`](crate::Kernels::gelu_erf).
+    /// As [`Kernels::silu_backward`](crate::Kernels::silu_backward), of
+    /// [`Kernels::gelu_erf`](crate::Kernels::gelu_erf).
     pub fn gelu_erf_backward(x: &[f32], grad_out: &[f32], grad_x: &mut [f32])
         where { x.len() == grad_x.len(), grad_out.len() == grad_x.len() };
-    /// The gradients of [`Kernels::swiglu`](crate::Kernels::swiglu): grad_out · up · the slope of SiLU at the gate, and grad_out ·
-    /// the SiLU of it. What was in them is lost.
+    /// The gradients of [`Kernels::swiglu`](crate::Kernels::swiglu): grad_out · up · the slope of
+    /// SiLU at the gate, and grad_out · the SiLU of it. What was in them is lost.
     pub fn swiglu_backward(gate: &[f32], up: &[f32], grad_out: &[f32], grads: SwigluGrads<'_>)
         where {
             gate.len() == up.len(), grad_out.len() == up.len(),

@@ -21,8 +21,9 @@ use crate::dispatch::{Kernels, kernels};
 use crate::quant::{Block, BlockQ8_0};
 use crate::rows::{Rows, RowsMut};
 
-/// One head's positions are divided at the multiples of this, where several threads share them. 512 positions of 128 values
-/// are 512 KiB of f32 keys and values, 7 µs at 75 GB/s: long beside a parallel region of 1 µs.
+/// One head's positions are divided at the multiples of this, where several threads share them. 512
+/// positions of 128 values are 512 KiB of f32 keys and values, 7 µs at 75 GB/s: long beside a
+/// parallel region of 1 µs.
 pub const ATTENTION_PART: usize = 512;
 
 /// What holds for every query of a layer.

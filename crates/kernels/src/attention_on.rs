@@ -1,7 +1,8 @@
 //! Attention of several sequences, divided among the threads of a pool.
 //!
-//! A unit of work is a head of keys and values with all heads of queries that share it, and a block of queries. Threads take
-//! units as they are free: those of a causal prefill are of unequal size. No bit depends on who took which.
+//! A unit of work is a head of keys and values with all heads of queries that share it, and a block
+//! of queries. Threads take units as they are free: those of a causal prefill are of unequal size.
+//! No bit depends on who took which.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,7 +14,8 @@ use crate::{Kernels, Pool, attention_decode_scratch, attention_prefill_scratch};
 const QUERIES: usize = 64;
 /// From so many rows (queries × heads that share keys) on, computing them in tiles is faster.
 const TILED_FROM: usize = 4;
-/// What one thread does per nanosecond: multiply-adds count as two; and positions of one head cost as much as so many of those.
+/// What one thread does per nanosecond: multiply-adds count as two; and positions of one head cost
+/// as much as so many of those.
 const FLOPS_PER_NS: f64 = 40.0;
 
 /// The attention of some queries of one sequence, and where it goes.
@@ -73,7 +75,8 @@ impl Kernels {
     /// Where jobs have different shapes, a result has another shape than its queries, or the scratch is too short.
     #[track_caller]
     pub fn attention_on(self, pool: &Pool, jobs: &mut [AttentionJob<'_>], scratch: &mut [f32]) {
-        // Borrowed for ourselves alone, though all threads read what to do: nobody else may write to these places meanwhile.
+        // Borrowed for ourselves alone, though all threads read what to do: nobody else may write
+        // to these places meanwhile.
         let jobs = &*jobs;
         let Some(first) = jobs.first() else { return };
         jobs.iter().for_each(|job| job.check(&first.task.shape));
@@ -88,8 +91,8 @@ impl Kernels {
                 if unit >= units {
                     break;
                 }
-                // SAFETY: `jobs` are borrowed uniquely until all units have run; every unit is taken once, and writes what no other
-                // does.
+                // SAFETY: `jobs` are borrowed uniquely until all units have run; every unit is
+                // taken once, and writes what no other does.
                 unsafe { self.attention_unit(jobs, unit, scratch) };
             }
         });

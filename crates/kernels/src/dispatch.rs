@@ -95,9 +95,10 @@ impl Kernels {
     }
 }
 
-/// Writes a method of [`Kernels`] per line: `room: fn name(arguments) where {conditions}` calls
-/// `scalar::room::name(arguments)` or `vector::room::name(simd, arguments)`, the latter compiled for the instruction set.
-/// The conditions are checked at the door: what they rule out is a caller's bug.
+/// Writes a method of [`Kernels`] per line: `module: fn name(arguments) where {conditions}` calls
+/// `scalar::module::name(arguments)` or `vector::module::name(simd, arguments)`, the latter
+/// compiled for the instruction set. The conditions are checked on entry: what they rule out is a
+/// caller's bug.
 macro_rules! kernels {
     ($room:ident: $(
         $(#[$doc:meta])*

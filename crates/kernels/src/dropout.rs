@@ -1,4 +1,5 @@
-//! Dropout whose mask follows from a key and the places of the values, so that it need not be kept for the way back.
+//! Dropout whose mask follows from a key and the places of the values, so that it need not be kept
+//! for the backward pass.
 
 use crate::dispatch::kernels;
 
@@ -17,8 +18,8 @@ pub struct Dropout {
 pub(crate) const WORDS: f64 = (1u64 << 31) as f64;
 
 impl Dropout {
-    /// The key as two words without any pattern: keys that differ in one bit have nothing in common then, and the masks of no two
-    /// keys are the same one moved along.
+    /// The key as two words without any pattern: keys that differ in one bit have nothing in common
+    /// then, and the masks of no two keys are the same one moved along.
     pub(crate) fn words(&self) -> [u32; 2] {
         let mut state = self.key.wrapping_add(0x9e37_79b9_7f4a_7c15);
         state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,10 +44,11 @@ impl Dropout {
 }
 
 kernels! { dropout:
-    /// Sets values to 0 with the probability [`Dropout::rate`], each by itself, and divides the others by what is left of 1. The
-    /// gradient goes the same way: the same call.
+    /// Sets values to 0 with the probability [`Dropout::rate`], each by itself, and divides the
+    /// others by what is left of 1. The gradient goes the same way: the same call.
     ///
-    /// The same bits on every instruction set, and however the values are divided among calls. One key is for at most 2³² values.
+    /// The same bits on every instruction set, and however the values are divided among calls. One
+    /// key is for at most 2³² values.
     pub fn dropout(x: &mut [f32], which: Dropout)
         where { (0.0..1.0).contains(&which.rate), which.ends_within_words(x.len()) };
 }

@@ -5,8 +5,9 @@ use crate::quant::Outputs;
 use crate::{Kernels, Pool};
 
 kernels! { gemv:
-    /// out\[r\] = Σ row r of `weights` · x; a row is as long as x. For weights that are used once or mapped from a file;
-    /// those that are used often are faster as a [`PackedMatrix`](crate::PackedMatrix).
+    /// out\[r\] = Σ row r of `weights` · x; a row is as long as x. For weights that are used once
+    /// or mapped from a file; those that are used often are faster as a
+    /// [`PackedMatrix`](crate::PackedMatrix).
     ///
     /// The order of the sum depends on the instruction set; the distance from the exact value is at most
     /// (len / 4 + 8)·2⁻²⁴·Σ|w·x| on vectors, and len·2⁻²⁴·Σ|w·x| on scalar.

@@ -56,7 +56,7 @@ impl FromStr for Isa {
     fn from_str(name: &str) -> Result<Self, String> {
         Isa::ALL.into_iter().find(|isa| isa.name() == name).ok_or_else(|| {
             let known = Isa::ALL.map(Isa::name).join(", ");
-            format!("`{name}` is no instruction set that the kernels know: {known}")
+            format!("`{name}` is not a known instruction set; known are {known}")
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Arithmetic on slices, near the limit of the machine.
 //!
-//! [`Kernels::best`] chooses the instruction set once; every kernel is a method. `scalar` defines each of them, `vector` has
-//! the fast forms, and the tests compare the two at every length.
+//! [`Kernels::best`] chooses the instruction set once; every kernel is a method. `scalar` defines
+//! each of them, `vector` has the fast forms, and the tests compare the two at every length.
 //!
 //! Lengths that do not fit are the caller's bug and panic at the door; nothing here returns a `Result`.
 #![allow(
@@ -54,7 +54,7 @@ pub use gemm::{Matrix, MatrixMut, PackedMatrix, Product, WeightRows};
 pub use isa::{Isa, VARIABLE as ISA_VARIABLE};
 pub use linear::{Linear, LinearInput, LinearWeights, WeightsInFile};
 pub use loss::IGNORED_TARGET;
-pub use memory::{AlignedBuffer, Plain, Shelf};
+pub use memory::{AlignedBuffer, HugePageArena, Plain};
 pub use norm::{LayerNorm, LayerNormGrads, RmsNorm, RmsNormGrads};
 pub use optimise::{AdamWStep, Moments, SgdStep};
 pub use pool::{Pool, memory_left_in_groups, usable_cpus};

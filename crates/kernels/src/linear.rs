@@ -1,7 +1,7 @@
 //! Linear layers: rows of activations times weights that are packed for it, several layers in one region of a pool.
 //!
-//! What a decoder computes from one input (queries, keys and values; gate and up) is divided among the threads together: one
-//! region instead of three, and one end to wait for.
+//! What a decoder computes from one input (queries, keys and values; gate and up) is divided among
+//! the threads together: one region instead of three, and one end to wait for.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -168,7 +168,8 @@ impl Kernels {
     /// depend on the threads, nor on which layers are computed together.
     #[track_caller]
     pub fn linear_on(self, pool: &Pool, input: &LinearInput<'_>, layers: &mut [Linear<'_>]) {
-        // Borrowed for ourselves alone, though all threads read what to do: nobody else may write to these places meanwhile.
+        // Borrowed for ourselves alone, though all threads read what to do: nobody else may write
+        // to these places meanwhile.
         let layers = &*layers;
         layers.iter().for_each(|layer| layer.check(input));
         let rows = input.rows();
@@ -178,8 +179,8 @@ impl Kernels {
         let parts = pool.parts(layers.iter().map(|layer| layer.weights.nanoseconds(rows)).sum());
         pool.run(parts, |part| {
             for layer in layers {
-                // SAFETY: `layers` are borrowed uniquely until all parts have run, each stands for a unique borrow of its output,
-                // and parts have no column in common.
+                // SAFETY: `layers` are borrowed uniquely until all parts have run, each stands for
+                // a unique borrow of its output, and parts have no column in common.
                 unsafe { self.linear_part(input, layer, [part, parts]) };
             }
         });
@@ -201,7 +202,7 @@ impl Kernels {
         match layer.weights {
             LinearWeights::Rows(weights) => self.rows_part(input, weights, (columns, bias), &mut out),
             LinearWeights::Quantised(weights) => {
-                let activations = input.bytes.expect("checked at the door");
+                let activations = input.bytes.expect("checked on entry");
                 if activations.rows() == 1 {
                     self.matvec_packed(weights.part(first..end), activations.row(0), out.row_mut(0));
                 } else {

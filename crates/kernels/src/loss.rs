@@ -18,9 +18,9 @@ kernels! { loss:
     /// A row of −∞ alone, or with NaN or +∞ in it, has a loss of NaN; a target of −∞ in another row one of +∞.
     pub fn cross_entropy_rows(logits: &[f32], targets: &[u32], losses: &mut [f32])
         where { logits.len().is_multiple_of(targets.len()), losses.len() == targets.len(), targets_fit(logits, targets) };
-    /// As [`Kernels::cross_entropy_rows`](crate::Kernels::cross_entropy_rows), and the gradient in the place of the logits:
-    /// (softmax − 1 at the target) · scale, at most 1e-6 · scale away. Rows of an [`IGNORED_TARGET`] become zeros, those whose loss is
-    /// NaN become NaN.
+    /// As [`Kernels::cross_entropy_rows`](crate::Kernels::cross_entropy_rows), and the gradient in
+    /// the place of the logits: (softmax − 1 at the target) · scale, at most 1e-6 · scale away.
+    /// Rows of an [`IGNORED_TARGET`] become zeros, those whose loss is NaN become NaN.
     pub fn cross_entropy_backward_rows(logits: &mut [f32], targets: &[u32], scale: f32, losses: &mut [f32])
         where { logits.len().is_multiple_of(targets.len()), losses.len() == targets.len(), targets_fit(logits, targets) };
 }

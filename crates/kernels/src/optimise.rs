@@ -19,7 +19,8 @@ pub struct AdamWStep {
     pub root_scale: f32,
     /// What keeps the divisor from zero.
     pub eps: f32,
-    /// What gradients are multiplied with first, and where they are cut off then, on both sides; infinity cuts off nothing.
+    /// What gradients are multiplied with first, and where they are cut off then, on both sides;
+    /// infinity cuts off nothing.
     pub gradient: [f32; 2],
 }
 

@@ -138,9 +138,4 @@ impl<'a> RowsMut<'a> {
     pub(crate) fn stride(&self) -> usize {
         self.stride
     }
-
-    /// The same for a shorter time.
-    pub fn reborrow(&mut self) -> RowsMut<'_> {
-        RowsMut { borrowed: PhantomData, ..*self }
-    }
 }

@@ -1,12 +1,13 @@
 //! What the kernels ask of an instruction set.
 //!
-//! An implementor is a token: a value without content that exists only where the CPU has the instructions, so its methods
-//! are safe to call. Every method is `#[inline(always)]`, and so is every function that is generic over [`Simd`]: they end
-//! up in the `#[target_feature]` functions that [`kernels!`](crate::dispatch::kernels) writes, and only there become
-//! single instructions.
+//! An implementor is a token: a value without content that exists only where the CPU has the
+//! instructions, so its methods are safe to call. Every method is `#[inline(always)]`, and so is
+//! every function that is generic over [`Simd`]: they end up in the `#[target_feature]` functions
+//! that [`kernels!`](crate::dispatch::kernels) writes, and only there become single instructions.
 
-/// Added to a number of moderate size, it rounds that to a whole number n, ties to even, and leaves n + 254 in the low bits of
-/// the sum, where [`Simd::begin_scale`] finds it without a conversion: 254 makes both halves of an exponent positive.
+/// Added to a number of moderate size, it rounds that to a whole number n, ties to even, and leaves
+/// n + 254 in the low bits of the sum, where [`Simd::begin_scale`] finds it without a conversion:
+/// 254 makes both halves of an exponent positive.
 pub(crate) const EXPONENT_SHIFT: f32 = (3 << 22) as f32 + 254.0;
 
 /// Vectors of f32 and what can be done with them.
@@ -70,7 +71,8 @@ pub(crate) trait Simd: Copy {
     /// [`SQUARE`](Simd::SQUARE) values can be read and written at each of as many rows, which are `from_row` and `to_row`
     /// apart.
     unsafe fn transpose_ptr(self, from: *const f32, from_row: usize, to: *mut f32, to_row: usize);
-    /// The columns of a square of [`LANES`](Simd::LANES)² values, in the first places of `to`: lane r of place i is value i of row r.
+    /// The columns of a square of [`LANES`](Simd::LANES)² values, in the first places of `to`: lane
+    /// r of place i is value i of row r.
     ///
     /// # Safety
     /// [`LANES`](Simd::LANES) values can be read at each of as many rows, which are `row` apart.
@@ -108,8 +110,9 @@ pub(crate) trait Simd: Copy {
     fn round(self, a: Self::F) -> Self::F;
     /// 2ⁿ from [`EXPONENT_SHIFT`] + n, for whole n from −126 to 127.
     fn power_of_two(self, shifted: Self::F) -> Self::F;
-    /// (1 + fraction) · 2ⁿ from [`EXPONENT_SHIFT`] + n, for whole n from −252 to 254: a number of moderate size, and the
-    /// power that is left to scale it with. What is done to the number in between cannot overflow or underflow early.
+    /// (1 + fraction) · 2ⁿ from [`EXPONENT_SHIFT`] + n, for whole n from −252 to 254: a number of
+    /// moderate size, and the power that is left to scale it with. What is done to the number in
+    /// between cannot overflow or underflow early.
     fn begin_scale(self, fraction: Self::F, shifted: Self::F) -> (Self::F, Self::Power);
     /// a · power, rounded once, up to infinity and down to subnormal numbers.
     fn scale(self, a: Self::F, power: Self::Power) -> Self::F;

@@ -3,8 +3,9 @@
 use crate::dispatch::kernels;
 
 kernels! { softmax:
-    /// Softmax over every row of a matrix, in place: e^(x − max) / Σ e^(x − max). In rows of n values at most 6 + n / 8 ulp
-    /// away, and |x − max| · 2⁻²⁴ of the value more where that difference is no f32.
+    /// Softmax over every row of a matrix, in place: e^(x − max) / Σ e^(x − max). In rows of n
+    /// values at most 6 + n / 8 ulp away, and |x − max| · 2⁻²⁴ of the value more where that
+    /// difference is no f32.
     ///
     /// −∞ is a masked value and becomes 0; a row of −∞ alone becomes zeros, so that a query that may look at nothing
     /// sees nothing. A row with NaN or +∞ becomes NaN throughout.

@@ -5,7 +5,6 @@
 mod bench;
 mod comparison;
 mod doctor;
-mod document;
 mod duel;
 mod export;
 mod gate;
@@ -18,7 +17,8 @@ mod run;
 mod selftest;
 mod tokens;
 mod training;
-mod units;
+
+use profile::{document, units};
 
 pub use bench::{csv as bench_csv, document as bench};
 pub use comparison::{

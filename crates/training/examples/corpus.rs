@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use training::data::{Corpus, CorpusRequest, DataSettings, Feed, FeedOptions, Sources, VocabularySettings, Which};
+use training::data::{Corpus, CorpusRequest, CorpusRole, DataSettings, Feed, FeedOptions, Sources, VocabularySettings};
 use training::vocabulary::{VocabularyRequest, prepare};
 
 /// Batches that are read at the end.
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn show(data: &DataSettings, settings: &VocabularySettings, folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let here = Path::new("");
-    let sources = Sources::find(data, Which::Training, here, folder)?;
+    let sources = Sources::find(data, CorpusRole::Training, here, folder)?;
     let megabytes = sources.bytes() as f64 / 1e6;
     let since = Instant::now();
     let request = VocabularyRequest { settings, data, sources: &sources, base: here };

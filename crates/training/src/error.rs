@@ -39,7 +39,7 @@ impl Error {
 
     /// Somebody wanted to end.
     pub(crate) fn interrupted() -> Self {
-        Self::new("interrupted before the first step", "begin again; nothing is lost")
+        Self::new("interrupted before the first step", "start again; nothing is lost")
     }
 
     /// The same, about this part.
@@ -66,6 +66,6 @@ impl std::error::Error for Error {}
 
 impl From<engine::Error> for Error {
     fn from(error: engine::Error) -> Self {
-        Self::new(error.to_string(), "look at the file or the sizes that the error names")
+        Self::new(error.to_string(), "check the file or the sizes named in the error")
     }
 }

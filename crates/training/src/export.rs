@@ -37,7 +37,7 @@ fn write(source: &dyn TensorSource, path: &Path, format: Format, compute: &Compu
     engine::quantise(source, path, &options, &mut |_, _| ControlFlow::Continue(())).map_err(|error| {
         match error.kind() {
             engine::ErrorKind::Io => {
-                Error::of_output(error.to_string(), "make room, or choose another data.output_dir")
+                Error::of_output(error.to_string(), "free disk space, or choose another data.output_dir")
             }
             _ => error.into(),
         }

@@ -14,5 +14,5 @@ mod written;
 
 pub use error::{Error, Result};
 pub use export::{export_checkpoint, export_gguf};
-pub use run::{Watch, resumable, train};
+pub use run::{TrainingObserver, resumable, train};
 pub use schedule::{LearningRate, Schedule, ScheduleState, Span};

@@ -116,7 +116,7 @@ impl LearningRate {
     /// Where a number makes no sense; the error names its key.
     pub fn new(schedule: Schedule, initial: f64, warmup_steps: u64, span: Span) -> Result<Self> {
         if !(initial > 0.0 && initial.is_finite()) {
-            return Err(refused("learning_rate", initial, "a rate is a number above 0"));
+            return Err(refused("learning_rate", initial, "expected a number above 0"));
         }
         schedule.check(initial)?;
         Ok(Self { schedule, initial, warmup_steps, span, state: ScheduleState::default() })
@@ -125,7 +125,8 @@ impl LearningRate {
     /// The rate of a step, counted from 0.
     #[must_use]
     pub fn rate(&self, step: u64) -> f64 {
-        // As nanoGPT has it: the first step is not without effect, and the whole rate comes with the first one behind the warm-up.
+        // As nanoGPT has it: the first step is not without effect, and the whole rate comes with
+        // the first one behind the warm-up.
         let warm = ((step + 1) as f64 / (self.warmup_steps + 1) as f64).min(1.0);
         warm * self.shape(step)
     }
@@ -176,7 +177,7 @@ fn wave(high: f64, low: f64, share: f64) -> f64 {
     low + 0.5 * (high - low) * (1.0 + (std::f64::consts::PI * share).cos())
 }
 
-/// Which epoch of its wave this one is, and how long that wave is.
+/// CorpusRole epoch of its wave this one is, and how long that wave is.
 fn wave_of(epoch: u64, first: u64, growth: f64) -> (u64, u64) {
     let (mut within, mut length) = (epoch, first);
     while within >= length {
@@ -200,28 +201,28 @@ impl Schedule {
         let whole = |key, value: u64, why| if value > 0 { Ok(()) } else { Err(refused(key, value, why)) };
         let share = |key, value: f64| match value {
             0.0..=1.0 if value > 0.0 => Ok(()),
-            _ => Err(refused(key, value, "it is multiplied with: above 0 and at most 1")),
+            _ => Err(refused(key, value, "expected a factor above 0 and at most 1")),
         };
         let least = match *self {
             Self::Constant => 0.0,
             Self::Linear { min_lr } | Self::Cosine { min_lr } => min_lr,
             Self::CosineWarmRestarts { first, growth, min_lr } => {
-                whole("T_0", first, "a wave has at least one epoch")?;
+                whole("T_0", first, "expected at least one epoch")?;
                 if !(growth >= 1.0 && growth.is_finite()) {
-                    return Err(refused("T_mult", growth, "waves become longer or stay as they are: 1 or more"));
+                    return Err(refused("T_mult", growth, "expected a factor of at least 1"));
                 }
                 min_lr
             }
             Self::Step { step_size, gamma, min_lr } => {
-                whole("step_size", step_size, "there is at least one epoch between two steps down")?;
+                whole("step_size", step_size, "expected at least one epoch")?;
                 share("gamma", gamma)?;
                 min_lr
             }
             Self::Plateau { factor, patience, threshold, min_lr } => {
-                whole("patience", patience, "at least one validation is waited for")?;
+                whole("patience", patience, "expected at least one validation")?;
                 share("factor", factor)?;
                 if !(threshold >= 0.0 && threshold.is_finite()) {
-                    return Err(refused("threshold", threshold, "how much better a loss must be: 0 or more"));
+                    return Err(refused("threshold", threshold, "expected a number of at least 0"));
                 }
                 min_lr
             }
@@ -229,10 +230,10 @@ impl Schedule {
         if (0.0..=initial).contains(&least) {
             return Ok(());
         }
-        Err(refused("min_lr", least, "it lies between 0 and the learning rate"))
+        Err(refused("min_lr", least, "expected a number from 0 to the learning rate"))
     }
 }
 
 fn refused(key: &str, value: impl std::fmt::Display, why: &str) -> Error {
-    Error::new(format!("{key} = {value}: {why}"), "correct the number in the config, or with --set")
+    Error::new(format!("{key} = {value}: {why}"), "correct the value in the config or with --set")
 }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Result};
 
-/// Written under another name in its folder; it gets its own when it is whole and on the disk. Dropped before, it is removed.
+/// Written under another name in its folder; it gets its own when it is whole and on the disk.
+/// Dropped before, it is removed.
 #[derive(Debug)]
 pub(crate) struct Written {
     folder: PathBuf,
@@ -79,8 +80,8 @@ impl Drop for Written {
 
 fn cannot_write(path: &Path, error: &io::Error) -> Error {
     let hint = match error.kind() {
-        io::ErrorKind::StorageFull => "the disk is full; make room or choose another output folder",
-        _ => "choose an output folder that can be written",
+        io::ErrorKind::StorageFull => "the disk is full; free space or choose another output folder",
+        _ => "choose a writable output folder",
     };
-    Error::of_output(format!("{}: it cannot be written: {error}", path.display()), hint)
+    Error::of_output(format!("cannot write {}: {error}", path.display()), hint)
 }

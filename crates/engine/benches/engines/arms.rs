@@ -58,8 +58,9 @@ pub fn folders() -> Vec<PathBuf> {
 }
 
 const LLAMA_CPP: Kind = Kind::LlamaBench { options: &[], cold: &["--no-warmup"] };
-// Its flash attention is made for heads of 64 and more: prompts of 15M were read 4 times as fast without it, and tokens of small
-// models computed 1.6 times as fast; for heads of 64 there was no difference beyond noise.
+// Its flash attention is made for heads of 64 and more: prompts of 15M were read 4 times as fast
+// without it, and tokens of small models computed 1.6 times as fast; for heads of 64 there was no
+// difference beyond noise.
 const IK_LLAMA: Kind = Kind::LlamaBench { options: &["-fa", "0"], cold: &["-w", "0"] };
 const IK_LLAMA_REPACKED: Kind = Kind::LlamaBench { options: &["-fa", "0", "-rtr", "1"], cold: &["-w", "0"] };
 

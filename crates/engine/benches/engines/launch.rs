@@ -21,8 +21,8 @@ pub struct Launch {
 pub enum Watch {
     /// Its end alone, to the millisecond.
     End,
-    /// Its memory too, seldom enough to disturb nobody. The system keeps the peak, so that only what was taken after the last
-    /// look is missed.
+    /// Its memory too, seldom enough to disturb nobody. The system keeps the peak, so that only
+    /// what was taken after the last look is missed.
     Memory,
 }
 

@@ -116,6 +116,7 @@ impl Row {
             layers,
             heads,
             kv_heads,
+            head_dim: None,
             ffn,
             tied: true,
             format: self.format,
@@ -128,7 +129,8 @@ impl Row {
         self.shape.parameters() as f64 * self.format.block_bytes() as f64 / self.format.block_len() as f64
     }
 
-    /// Operations per token of a prompt, of which the last token alone needs the head; without attention, which is little.
+    /// Operations per token of a prompt, of which the last token alone needs the head; without
+    /// attention, which is little.
     pub fn prompt_operations_per_token(&self) -> f64 {
         2.0 * (self.shape.layer_parameters() as f64 + self.shape.head_parameters() as f64 / PROMPT as f64)
     }

@@ -91,7 +91,8 @@ impl Arm {
         Ok((prefill, decode))
     }
 
-    /// Tokens per second of the first `count` tokens, `block` at a time, from an empty cache to the logits of the last of each.
+    /// Tokens per second of the first `count` tokens, `block` at a time, from an empty cache to the
+    /// logits of the last of each.
     fn pass(&mut self, count: usize, block: usize) -> engine::Result<f64> {
         self.state.truncate(0, 0);
         let start = Instant::now();

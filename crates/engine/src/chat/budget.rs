@@ -1,7 +1,8 @@
 //! How much text a template may make.
 //!
-//! The engine bounds steps, and in forty steps a text that is joined with itself fills any memory. So everything that is joined, compared,
-//! shown, or given to a filter or a method is weighed before, and when all together weigh too much, the template has failed.
+//! The engine bounds steps, and in forty steps a text that is joined with itself fills any memory.
+//! So everything that is joined, compared, shown, or given to a filter or a method is weighed
+//! before, and when all together weigh too much, the template has failed.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub(super) const WEIGH: &str = "__weigh";
 pub(super) const PASS: &str = "__pass";
 const NAME: &str = "__budget";
 
-pub(super) const TOO_LONG: &str = "it makes more text than any conversation needs";
+pub(super) const TOO_LONG: &str = "it produces too much text";
 
 /// What every template may make, and how much more for what it was given.
 const BYTES: usize = 8 << 20;
@@ -67,7 +68,7 @@ pub(super) fn install(environment: &mut Environment<'_>) {
             _ => 2,
         };
         if width > WIDEST_INDENT {
-            let message = format!("tojson indents by at most {WIDEST_INDENT} here, and it asks for {width}");
+            let message = format!("tojson indents by at most {WIDEST_INDENT}, not {width}");
             return Err(Error::new(ErrorKind::InvalidOperation, message));
         }
         // A line for each value, which begins with as many spaces.
@@ -111,7 +112,7 @@ fn grow(state: &State, value: &Value, method: &str, arguments: &[Value]) -> Resu
             charge(state, text.matches(from.as_str()).count().saturating_mul(to.to_string().len()))
         }
         ("join", [parts, ..]) => charge(state, parts.len().unwrap_or(0).saturating_mul(value.to_string().len())),
-        ("format", _) => Err(Error::new(ErrorKind::UnknownMethod, "format is not there for templates of prompts")),
+        ("format", _) => Err(Error::new(ErrorKind::UnknownMethod, "`format` is not supported")),
         _ => Ok(()),
     }
 }
@@ -180,7 +181,7 @@ impl Output {
     }
 
     pub(super) fn into_text(self) -> crate::Result<String> {
-        String::from_utf8(self.text).map_err(|_| crate::Error::refused("chat template: it made what is no text"))
+        String::from_utf8(self.text).map_err(|_| crate::Error::refused("chat template: its output is not text"))
     }
 }
 

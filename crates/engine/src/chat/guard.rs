@@ -14,8 +14,8 @@ const MOST_BRANCHES: usize = 500;
 /// Filters that do not look at what a list holds.
 const SHALLOW: [&str; 9] = ["count", "d", "default", "first", "items", "last", "length", "list", "reverse"];
 
-/// The template with weights. Two things that templates of prompts do not need are refused: products, which make much of
-/// little, and raw blocks, in which tags are no tags.
+/// The template with weights. Two things that templates of prompts do not need are refused:
+/// products, which make much of little, and raw blocks, in which tags are no tags.
 pub(super) fn guarded(source: &str) -> Result<String> {
     let mut out = String::with_capacity(source.len() * 2);
     let mut rest = source;
@@ -48,7 +48,7 @@ pub(super) fn guarded(source: &str) -> Result<String> {
             Error::unsupported(format!("chat template, line {line}: {what}"))
         };
         if branches > MOST_BRANCHES {
-            return Err(refused(tag.rest, "more `elif` branches than any prompt needs"));
+            return Err(refused(tag.rest, "too many `elif` branches"));
         }
         while tag.step().map_err(|what| refused(tag.rest, what))? {}
         rest = tag.rest;
@@ -62,7 +62,8 @@ struct Tag<'s, 'o> {
     rest: &'s str,
     close: &'static str,
     out: &'o mut String,
-    /// For each open bracket, and the tag itself: whether what stands there now follows an operator that joins or compares.
+    /// For each open bracket, and the tag itself: whether what stands there now follows an operator
+    /// that joins or compares.
     joining: Vec<bool>,
     after_operand: bool,
     /// How many there were.
@@ -75,7 +76,8 @@ struct Tag<'s, 'o> {
 enum Assignment {
     /// It sets nothing, or has not begun to.
     None,
-    /// Before the sign `=`, with whether an attribute is among what is set. Behind a bar stand filters of a block instead.
+    /// Before the sign `=`, with whether an attribute is among what is set. Behind a bar stand
+    /// filters of a block instead.
     Target { has_dot: bool, has_bar: bool },
     /// Behind it.
     Value { has_dot: bool },
@@ -113,7 +115,7 @@ impl Tag<'_, '_> {
                 self.after_operand = true;
             }
             '|' => self.filter(),
-            '*' => return Err("products are not read; no prompt needs them"),
+            '*' => return Err("products are not supported"),
             '~' | '+' => self.operator(1, true),
             '=' | '!' if self.rest[1..].starts_with('=') => self.operator(2, true),
             '<' | '>' | ':' => self.operator(1, true),
@@ -154,7 +156,7 @@ impl Tag<'_, '_> {
         let words = ["not", "if", "and", "or", "in", "is"];
         self.operators += usize::from(is_operator || words.iter().any(|word| self.rest.starts_with(word)));
         if self.operators > MOST_OPERATORS {
-            return Err("an expression with more operators than any prompt needs");
+            return Err("an expression with too many operators");
         }
         if let Assignment::Target { has_dot, has_bar } = &mut self.assignment {
             *has_dot |= first == '.';
@@ -223,8 +225,8 @@ impl Tag<'_, '_> {
                 self.set_joining(word == "in");
                 self.after_operand = false;
             }
-            "changed" => return Err("loop.changed is not read"),
-            "raw" if self.close == "%}" => return Err("raw blocks are not read"),
+            "changed" => return Err("loop.changed is not supported"),
+            "raw" if self.close == "%}" => return Err("raw blocks are not supported"),
             // Marks what is learnt in training, and changes no prompt.
             "generation" | "endgeneration" if self.close == "%}" => {
                 self.out.push_str(if word == "generation" { "if true" } else { "endif" });

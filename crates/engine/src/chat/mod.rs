@@ -1,8 +1,10 @@
-//! Conversations become prompts by the template that comes with a model: a small program in Jinja, which nobody here wrote.
+//! Conversations become prompts by the template that comes with a model: a small program in Jinja,
+//! which nobody here wrote.
 //!
-//! So it is bounded: its steps by the engine's fuel, calls in calls by the engine's limit, the text that it makes by `budget`, which sees
-//! every text that grows because `guard` writes that into the template, and values in values by `nesting` in the same way. `guard`
-//! also refuses expressions so long that the engine's own recursion would overflow the stack.
+//! So it is bounded: its steps by the engine's fuel, calls in calls by the engine's limit, the text
+//! that it makes by `budget`, which sees every text that grows because `guard` writes that into the
+//! template, and values in values by `nesting` in the same way. `guard` also refuses expressions so
+//! long that the engine's own recursion would overflow the stack.
 
 mod budget;
 mod guard;
@@ -16,7 +18,8 @@ use budget::Budget;
 
 /// Longer templates are not believed: known ones have some thousand bytes.
 const MAX_SOURCE: usize = 1 << 16;
-/// Steps that every template may take, and more for each message. Templates with tools take some hundreds, and hundreds per message.
+/// Steps that every template may take, and more for each message. Templates with tools take some
+/// hundreds, and hundreds per message.
 const FUEL: u64 = 20_000;
 const FUEL_PER_MESSAGE: u64 = 2_000;
 /// Calls in calls; each takes some kilobytes of the stack.
@@ -48,7 +51,8 @@ pub struct Prompt<'a> {
 }
 
 /// A template, compiled. The prompts that it makes name special tokens: encode them with
-/// [`Encode::parse_special`](crate::Encode::parse_special), and without `add_special` where they begin with BOS already.
+/// [`Encode::parse_special`](crate::Encode::parse_special), and without `add_special` where they
+/// begin with BOS already.
 #[derive(Debug, Clone)]
 pub struct ChatTemplate {
     environment: Environment<'static>,
@@ -60,9 +64,7 @@ impl ChatTemplate {
     pub fn new(source: &str) -> Result<Self> {
         if source.len() > MAX_SOURCE {
             let length = source.len();
-            return Err(Error::malformed(format!(
-                "chat template: {length} bytes; at most {MAX_SOURCE} are believable"
-            )));
+            return Err(Error::malformed(format!("chat template: {length} bytes; the limit is {MAX_SOURCE}")));
         }
         let mut environment = Environment::new();
         // As the models' authors run them.
@@ -73,7 +75,7 @@ impl ChatTemplate {
         environment.add_function(
             "raise_exception",
             |message: String| -> std::result::Result<Value, minijinja::Error> {
-                Err(minijinja::Error::new(ErrorKind::InvalidOperation, format!("the template refuses this: {message}")))
+                Err(minijinja::Error::new(ErrorKind::InvalidOperation, format!("rejected by the template: {message}")))
             },
         );
         budget::install(&mut environment);
@@ -131,9 +133,10 @@ fn explain(error: &minijinja::Error) -> Error {
     let place = error.line().map_or_else(String::new, |line| format!(", line {line}"));
     let what = match (error.kind(), error.detail()) {
         (ErrorKind::WriteFailure, _) => budget::TOO_LONG.to_owned(),
-        (ErrorKind::OutOfFuel, _) => "it takes more steps than any template needs".to_owned(),
+        (ErrorKind::OutOfFuel, _) => "it takes too many steps".to_owned(),
         (ErrorKind::UnknownFunction, Some(detail)) if detail.contains("strftime_now") => {
-            "it asks for the date, which is not told: the same conversation is always the same prompt".to_owned()
+            "it asks for the date, which is not available: the same conversation always gives the same prompt"
+                .to_owned()
         }
         (ErrorKind::InvalidOperation, Some(detail)) => detail.to_owned(),
         (kind, Some(detail)) => format!("{kind}: {detail}"),

@@ -1,8 +1,8 @@
 //! How deeply values of a template may be nested.
 //!
-//! The engine bounds calls in calls, but not lists in lists, nor values that hold themselves: what walks through such a value,
-//! and what drops it, overflows the stack. Values grow from one step to the next only where they are assigned, so `guard`
-//! writes a filter into every assignment.
+//! The engine bounds calls in calls, but not lists in lists, nor values that hold themselves: what
+//! walks through such a value, and what drops it, overflows the stack. Values grow from one step to
+//! the next only where they are assigned, so `guard` writes a filter into every assignment.
 
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, State, Value};
@@ -31,11 +31,11 @@ pub(super) fn install(environment: &mut Environment<'_>) {
 }
 
 pub(super) fn too_deep() -> Error {
-    Error::new(ErrorKind::InvalidOperation, format!("its values are nested more than {MOST_NESTED} deep"))
+    Error::new(ErrorKind::InvalidOperation, format!("its values are nested deeper than {MOST_NESTED}"))
 }
 
-/// The value with lists in the place of slices and other iterators, which hold what they were made from, level by level.
-/// `None` where there are none.
+/// The value with lists in the place of slices and other iterators, which hold what they were made
+/// from, level by level. `None` where there are none.
 fn flat(state: &State, value: &Value, in_namespace: bool, depth: usize) -> Result<Option<Value>, Error> {
     let kind = value.kind();
     if is_changing(value) || (in_namespace && kind == ValueKind::Plain) {

@@ -1,8 +1,9 @@
 //! GGUF, the file format of llama.cpp: metadata and tensors, versions 2 and 3, little-endian, in one file or in shards.
 //!
-//! A file is: `GGUF`, version, number of tensors, number of keys; the keys with their values; for each tensor its name, lengths,
-//! type and offset; then, from the next multiple of the alignment, the data. Nothing a file claims is believed before it was
-//! compared with the bytes that are there, and no more is allocated than a small multiple of those.
+//! A file is: `GGUF`, version, number of tensors, number of keys; the keys with their values; for
+//! each tensor its name, lengths, type and offset; then, from the next multiple of the alignment,
+//! the data. Nothing a file claims is believed before it was compared with the bytes that are
+//! there, and no more is allocated than a small multiple of those.
 
 mod read;
 mod shards;
@@ -53,20 +54,20 @@ mod kind {
 #[derive(Debug)]
 pub struct File {
     /// One, or all shards in their order.
-    parts: Vec<Part>,
+    parts: Vec<Shard>,
     metadata: Metadata,
-    tensors: Catalogue<Place>,
+    tensors: Catalogue<ShardBytes>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct Shard {
     path: Option<PathBuf>,
     bytes: Arc<Mapping>,
 }
 
 /// Which bytes of which part.
 #[derive(Debug)]
-struct Place {
+struct ShardBytes {
     part: usize,
     range: Range<usize>,
 }
@@ -74,7 +75,7 @@ struct Place {
 impl File {
     /// Opens a file; where it is one of several shards, all of them.
     pub fn open(path: &Path) -> Result<Self> {
-        let (part, header) = Part::open(path)?;
+        let (part, header) = Shard::open(path)?;
         match shards::of(path, &header.metadata).map_err(|error| error.in_file(path))? {
             None => Self::assemble(vec![(part, header)]),
             Some(shards) => Self::assemble(shards.open()?),
@@ -93,16 +94,16 @@ impl File {
 
     fn in_memory(bytes: Mapping) -> Result<Self> {
         let header = read::header(&bytes)?;
-        Self::assemble(vec![(Part { path: None, bytes: Arc::new(bytes) }, header)])
+        Self::assemble(vec![(Shard { path: None, bytes: Arc::new(bytes) }, header)])
     }
 
-    fn assemble(read: Vec<(Part, Header)>) -> Result<Self> {
+    fn assemble(read: Vec<(Shard, Header)>) -> Result<Self> {
         let (mut parts, mut metadata, mut entries) = (Vec::new(), Metadata::default(), Vec::new());
         for (number, (part, header)) in read.into_iter().enumerate() {
             if number == 0 {
                 metadata = header.metadata;
             }
-            let place = |range| Place { part: number, range };
+            let place = |range| ShardBytes { part: number, range };
             entries.extend(header.tensors.into_iter().map(|(info, range)| (info, place(range))));
             parts.push(part);
         }
@@ -154,7 +155,7 @@ impl TensorSource for File {
     }
 }
 
-impl Part {
+impl Shard {
     fn open(path: &Path) -> Result<(Self, Header)> {
         let bytes = Arc::new(Mapping::open(path)?);
         let header = read::header(&bytes).map_err(|error| error.in_file(path))?;
@@ -168,5 +169,5 @@ fn alignment(metadata: &Metadata) -> Result<usize> {
     if alignment.is_power_of_two() && alignment <= MAX_ALIGNMENT {
         return Ok(alignment);
     }
-    Err(Error::malformed(format!("key {ALIGNMENT_KEY}: {alignment} is no power of two up to {MAX_ALIGNMENT}")))
+    Err(Error::malformed(format!("key {ALIGNMENT_KEY}: {alignment} is not a power of two up to {MAX_ALIGNMENT}")))
 }

@@ -6,7 +6,7 @@ use kernels::quant::Format;
 
 use super::{ALIGNMENT_KEY, MAGIC, MAX_KEY, VERSION, alignment, kind};
 use crate::catalogue::apart;
-use crate::error::Shown;
+use crate::error::Escaped;
 use crate::{Array, Error, Metadata, Result, TensorInfo, Value};
 
 /// All that stands before the data.
@@ -26,7 +26,7 @@ const LEAST_TENSOR: u64 = 8 + 1 + 4 + 8 + 4 + 8;
 pub(super) fn header(bytes: &[u8]) -> Result<Header> {
     let mut reader = Reader { bytes, at: 0 };
     if reader.take(MAGIC.len() as u64)? != MAGIC {
-        return Err(Error::malformed("this is no GGUF file: it does not begin with `GGUF`"));
+        return Err(Error::malformed("not a GGUF file: it does not start with `GGUF`"));
     }
     version(reader.u32()?)?;
     let tensors = reader.count("tensors", LEAST_TENSOR)?;
@@ -46,13 +46,13 @@ pub(super) fn header(bytes: &[u8]) -> Result<Header> {
 fn version(version: u32) -> Result<()> {
     match version {
         2 | VERSION => Ok(()),
-        1 => Err(Error::unsupported("GGUF version 1 is not read; convert the model again, to version 3")),
+        1 => Err(Error::unsupported("GGUF version 1 is not supported; convert the model again, to version 3")),
         _ if version.swap_bytes() <= 0xffff => Err(Error::unsupported(format!(
             "this GGUF file (version {}) is big-endian, and only little-endian ones are read; the tool `gguf-convert-endian` \
              of the Python package `gguf` converts it",
             version.swap_bytes()
         ))),
-        _ => Err(Error::unsupported(format!("GGUF version {version} is not known; 2 and {VERSION} are"))),
+        _ => Err(Error::unsupported(format!("GGUF version {version} is not supported; supported are 2 and {VERSION}"))),
     }
 }
 
@@ -63,16 +63,16 @@ fn metadata(reader: &mut Reader<'_>, keys: usize) -> Result<Metadata> {
         let unnamed = |error: Error| error.about(format!("key {number} of {keys}"));
         let key = reader.text().map_err(unnamed)?;
         if key.is_empty() || key.len() > MAX_KEY {
-            let error = format!("at byte {at}: its name has {} bytes; 1 to {MAX_KEY} are possible", key.len());
+            let error = format!("at byte {at}: its name has {} bytes; the limit is 1 to {MAX_KEY}", key.len());
             return Err(unnamed(Error::malformed(error)));
         }
-        let named = |error: Error| error.about(format!("key {}", Shown(key)));
+        let named = |error: Error| error.about(format!("key {}", Escaped(key)));
         let value = value(reader).map_err(named)?;
         if key == ALIGNMENT_KEY && !matches!(value, Value::Unsigned(_)) {
-            return Err(named(Error::malformed(format!("at byte {at}: this must be a whole number"))));
+            return Err(named(Error::malformed(format!("at byte {at}: expected a whole number"))));
         }
         if metadata.set(key, value).is_some() {
-            return Err(named(Error::malformed(format!("at byte {at}: it is there a second time"))));
+            return Err(named(Error::malformed(format!("at byte {at}: duplicate key"))));
         }
     }
     Ok(metadata)
@@ -83,7 +83,7 @@ fn value(reader: &mut Reader<'_>) -> Result<Value> {
         kind::ARRAY => {
             let element = reader.u32()?;
             if element == kind::ARRAY {
-                let message = format!("at byte {}: arrays of arrays are not read; no known model has any", reader.at);
+                let message = format!("at byte {}: arrays of arrays are not supported", reader.at);
                 return Err(Error::unsupported(message));
             }
             let length = reader.u64()?;
@@ -108,13 +108,13 @@ fn value(reader: &mut Reader<'_>) -> Result<Value> {
 fn tensor(reader: &mut Reader<'_>, number: usize, alignment: usize) -> Result<(TensorInfo, u64)> {
     let at = reader.at;
     let name = reader.text().map_err(|error| error.about(format!("tensor {number}")))?;
-    let named = |error: Error| error.about(format!("tensor {} (told of at byte {at})", Shown(name)));
+    let named = |error: Error| error.about(format!("tensor {} (described at byte {at})", Escaped(name)));
     if name.is_empty() || name.len() > MAX_KEY {
-        return Err(named(Error::malformed(format!("its name has {} bytes; 1 to {MAX_KEY} are possible", name.len()))));
+        return Err(named(Error::malformed(format!("its name has {} bytes; the limit is 1 to {MAX_KEY}", name.len()))));
     }
     let (format, shape, offset) = format_and_place(reader).map_err(named)?;
     if !offset.is_multiple_of(alignment as u64) {
-        let message = format!("its offset {offset} is no multiple of the alignment {alignment}");
+        let message = format!("its offset {offset} is not a multiple of the alignment {alignment}");
         return Err(named(Error::malformed(message)));
     }
     Ok((TensorInfo { name: name.to_owned(), format, shape }, offset))
@@ -124,13 +124,13 @@ fn format_and_place(reader: &mut Reader<'_>) -> Result<(Format, Vec<usize>, u64)
     let dimensions = reader.u32()?;
     if dimensions == 0 || dimensions as usize > TensorInfo::MAX_DIMENSIONS {
         let most = TensorInfo::MAX_DIMENSIONS;
-        return Err(Error::malformed(format!("it has {dimensions} dimensions; 1 to {most} are possible")));
+        return Err(Error::malformed(format!("{dimensions} dimensions; 1 to {most} are supported")));
     }
     let mut shape = Vec::with_capacity(dimensions as usize);
     for _ in 0..dimensions {
         let length = reader.u64()?;
         let fits = usize::try_from(length).ok();
-        shape.push(fits.ok_or_else(|| Error::malformed(format!("a length of {length} is beyond any memory")))?);
+        shape.push(fits.ok_or_else(|| Error::malformed(format!("a length of {length} exceeds any memory")))?);
     }
     let id = reader.u32()?;
     let format = Format::from_id(id).ok_or_else(|| unknown_format(id))?;
@@ -147,7 +147,7 @@ fn place(found: Vec<(TensorInfo, u64)>, data: usize, length: usize) -> Result<Ve
         let range = start.and_then(|start| Some(start..start.checked_add(bytes)?)).filter(|range| range.end <= length);
         let range = range.ok_or_else(|| {
             let place = format!("its {bytes} bytes begin at byte {data} + {offset}");
-            named(Error::malformed(format!("{place}, but the file ends after {length}; it was cut off or is damaged")))
+            named(Error::malformed(format!("{place}, but the file ends after {length}; it is truncated or damaged")))
         })?;
         placed.push((info, range));
     }
@@ -158,11 +158,8 @@ fn place(found: Vec<(TensorInfo, u64)>, data: usize, length: usize) -> Result<Ve
 fn unknown_format(id: u32) -> Error {
     let known = || Format::ALL.iter().map(|format| format.gguf_name()).collect::<Vec<_>>().join(", ");
     match NAMES.iter().find(|(named, _)| *named == id) {
-        Some((_, name)) => Error::unsupported(format!("its type {name} is not supported; {} are", known())),
-        None => Error::malformed(format!(
-            "its type has the number {id}, which no known type has; supported are {}",
-            known()
-        )),
+        Some((_, name)) => Error::unsupported(format!("its type {name} is not supported; supported are {}", known())),
+        None => Error::malformed(format!("its type number {id} is unknown; supported are {}", known())),
     }
 }
 
@@ -223,7 +220,7 @@ impl<'a> Reader<'a> {
     fn cut_off(&self, length: u64) -> Error {
         let (at, left) = (self.at, self.left());
         Error::malformed(format!(
-            "at byte {at}: {length} bytes should follow, {left} do; the file was cut off or is damaged"
+            "at byte {at}: expected {length} more bytes, found {left}; the file is truncated or damaged"
         ))
     }
 
@@ -246,7 +243,7 @@ impl<'a> Reader<'a> {
         let fits = count.checked_mul(least).is_some_and(|bytes| bytes <= self.left() as u64);
         fits.then_some(count as usize).ok_or_else(|| {
             let left = self.left();
-            Error::malformed(format!("at byte {at}: {count} {what} cannot be in the {left} bytes that follow"))
+            Error::malformed(format!("at byte {at}: {count} {what} do not fit in the remaining {left} bytes"))
         })
     }
 
@@ -256,7 +253,7 @@ impl<'a> Reader<'a> {
         let bytes = self.take(length)?;
         std::str::from_utf8(bytes).map_err(|error| {
             let at = at + error.valid_up_to();
-            Error::malformed(format!("at byte {at}: a text that is not UTF-8"))
+            Error::malformed(format!("at byte {at}: text that is not UTF-8"))
         })
     }
 
@@ -277,9 +274,7 @@ impl<'a> Reader<'a> {
             kind::TEXT => Array::Text(self.texts(length)?),
             _ => {
                 let at = self.at;
-                return Err(Error::malformed(format!(
-                    "at byte {at}: its type has the number {element}, which no type has"
-                )));
+                return Err(Error::malformed(format!("at byte {at}: unknown type number {element}")));
             }
         })
     }
@@ -293,7 +288,7 @@ impl<'a> Reader<'a> {
         if count.checked_mul(8).is_none_or(|least| least > self.left() as u64) {
             let (at, left) = (self.at, self.left());
             return Err(Error::malformed(format!(
-                "at byte {at}: {count} texts cannot be in the {left} bytes that follow"
+                "at byte {at}: {count} texts do not fit in the remaining {left} bytes"
             )));
         }
         let mut texts = Vec::with_capacity(count as usize);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Part;
+use super::Shard;
 use super::read::Header;
 use crate::{Error, Metadata, Result};
 
@@ -23,12 +23,12 @@ pub(super) fn of(path: &Path, metadata: &Metadata) -> Result<Option<Shards>> {
     let Some(count) = metadata.count(COUNT)?.filter(|count| *count > 1) else { return Ok(None) };
     let number = metadata.count(NUMBER)?.unwrap_or(0);
     if number >= count || u16::try_from(count).is_err() {
-        return Err(Error::malformed(format!("keys {NUMBER}, {COUNT}: there is no shard {number} of {count}")));
+        return Err(Error::malformed(format!("keys {NUMBER}, {COUNT}: no shard {number} of {count}")));
     }
     let ending = ending(number, count);
     let stem = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(&ending));
     let stem = stem.ok_or_else(|| {
-        let message = format!("this is one of {count} shards; to find the others, its name has to end with `{ending}`");
+        let message = format!("one of {count} shards; to find the others, its name must end with `{ending}`");
         Error::refused(message)
     })?;
     Ok(Some(Shards { folder: path.parent().unwrap_or(Path::new("")).to_owned(), stem: stem.to_owned(), count }))
@@ -40,12 +40,12 @@ fn ending(number: usize, count: usize) -> String {
 
 impl Shards {
     /// Opens all, and checks that they belong together.
-    pub(super) fn open(&self) -> Result<Vec<(Part, Header)>> {
-        let mut parts: Vec<(Part, Header)> = Vec::new();
+    pub(super) fn open(&self) -> Result<Vec<(Shard, Header)>> {
+        let mut parts: Vec<(Shard, Header)> = Vec::new();
         for number in 0..self.count {
             let path = self.folder.join(format!("{}{}", self.stem, ending(number, self.count)));
             let missing = |error: Error| error.about(format!("shard {} of {}", number + 1, self.count));
-            let (part, header) = Part::open(&path).map_err(missing)?;
+            let (part, header) = Shard::open(&path).map_err(missing)?;
             self.check(number, &header.metadata).map_err(|error| error.in_file(&path))?;
             parts.push((part, header));
         }
@@ -72,7 +72,7 @@ impl Shards {
         }
         let show = |value: Option<usize>| value.map_or("none".to_owned(), |value| value.to_string());
         Err(Error::malformed(format!(
-            "keys {NUMBER}, {COUNT}: {} and {}, where {number} and {} should stand; the file is not of this model",
+            "keys {NUMBER}, {COUNT}: {} and {}, expected {number} and {}; the file belongs to another model",
             show(told),
             show(count),
             self.count

@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{ALIGNMENT_KEY, MAGIC, MAX_KEY, VERSION, alignment, kind};
-use crate::error::Shown;
+use crate::error::Escaped;
 use crate::{Array, AtomicFile, Error, Metadata, Result, TensorInfo, Value};
 
 /// Longer names llama.cpp does not take.
 const MAX_NAME: usize = 63;
 
-/// Writes a file, one tensor after another. The target is there when all is written and [`Writer::finish`] was called, not before;
-/// a writer that is dropped earlier leaves nothing.
+/// Writes a file, one tensor after another. The target is there when all is written and
+/// [`Writer::finish`] was called, not before; a writer that is dropped earlier leaves nothing.
 ///
-/// Whole numbers are written with 32 bits where these hold them, else with 64; others as f32 where that keeps their value.
+/// Whole numbers are written with 32 bits where these hold them, else with 64; others as f32 where
+/// that keeps their value.
 #[derive(Debug)]
 pub struct Writer {
     file: AtomicFile,
@@ -81,10 +82,10 @@ fn declare(tensors: Vec<TensorInfo>) -> Result<Vec<(TensorInfo, usize)>> {
     for info in &tensors {
         let refused = |message: String| Err(Error::refused(message).about(info.shown()));
         if info.name.is_empty() || info.name.len() > MAX_NAME {
-            return refused(format!("its name has {} bytes; 1 to {MAX_NAME} are possible", info.name.len()));
+            return refused(format!("its name has {} bytes; the limit is 1 to {MAX_NAME}", info.name.len()));
         }
         if !names.insert(info.name.as_str()) {
-            return refused("there are two of this name".to_owned());
+            return refused("duplicate name".to_owned());
         }
     }
     let sized = |info: TensorInfo| {
@@ -104,7 +105,7 @@ fn header(metadata: &Metadata, tensors: &[(TensorInfo, usize)], alignment: usize
     for (key, value) in metadata.iter() {
         let long = key.is_empty() || key.len() > MAX_KEY;
         if long || (key == ALIGNMENT_KEY && !matches!(value, Value::Unsigned(_))) {
-            return Err(Error::refused(format!("key {}: it cannot be written", Shown(key))));
+            return Err(Error::refused(format!("key {}: cannot be written", Escaped(key))));
         }
         put_text(&mut out, key);
         put_value(&mut out, value);
@@ -119,7 +120,7 @@ fn header(metadata: &Metadata, tensors: &[(TensorInfo, usize)], alignment: usize
         out.extend(info.format.id().to_le_bytes());
         out.extend(offset.to_le_bytes());
         let after = bytes.checked_next_multiple_of(alignment).and_then(|bytes| offset.checked_add(bytes as u64));
-        offset = after.ok_or_else(|| Error::refused("all tensors together are beyond any file"))?;
+        offset = after.ok_or_else(|| Error::refused("all tensors together exceed any file"))?;
     }
     out.resize(out.len().next_multiple_of(alignment), 0);
     Ok(out)

@@ -17,6 +17,7 @@ const TOGETHER: usize = 16;
 pub(crate) fn forward(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>, cache: &mut KvCache) {
     normalise(pass, layer, buffers);
     qkv(pass, layer, buffers);
+    qk_norm(pass, layer, buffers);
     rope(pass, buffers);
     store(pass, layer, buffers, cache);
     attend(pass, layer, buffers, cache);
@@ -48,6 +49,31 @@ fn qkv(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>) {
     }
     let input = Input { rows: buffers.normed, width: config.width, bytes: buffers.quantised.width.as_mut() };
     project(pass.compute, input, projections);
+}
+
+/// The norm of each head of queries and keys, where the architecture has one.
+fn qk_norm(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>) {
+    let (Some([of_queries, of_keys]), config) = (&layer.weights.qk_norm, &pass.model.config) else { return };
+    let (queries, keys) = (config.queries(), config.keys());
+    let values = pass.rows * (queries + keys);
+    // Read and written, and once more from the memory of what attention will give.
+    hotloop::scope!(steps::QK_NORM, flops = norm::flops(of_queries, values), bytes = 16 * values, tokens = pass.rows);
+    let stride = queries + 2 * keys;
+    for (norm, offset, width) in [(of_queries, 0, queries), (of_keys, queries, keys)] {
+        let qkv = &*buffers.qkv;
+        by_rows(pass.pool(), buffers.attended, queries, |rows, out| {
+            for (row, out) in rows.zip(out.chunks_exact_mut(queries)) {
+                let heads = &qkv[row * stride + offset..][..width];
+                norm::rows(pass.compute, norm, config.norm_eps, heads, &mut out[..width]);
+            }
+        });
+        let normed = &*buffers.attended;
+        by_rows(pass.pool(), buffers.qkv, stride, |rows, qkv| {
+            for (row, qkv) in rows.zip(qkv.chunks_exact_mut(stride)) {
+                qkv[offset..offset + width].copy_from_slice(&normed[row * queries..][..width]);
+            }
+        });
+    }
 }
 
 /// Turns queries and keys, which lie side by side.
@@ -92,8 +118,8 @@ fn attend(pass: &Pass<'_>, layer: Layer<'_>, buffers: &mut Buffers<'_>, cache: &
     let (width, stride) = (config.queries(), config.queries() + 2 * config.keys());
     hotloop::scope!(
         steps::ATTENTION,
-        flops = 4 * width * pass.looks.pairs,
-        bytes = pass.looks.positions * cache.shape().bytes_per_position() / config.layers + 8 * width * pass.rows,
+        flops = 4 * width * pass.span.pairs,
+        bytes = pass.span.positions * cache.shape().bytes_per_position() / config.layers + 8 * width * pass.rows,
         tokens = pass.rows
     );
     let mut rest = RowsMut::new(buffers.attended, pass.rows, width, width);

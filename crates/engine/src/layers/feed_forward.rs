@@ -4,6 +4,7 @@ use kernels::quant::Outputs;
 
 use super::linear::{self, Input, Projection, Projections, project};
 use super::{Pass, attention, by_rows, norm};
+use crate::FeedForwardKind;
 use crate::model::{Buffers, LayerWeights};
 use crate::steps;
 
@@ -11,7 +12,7 @@ use crate::steps;
 pub(crate) fn forward(pass: &Pass<'_>, layer: &LayerWeights, buffers: &mut Buffers<'_>) {
     normalise(pass, layer, buffers);
     up(pass, layer, buffers);
-    activate(pass, layer, buffers);
+    activate(pass, buffers);
     down(pass, layer, buffers);
 }
 
@@ -38,25 +39,25 @@ fn up(pass: &Pass<'_>, layer: &LayerWeights, buffers: &mut Buffers<'_>) {
     project(pass.compute, input, projections);
 }
 
-/// What goes down is in `up` then.
-fn activate(pass: &Pass<'_>, layer: &LayerWeights, buffers: &mut Buffers<'_>) {
+/// The activation, in place: the input of the last matrix is in `gate` where there is a gate, else in `up`.
+fn activate(pass: &Pass<'_>, buffers: &mut Buffers<'_>) {
     let (kernels, width, values) = (pass.compute.kernels, pass.model.config.ffn, buffers.up.len());
-    let gated = layer.gate.is_some();
-    // An exponential counts as one operation, as the hardware's instructions would.
+    let kind = pass.model.config.features().feed_forward;
     hotloop::scope!(
         steps::FFN_ACT,
-        flops = values * if gated { 5 } else { 8 },
-        bytes = values * if gated { 12 } else { 8 },
+        flops = values * kind.flops(),
+        bytes = values * if kind == FeedForwardKind::SwiGlu { 12 } else { 8 },
         tokens = pass.rows
     );
     let gate = &mut *buffers.gate;
-    if gated {
-        let up = &*buffers.up;
-        by_rows(pass.pool(), gate, width, |rows, gate| {
-            kernels.swiglu_in_place(gate, &up[rows.start * width..rows.end * width]);
-        });
-    } else {
-        by_rows(pass.pool(), buffers.up, width, |_, up| kernels.gelu_tanh_in_place(up));
+    match kind {
+        FeedForwardKind::SwiGlu => {
+            let up = &*buffers.up;
+            by_rows(pass.pool(), gate, width, |rows, gate| {
+                kernels.swiglu_in_place(gate, &up[rows.start * width..rows.end * width]);
+            });
+        }
+        FeedForwardKind::Gelu => by_rows(pass.pool(), buffers.up, width, |_, up| kernels.gelu_tanh_in_place(up)),
     }
 }
 

@@ -23,12 +23,12 @@ pub(crate) struct Pass<'a> {
     /// Tokens of all segments.
     pub rows: usize,
     /// The positions that attention looks at, the same in every layer.
-    pub looks: Looks,
+    pub span: AttentionSpan,
 }
 
 /// How much of the cache attention looks at.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Looks {
+pub(crate) struct AttentionSpan {
     /// Positions that the queries of a segment see together, of all segments.
     pub positions: usize,
     /// Pairs of a query and a position that it sees.
@@ -43,17 +43,18 @@ pub(crate) struct Layer<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// The same pass, with what attention will look at: declared by its scope, so that it is counted only where scopes are recorded.
-    pub(crate) fn with_looks(mut self) -> Self {
+    /// The same pass, with what attention will look at: declared by its scope, so that it is
+    /// counted only where scopes are recorded.
+    pub(crate) fn with_span(mut self) -> Self {
         if hotloop::is_started() {
             let window = self.model.config.window.unwrap_or(usize::MAX);
-            let mut looks = Looks::default();
+            let mut span = AttentionSpan::default();
             for (segment, _, first) in self.segments() {
                 let last = first + segment.tokens.len();
-                looks.positions += last - (first + 1).saturating_sub(window);
-                looks.pairs += (first + 1..=last).map(|positions| positions.min(window)).sum::<usize>();
+                span.positions += last - (first + 1).saturating_sub(window);
+                span.pairs += (first + 1..=last).map(|positions| positions.min(window)).sum::<usize>();
             }
-            self.looks = looks;
+            self.span = span;
         }
         self
     }

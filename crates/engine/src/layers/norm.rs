@@ -8,17 +8,28 @@ use crate::model::Norm;
 
 /// The norm of every row of `x`.
 pub(crate) fn forward(compute: &Compute, norm: &Norm, eps: f32, x: &[f32], out: &mut [f32]) {
-    let (weight, width) = (norm.weight.as_slice(), norm.weight.len());
+    let width = match norm {
+        Norm::Layer { weight, .. } | Norm::Rms { weight } => weight.len(),
+    };
     by_rows(&compute.pool, out, width, |rows, out| {
-        let x = &x[rows.start * width..rows.end * width];
-        match &norm.bias {
-            Some(bias) => compute.kernels.layer_norm_rows(x, LayerNorm { weight, bias, eps }, out),
-            None => compute.kernels.rms_norm_rows(x, RmsNorm { weight, eps }, out),
-        }
+        self::rows(compute, norm, eps, &x[rows.start * width..rows.end * width], out);
     });
 }
 
-/// The floating-point operations of a norm over so many values: a square, a sum, two products and, with a mean, three more.
+/// The same on this thread alone.
+pub(crate) fn rows(compute: &Compute, norm: &Norm, eps: f32, x: &[f32], out: &mut [f32]) {
+    match norm {
+        Norm::Layer { weight, bias } => compute.kernels.layer_norm_rows(x, LayerNorm { weight, bias, eps }, out),
+        Norm::Rms { weight } => compute.kernels.rms_norm_rows(x, RmsNorm { weight, eps }, out),
+    }
+}
+
+/// The floating-point operations of a norm over so many values: a square, a sum, two products and,
+/// with a mean, three more.
 pub(crate) fn flops(norm: &Norm, values: usize) -> usize {
-    values * if norm.bias.is_some() { 7 } else { 4 }
+    values
+        * match norm {
+            Norm::Layer { .. } => 7,
+            Norm::Rms { .. } => 4,
+        }
 }

@@ -50,7 +50,7 @@ pub(super) enum Weights {
 }
 
 /// Matrices and norms of a model: name, length of a row, rows; nothing for those that are there once per layer.
-struct Part {
+struct TensorGroup {
     name: &'static str,
     per_layer: bool,
     shape: (usize, usize),
@@ -60,14 +60,13 @@ impl Header {
     pub(super) fn read(bytes: &[u8]) -> Result<Self> {
         let number = |at: usize| {
             let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
-            four.map(i32::from_le_bytes).ok_or_else(|| {
-                Error::malformed(format!("at byte {at}: the header of a llama2.c checkpoint was cut off"))
-            })
+            four.map(i32::from_le_bytes)
+                .ok_or_else(|| Error::malformed(format!("at byte {at}: truncated header of a llama2.c checkpoint")))
         };
         let version = if has_magic(bytes) { number(4)? } else { 0 };
         if !(0..=2).contains(&version) || (has_magic(bytes) && version == 0) {
             return Err(Error::unsupported(format!(
-                "llama2.c checkpoints of version {version} are not known; 0, 1, 2 are"
+                "llama2.c checkpoints of version {version} are not supported; supported are 0, 1, 2"
             )));
         }
         let start = if version == 0 { 0 } else { 8 };
@@ -77,7 +76,11 @@ impl Header {
             let signed = version == 0 && place == VOCABULARY;
             let size = if signed { i32::try_from(value.unsigned_abs()).unwrap_or(0) } else { value };
             *field = usize::try_from(size).ok().filter(|size| *size > 0).ok_or_else(|| {
-                Error::malformed(format!("at byte {}: {value} cannot be the {}", start + 4 * place, FIELDS[place]))
+                Error::malformed(format!(
+                    "at byte {}: {value} is not valid for the {}",
+                    start + 4 * place,
+                    FIELDS[place]
+                ))
             })?;
         }
         let own_output = if version == 0 { number(4 * VOCABULARY)? < 0 } else { bytes.get(36) == Some(&0) };
@@ -103,16 +106,16 @@ impl Header {
         let Self { dim, heads, kv_heads, group, .. } = *self;
         let wrong = |what: String| Err(Error::malformed(what));
         if !dim.is_multiple_of(heads) || !(dim / heads).is_multiple_of(2) {
-            return wrong(format!("a dimension of {dim} is not divided into {heads} heads of even length"));
+            return wrong(format!("a dimension of {dim} cannot be split into {heads} heads of even length"));
         }
         if !heads.is_multiple_of(kv_heads) {
-            return wrong(format!("{heads} heads do not share {kv_heads} key and value heads"));
+            return wrong(format!("{heads} heads are not divisible by {kv_heads} key/value heads"));
         }
         if self.context > MAX_CONTEXT {
-            return wrong(format!("a context of {} is beyond any model", self.context));
+            return wrong(format!("a context of {} exceeds any model", self.context));
         }
         if group == 0 || !dim.is_multiple_of(group) {
-            return wrong(format!("a dimension of {dim} is not divided into groups of {group}"));
+            return wrong(format!("a dimension of {dim} cannot be split into groups of {group}"));
         }
         Ok(())
     }
@@ -127,11 +130,11 @@ impl Header {
     }
 
     /// All parts in the order of the file.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<TensorGroup> {
         let Self { dim, hidden, vocabulary, .. } = *self;
         let kv = dim / self.heads * self.kv_heads;
-        let once = |name, shape| Part { name, per_layer: false, shape };
-        let each = |name, shape| Part { name, per_layer: true, shape };
+        let once = |name, shape| TensorGroup { name, per_layer: false, shape };
+        let each = |name, shape| TensorGroup { name, per_layer: true, shape };
         let embedding = once("token_embd", (dim, vocabulary));
         let attention_norm = each("attn_norm", (dim, 1));
         let attention = [
@@ -162,12 +165,12 @@ impl Header {
         parts
     }
 
-    fn is_grouped(&self, part: &Part) -> bool {
+    fn is_grouped(&self, part: &TensorGroup) -> bool {
         self.version == 2 && !part.name.ends_with("norm")
     }
 
     /// The bytes of one tensor.
-    fn part_bytes(&self, part: &Part) -> Option<u64> {
+    fn part_bytes(&self, part: &TensorGroup) -> Option<u64> {
         let weights = (part.shape.0 as u64).checked_mul(part.shape.1 as u64)?;
         if self.is_grouped(part) {
             let groups = weights.is_multiple_of(self.group as u64).then(|| weights / self.group as u64)?;
@@ -195,8 +198,8 @@ impl Header {
         if expected != Some(length as u64) {
             let wanted = expected.map_or("more than any file".to_owned(), |bytes| bytes.to_string());
             let message =
-                format!("by its header this llama2.c checkpoint has {wanted} bytes, but the file has {length}");
-            return Err(Error::malformed(message + "; it was cut off, or the header is damaged"));
+                format!("the header of this llama2.c checkpoint implies {wanted} bytes, but the file has {length}");
+            return Err(Error::malformed(message + "; it is truncated, or the header is damaged"));
         }
         let mut at = self.start() as usize;
         let mut tensors = Vec::new();
@@ -212,7 +215,7 @@ impl Header {
         Ok(tensors)
     }
 
-    fn weights(&self, part: &Part, at: usize, bytes: usize) -> Weights {
+    fn weights(&self, part: &TensorGroup, at: usize, bytes: usize) -> Weights {
         if self.is_grouped(part) {
             let codes = at..at + part.shape.0 * part.shape.1;
             Weights::Groups { scales: codes.end..at + bytes, codes, group: self.group }
@@ -221,7 +224,7 @@ impl Header {
         }
     }
 
-    /// The same in the words of GGUF.
+    /// The same with the keys of GGUF.
     pub(super) fn metadata(&self) -> Metadata {
         let mut metadata = Metadata::default();
         metadata.set("general.architecture", Value::Text("llama".to_owned()));
@@ -244,7 +247,7 @@ impl Header {
     }
 }
 
-impl Part {
+impl TensorGroup {
     fn info(&self, layer: usize) -> TensorInfo {
         let name =
             if self.per_layer { format!("blk.{layer}.{}.weight", self.name) } else { format!("{}.weight", self.name) };

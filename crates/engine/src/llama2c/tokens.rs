@@ -32,12 +32,12 @@ pub(super) fn add(checkpoint: &Path, vocabulary: usize, metadata: &mut Metadata)
 fn read(mut bytes: &[u8]) -> Result<Vec<(String, f32)>> {
     let whole = bytes.len();
     // The length of the longest, which we need not know.
-    take(&mut bytes, 4).ok_or_else(|| Error::malformed("this is no tokenizer of llama2.c: it is too short"))?;
+    take(&mut bytes, 4).ok_or_else(|| Error::malformed("not a llama2.c tokenizer: too short"))?;
     let mut tokens = Vec::new();
     while !bytes.is_empty() {
         let (number, at) = (tokens.len(), whole - bytes.len());
         let wrong = |what: &str| Error::malformed(format!("token {number} at byte {at}: {what}"));
-        let token = token(&mut bytes).ok_or_else(|| wrong("it was cut off, or its length is damaged"))?;
+        let token = token(&mut bytes).ok_or_else(|| wrong("truncated, or its length is damaged"))?;
         let text = std::str::from_utf8(token.0).map_err(|_| wrong("its text is not UTF-8"))?;
         tokens.push((text.to_owned(), token.1));
     }

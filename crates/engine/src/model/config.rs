@@ -2,12 +2,13 @@
 
 use kernels::RopePairing;
 
-use crate::{Array, Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorSource, Value};
+use super::architecture::{Architecture, Features, NormKind};
+use crate::{Array, Error, Metadata, PAIRING_ADJACENT, PAIRING_HALVES, PAIRING_KEY, Result, TensorSource, Value};
 
 /// What all weights follow from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The family, in the word of GGUF: `gpt2`, `llama`, `qwen2`.
+    /// What it is made of.
     pub architecture: Architecture,
     /// How many tokens there are.
     pub vocab: usize,
@@ -31,17 +32,6 @@ pub struct Config {
     pub rope: Option<Rope>,
     /// How many positions a query sees at most.
     pub window: Option<usize>,
-}
-
-/// The families of models that are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Architecture {
-    /// Learned positions, layer norm, GELU, biases.
-    Gpt2,
-    /// Rotary positions, RMS norm, SwiGLU, grouped queries; Mistral's too.
-    Llama,
-    /// As LLaMA, with biases for queries, keys and values, and halves that are turned together.
-    Qwen2,
 }
 
 /// How positions turn queries and keys.
@@ -90,33 +80,6 @@ const KNOWN_KEYS: [&str; 22] = [
     "vocab_size",
 ];
 
-impl Architecture {
-    /// All of them.
-    pub const ALL: [Architecture; 3] = [Architecture::Gpt2, Architecture::Llama, Architecture::Qwen2];
-
-    /// The word of GGUF.
-    pub fn name(self) -> &'static str {
-        match self {
-            Architecture::Gpt2 => "gpt2",
-            Architecture::Llama => "llama",
-            Architecture::Qwen2 => "qwen2",
-        }
-    }
-
-    /// The family of that name.
-    pub fn from_name(name: &str) -> Result<Self> {
-        let known = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|architecture| architecture.name() == name).ok_or_else(|| {
-            Error::unsupported(format!("models of the architecture `{name}` are not supported; these are: {}", known()))
-        })
-    }
-
-    /// Whether positions are learned, norms have a mean, the feed-forward network has no gate.
-    pub fn is_gpt2(self) -> bool {
-        self == Architecture::Gpt2
-    }
-}
-
 impl Config {
     /// Read from the metadata and the shapes of the tensors.
     pub fn read(source: &dyn TensorSource) -> Result<Self> {
@@ -137,7 +100,7 @@ impl Config {
             head_dim,
             ffn: keys.size("feed_forward_length", LARGEST_WIDTH)?,
             norm_eps: keys.epsilon()?,
-            rope: if architecture.is_gpt2() { None } else { Some(keys.rope(head_dim)?) },
+            rope: keys.rope(head_dim)?,
             window: keys.window()?,
         };
         keys.refuse_unknown(&config)?;
@@ -150,20 +113,23 @@ impl Config {
         let sizes =
             [self.vocab, self.context, self.width, self.layers, self.heads, self.kv_heads, self.head_dim, self.ffn];
         if sizes.contains(&0) {
-            return Err(Error::malformed("a model with a size of zero"));
+            return Err(Error::malformed("the model has a size of zero"));
         }
         if !self.heads.is_multiple_of(self.kv_heads) {
             let (heads, kv_heads) = (self.heads, self.kv_heads);
-            return Err(Error::malformed(format!("{heads} heads cannot share {kv_heads} heads of keys evenly")));
+            return Err(Error::malformed(format!("{heads} heads are not divisible by {kv_heads} key/value heads")));
         }
         if self.queries() > LARGEST_WIDTH || self.keys() > LARGEST_WIDTH {
-            return Err(Error::malformed(format!("{} heads of {} values are too wide", self.heads, self.head_dim)));
+            return Err(Error::malformed(format!(
+                "{} heads of {} values exceed the size limit",
+                self.heads, self.head_dim
+            )));
         }
         if let Some(rope) = &self.rope
             && (!rope.dims.is_multiple_of(2) || rope.dims > self.head_dim)
         {
             let (dims, head) = (rope.dims, self.head_dim);
-            return Err(Error::malformed(format!("{dims} values of a head of {head} cannot be turned in pairs")));
+            return Err(Error::malformed(format!("RoPE cannot rotate {dims} values of a head of {head} in pairs")));
         }
         Ok(())
     }
@@ -196,17 +162,20 @@ impl Config {
         if let Some(window) = self.window {
             set("*.attention.sliding_window", count(window));
         }
-        let eps = Value::Float(f64::from(self.norm_eps));
-        if self.architecture.is_gpt2() {
-            set("*.attention.layer_norm_epsilon", eps);
-        } else {
+        let features = self.features();
+        if features.grouped_queries {
             set("*.attention.head_count_kv", count(self.kv_heads));
-            set("*.attention.layer_norm_rms_epsilon", eps);
-            set("*.vocab_size", count(self.vocab));
         }
+        set(&format!("*.attention.{}", features.norm.epsilon_key()), Value::Float(f64::from(self.norm_eps)));
         if let Some(rope) = &self.rope {
+            set("*.vocab_size", count(self.vocab));
             rope.write(self.architecture, all);
         }
+    }
+
+    /// What the model is made of.
+    pub fn features(&self) -> &'static Features {
+        self.architecture.features()
     }
 
     /// Heads of queries that share a head of keys.
@@ -215,7 +184,24 @@ impl Config {
     }
 }
 
+impl NormKind {
+    /// The key of what keeps its root from zero, behind `attention.`.
+    fn epsilon_key(self) -> &'static str {
+        match self {
+            NormKind::LayerNorm => "layer_norm_epsilon",
+            NormKind::RmsNorm => "layer_norm_rms_epsilon",
+        }
+    }
+}
+
 impl Rope {
+    /// That of an architecture's usual models: whole heads of `dims` values are rotated; nothing
+    /// where positions are learned.
+    pub fn usual(architecture: Architecture, dims: usize, base: f64) -> Option<Self> {
+        let pairing = architecture.features().rope_pairing()?;
+        Some(Self { pairing, dims, base, position_scale: 1.0 })
+    }
+
     fn write(&self, architecture: Architecture, all: &mut Metadata) {
         let mut set = |key: &str, value: Value| drop(all.set(format!("{}.{key}", architecture.name()), value));
         set("rope.dimension_count", Value::Unsigned(self.dims as u64));
@@ -224,9 +210,8 @@ impl Rope {
             set("rope.scaling.type", Value::Text("linear".into()));
             set("rope.scaling.factor", Value::Float(1.0 / self.position_scale));
         }
-        let usual = if architecture == Architecture::Qwen2 { RopePairing::Halves } else { RopePairing::Adjacent };
-        if self.pairing != usual {
-            let pairing = if self.pairing == RopePairing::Halves { PAIRING_HALVES } else { "adjacent" };
+        if Some(self.pairing) != architecture.features().rope_pairing() {
+            let pairing = if self.pairing == RopePairing::Halves { PAIRING_HALVES } else { PAIRING_ADJACENT };
             all.set(PAIRING_KEY, Value::Text(pairing.into()));
         }
     }
@@ -234,11 +219,11 @@ impl Rope {
 
 /// The number of rows of the embedding: metadata may count tokens that have none.
 fn vocab(source: &dyn TensorSource) -> Result<usize> {
-    let missing = || Error::malformed("the tensor token_embd.weight is missing: this is not a whole model");
+    let missing = || Error::malformed("the tensor token_embd.weight is missing: not a complete model");
     let embedding = source.info("token_embd.weight")?.ok_or_else(missing)?;
     match embedding.shape[..] {
         [_, tokens] if (1..=MOST_TOKENS).contains(&tokens) => Ok(tokens),
-        _ => Err(Error::malformed(format!("tensor token_embd.weight: the shape {:?} is none", embedding.shape))),
+        _ => Err(Error::malformed(format!("tensor token_embd.weight: invalid shape {:?}", embedding.shape))),
     }
 }
 
@@ -250,7 +235,7 @@ struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     fn new(metadata: &'a Metadata) -> Result<Self> {
-        let missing = || Error::malformed("the key general.architecture is missing: this is not a model");
+        let missing = || Error::malformed("the key general.architecture is missing: not a model");
         let name = metadata.text("general.architecture")?.ok_or_else(missing)?;
         Ok(Self { metadata, architecture: Architecture::from_name(name)? })
     }
@@ -280,36 +265,42 @@ impl<'a> Keys<'a> {
         let key = self.key(name);
         let number = self.metadata.number(&key)?;
         match number {
-            Some(number) if !number.is_finite() => Err(Error::malformed(format!("key {key}: {number} is no number"))),
+            Some(number) if !number.is_finite() => {
+                Err(Error::malformed(format!("key {key}: {number} is not a finite number")))
+            }
             _ => Ok(number),
         }
     }
 
     fn epsilon(&self) -> Result<f32> {
-        let name = if self.architecture.is_gpt2() { "layer_norm_epsilon" } else { "layer_norm_rms_epsilon" };
+        let name = self.architecture.features().norm.epsilon_key();
         let eps = self.number(&format!("attention.{name}"))?.unwrap_or(1e-5);
         if (0.0..1.0).contains(&eps) {
             Ok(eps as f32)
         } else {
-            Err(Error::malformed(format!("a norm's epsilon of {eps}")))
+            Err(Error::malformed(format!("invalid norm epsilon {eps}")))
         }
     }
 
-    fn rope(&self, head_dim: usize) -> Result<Rope> {
+    fn rope(&self, head_dim: usize) -> Result<Option<Rope>> {
+        let Some(usual) = self.architecture.features().rope_pairing() else { return Ok(None) };
         let base = self.number("rope.freq_base")?.unwrap_or(10_000.0);
         if base <= 0.0 {
-            return Err(Error::malformed(format!("key {}: {base} is no base", self.key("rope.freq_base"))));
+            return Err(Error::malformed(format!("key {}: {base} is not positive", self.key("rope.freq_base"))));
         }
         let dims = self.size_or("rope.dimension_count", LARGEST_WIDTH, head_dim)?;
-        Ok(Rope { pairing: self.pairing()?, dims, base, position_scale: 1.0 / self.stretch()? })
+        Ok(Some(Rope { pairing: self.pairing(usual)?, dims, base, position_scale: 1.0 / self.stretch()? }))
     }
 
-    /// GGUF files of LLaMA have their rows permuted for adjacent pairs; other files say so by a key of ours.
-    fn pairing(&self) -> Result<RopePairing> {
-        match (self.metadata.text("hotloop.rope.pairing")?, self.architecture) {
-            (Some("halves"), _) | (None, Architecture::Qwen2) => Ok(RopePairing::Halves),
-            (Some("adjacent") | None, _) => Ok(RopePairing::Adjacent),
-            (Some(other), _) => Err(Error::malformed(format!("key hotloop.rope.pairing: `{other}` is neither"))),
+    /// That of the architecture's GGUF files, unless our own key names another: rows of other files have another order.
+    fn pairing(&self, usual: RopePairing) -> Result<RopePairing> {
+        match self.metadata.text(PAIRING_KEY)? {
+            None => Ok(usual),
+            Some(PAIRING_HALVES) => Ok(RopePairing::Halves),
+            Some(PAIRING_ADJACENT) => Ok(RopePairing::Adjacent),
+            Some(other) => Err(Error::malformed(format!(
+                "key {PAIRING_KEY}: `{other}` is neither {PAIRING_HALVES} nor {PAIRING_ADJACENT}"
+            ))),
         }
     }
 
@@ -326,9 +317,11 @@ impl<'a> Keys<'a> {
             (Some("linear") | None, Some(factor)) if factor > 0.0 && factor.is_normal() => Ok(factor),
             (Some("linear") | None, Some(0.0)) => Ok(1.0),
             (Some("linear"), None) => Ok(1.0),
-            (Some("linear") | None, Some(factor)) => Err(Error::malformed(format!("a rope stretched by {factor}"))),
+            (Some("linear") | None, Some(factor)) => {
+                Err(Error::malformed(format!("invalid RoPE scaling factor {factor}")))
+            }
             (Some(other), _) => Err(Error::unsupported(format!(
-                "key {kind_key}: positions scaled as `{other}` are not supported; none and linear are"
+                "key {kind_key}: RoPE scaling `{other}` is not supported; supported are none and linear"
             ))),
         }
     }
@@ -346,7 +339,7 @@ impl<'a> Keys<'a> {
         }
         let refused = [
             ("expert_count", "a mixture of experts"),
-            ("attention.max_alibi_bias", "positions by ALiBi"),
+            ("attention.max_alibi_bias", "ALiBi positions"),
             ("attn_logit_softcapping", "capped scores"),
             ("final_logit_softcapping", "capped logits"),
             ("logit_scale", "scaled logits"),
@@ -369,7 +362,8 @@ impl<'a> Keys<'a> {
         self.refuse_unread()
     }
 
-    /// A key that nobody here knows may change what the model computes. Those that say that something is not there may stay.
+    /// A key that nobody here knows may change what the model computes. Those that say that
+    /// something is not there may stay.
     fn refuse_unread(&self) -> Result<()> {
         let prefix = self.key("");
         for (key, value) in self.metadata.iter() {
@@ -377,7 +371,7 @@ impl<'a> Keys<'a> {
             if !KNOWN_KEYS.contains(&name) && !is_off(value) {
                 let family = self.architecture.name();
                 return Err(Error::unsupported(format!(
-                    "key {key}: it is not known what it means for {family} models, and it may change what they compute"
+                    "key {key}: unknown for {family} models, and it may change their results"
                 )));
             }
         }

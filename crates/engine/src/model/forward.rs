@@ -1,7 +1,7 @@
 //! A pass over the weights: tokens in, logits out.
 
 use super::{Model, State};
-use crate::layers::{self, Layer, Looks, Pass};
+use crate::layers::{self, AttentionSpan, Layer, Pass};
 use crate::{Compute, Error, Result, steps};
 
 /// Some tokens that follow what a sequence has in the cache.
@@ -11,13 +11,14 @@ pub struct Segment<'a> {
     pub sequence: usize,
     /// At least one token.
     pub tokens: &'a [u32],
-    /// For how many of the last tokens logits are wanted: 1 to choose the next one, 0 within a prompt, all to score a text.
+    /// For how many of the last tokens logits are wanted: 1 to choose the next one, 0 within a
+    /// prompt, all to score a text.
     pub logits: usize,
 }
 
 impl Model {
-    /// Computes the tokens of all segments in one pass over the weights and adds them to the cache. The logits are in the
-    /// state then, segment after segment.
+    /// Computes the tokens of all segments in one pass over the weights and adds them to the cache.
+    /// The logits are in the state then, segment after segment.
     ///
     /// Where it refuses, nothing has changed.
     pub fn forward(&self, compute: &Compute, state: &mut State, segments: &[Segment<'_>]) -> Result<()> {
@@ -26,7 +27,8 @@ impl Model {
         hotloop::scope!(steps::FORWARD, tokens = rows);
         let logits = segments.iter().map(|segment| segment.logits).sum();
         let (mut buffers, cache, rope, lengths) = state.parts(rows);
-        let pass = Pass { model: self, compute, segments, lengths, rope, rows, looks: Looks::default() }.with_looks();
+        let pass =
+            Pass { model: self, compute, segments, lengths, rope, rows, span: AttentionSpan::default() }.with_span();
         layers::embedding::forward(&pass, &mut buffers);
         for (index, weights) in self.weights.layers.iter().enumerate() {
             hotloop::scope!(steps::LAYER, index = index);
@@ -48,14 +50,16 @@ impl Model {
             self.check_segment(state, segment)?;
             let sequence = segment.sequence;
             if segments[..number].iter().any(|other| other.sequence == sequence) {
-                return Err(Error::refused(format!("sequence {sequence} is twice in one pass")));
+                return Err(Error::refused(format!("sequence {sequence} occurs twice in one pass")));
             }
             rows += segment.tokens.len();
             logits += segment.logits;
         }
         if rows > state.block() || logits > state.most_logits() {
             let (block, most) = (state.block(), state.most_logits());
-            return Err(Error::refused(format!("{rows} tokens with {logits} logits in a pass of {block} with {most}")));
+            return Err(Error::refused(format!(
+                "{rows} tokens with {logits} logits exceed the pass's {block} with {most}"
+            )));
         }
         Ok(rows)
     }
@@ -64,17 +68,20 @@ impl Model {
     fn check_segment(&self, state: &State, segment: &Segment<'_>) -> Result<()> {
         let Segment { sequence, tokens, logits } = *segment;
         if sequence >= state.sequences() {
-            return Err(Error::refused(format!("sequence {sequence} of {}, counted from 0", state.sequences())));
+            return Err(Error::refused(format!(
+                "no sequence {sequence}: there are {}, counted from 0",
+                state.sequences()
+            )));
         }
         if tokens.is_empty() || logits > tokens.len() {
-            return Err(Error::refused(format!("{} tokens and {logits} logits of them", tokens.len())));
+            return Err(Error::refused(format!("{} tokens, but {logits} logits", tokens.len())));
         }
         if let Some(token) = tokens.iter().find(|token| **token as usize >= self.config.vocab) {
             return Err(Error::refused(format!("token {token} of a vocabulary of {}", self.config.vocab)));
         }
         let (len, context, more) = (state.len(sequence), state.context(), tokens.len());
         if more > context - len {
-            return Err(Error::refused(format!("the context is full: {more} more tokens behind {len} of {context}")));
+            return Err(Error::refused(format!("the context is full: {more} more tokens after {len} of {context}")));
         }
         Ok(())
     }

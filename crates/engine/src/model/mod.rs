@@ -1,16 +1,19 @@
-//! A model: what it is, its numbers, and the way through them.
+//! A model: what it is, its numbers, and the pass through them.
 
+mod architecture;
 mod config;
 mod forward;
 mod state;
 mod tensors;
 mod weights;
 
-pub use config::{Architecture, Config, Rope};
+pub(crate) use architecture::HuggingFaceLayout;
+pub use architecture::{Architecture, Features, FeedForwardKind, NormKind, Positions};
+pub use config::{Config, Rope};
 pub use forward::Segment;
 pub(crate) use state::{Buffers, attention_shape};
 pub use state::{Memory, State, StateOptions};
-pub(crate) use tensors::{Role, Wanted, tensors};
+pub(crate) use tensors::{FUSED_QKV, Role, SPLIT_QKV, TensorSpec, layer_part, tensors};
 pub(crate) use weights::{Embedding, LayerWeights, LinearLayer, Norm};
 pub use weights::{LoadOptions, Weights};
 

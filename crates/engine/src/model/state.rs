@@ -12,7 +12,7 @@ use crate::{CacheType, Compute, Error, Result, memory};
 pub struct StateOptions {
     /// How many sequences it holds at the same time.
     pub sequences: usize,
-    /// How many positions each has room for; the model's own context where nothing is said.
+    /// How many positions each has room for; the model's own context by default.
     pub context: Option<usize>,
     /// How many tokens a pass computes at most: prompts are computed in blocks of so many.
     pub block: usize,
@@ -22,7 +22,8 @@ pub struct StateOptions {
     pub cache: CacheType,
     /// How many bytes the cache may take.
     pub cache_budget: Option<usize>,
-    /// Whether scratch memory is kept from pass to pass; without, it is made anew for each, to see what keeping is worth.
+    /// Whether scratch memory is kept from pass to pass; without, it is made anew for each, to see
+    /// what keeping is worth.
     pub pooled: bool,
 }
 
@@ -233,13 +234,13 @@ impl State {
     pub fn new(model: &Model, compute: &Compute, options: &StateOptions) -> Result<Self> {
         let config = &model.config;
         if options.sequences == 0 || options.block == 0 || options.logits == 0 {
-            return Err(Error::refused("a state for no sequence, no tokens or no logits"));
+            return Err(Error::refused("a state needs at least one sequence, token and logit"));
         }
         let context = options.context.unwrap_or(config.context);
         if context == 0 || (config.rope.is_none() && context > config.context) {
             let most = config.context;
             return Err(Error::refused(format!(
-                "a context of {context} tokens: this model has learned positions 1 to {most}"
+                "a context of {context} tokens: this model has {most} learned positions"
             )));
         }
         let shape = CacheShape {
@@ -350,11 +351,11 @@ impl State {
     /// Whether a pass of this model on these threads fits into it.
     pub(crate) fn check(&self, config: &Config, compute: &Compute) -> Result<()> {
         if self.config != *config {
-            return Err(Error::refused("this state was made for another model"));
+            return Err(Error::refused("the state belongs to another model"));
         }
         let (threads, most) = (compute.pool.threads(), self.plan.threads);
         if threads > most {
-            return Err(Error::refused(format!("a pass on {threads} threads in a state that was made for {most}")));
+            return Err(Error::refused(format!("a pass on {threads} threads in a state made for {most}")));
         }
         Ok(())
     }

@@ -1,9 +1,13 @@
 //! The numbers of a model, in the layouts that the kernels read.
 
+use std::collections::BTreeMap;
+
 use kernels::quant::{Format, GROUP, PackedWeights};
-use kernels::{LinearWeights, PackedMatrix, Shelf, WeightRows, WeightsInFile};
+use kernels::{HugePageArena, LinearWeights, PackedMatrix, WeightRows, WeightsInFile};
 
 use super::Config;
+use super::architecture::NormKind;
+use super::tensors::{self, FUSED_QKV, QK_NORMS, Role, SPLIT_QKV, TensorSpec, layer_part};
 use crate::{Compute, Error, KeptBytes, Result, Tensor, TensorInfo, TensorSource, check_finite, memory};
 
 /// All weights of a model.
@@ -23,11 +27,12 @@ pub struct Weights {
 /// How weights are read.
 #[derive(Default)]
 pub struct LoadOptions<'a> {
-    /// Uses matrices as they lie in the file. The model is there at once and takes no memory of its own, and every pass is
-    /// slower; numbers that are not finite are not looked for.
+    /// Uses matrices as they lie in the file. The model is there at once and takes no memory of its
+    /// own, and every pass is slower; numbers that are not finite are not looked for.
     pub in_place: bool,
-    /// Makes f32 of quantised weights: products are exact then, up to the rounding of f32, and take four to eight times the
-    /// memory. Without, activations are rounded to bytes where weights are quantised.
+    /// Makes f32 of quantised weights: products are exact then, up to the rounding of f32, and take
+    /// four to eight times the memory. Without, activations are rounded to bytes where weights are
+    /// quantised.
     pub exact: bool,
     /// Is told how many bytes were read, and of how many.
     pub progress: Option<&'a mut dyn FnMut(usize, usize)>,
@@ -53,6 +58,8 @@ pub(crate) struct LayerWeights {
     pub attention_norm: Norm,
     /// Queries, keys and values, in one matrix or in three: outputs lie in this order either way.
     pub qkv: Vec<LinearLayer>,
+    /// The norms of the heads of queries and of keys, where the architecture has them.
+    pub qk_norm: Option<[Norm; 2]>,
     pub attention_out: LinearLayer,
     pub ffn_norm: Norm,
     /// Where the network has a gate.
@@ -61,17 +68,17 @@ pub(crate) struct LayerWeights {
     pub down: LinearLayer,
 }
 
-/// A norm's factors, and what it adds where it is a layer norm.
+/// The parameters of a norm.
 #[derive(Debug)]
-pub(crate) struct Norm {
-    pub weight: Vec<f32>,
-    pub bias: Option<Vec<f32>>,
+pub(crate) enum Norm {
+    Layer { weight: Vec<f32>, bias: Vec<f32> },
+    Rms { weight: Vec<f32> },
 }
 
 /// A matrix and its bias.
 ///
-/// What a scope declares lies in the cache line where the kernel finds its weights a moment later: a line of its own would come
-/// from far, and no kernel would need it.
+/// What a scope declares lies in the cache line where the kernel finds its weights a moment later:
+/// a line of its own would come from far, and no kernel would need it.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct LinearLayer {
@@ -132,7 +139,10 @@ impl LinearLayer {
 
 impl Norm {
     fn len(&self) -> usize {
-        self.weight.len() + self.bias.as_ref().map_or(0, Vec::len)
+        match self {
+            Self::Layer { weight, bias } => weight.len() + bias.len(),
+            Self::Rms { weight } => weight.len(),
+        }
     }
 }
 
@@ -151,18 +161,20 @@ impl Weights {
         compute: &Compute,
         options: &mut LoadOptions<'_>,
     ) -> Result<Self> {
-        let mut loader = Loader { config, source, compute, options, shelf: Shelf::new(0), done: 0, total: 0 };
+        let wanted = Loader::wanted(config, source)?;
+        let mut loader =
+            Loader { config, source, compute, options, wanted, arena: HugePageArena::new(0), done: 0, total: 0 };
         loader.refuse_unread()?;
         loader.total = loader.total_bytes()?;
         // What is in no file has to be in memory, wherever it is used.
         let in_file = source.file().is_some();
         if !(loader.options.in_place && in_file) {
-            let advice = "choose a smaller or more strongly quantised model";
+            let advice = "choose a smaller model or a smaller quantisation";
             let advice =
                 if in_file { format!("{advice}, or leave the weights in the file") } else { advice.to_owned() };
             let bytes = loader.packed_bytes()?;
             memory::check(bytes, "the weights", &advice)?;
-            loader.shelf = Shelf::new(bytes.saturating_add(bytes / FILLING));
+            loader.arena = HugePageArena::new(bytes.saturating_add(bytes / FILLING));
         }
         loader.whole()
     }
@@ -174,7 +186,10 @@ impl Weights {
 
     /// All memory that the weights take, without what stays in the file.
     pub fn bytes(&self) -> usize {
-        let norms = |layer: &LayerWeights| layer.attention_norm.len() + layer.ffn_norm.len();
+        let norms = |layer: &LayerWeights| {
+            let of_heads = layer.qk_norm.iter().flatten();
+            of_heads.chain([&layer.attention_norm, &layer.ffn_norm]).map(Norm::len).sum::<usize>()
+        };
         let norms = self.layers.iter().map(norms).sum::<usize>() + self.final_norm.len();
         self.bytes_per_token() + 4 * (norms + self.positions.as_ref().map_or(0, Vec::len))
     }
@@ -193,59 +208,69 @@ impl Weights {
 /// Packed matrices are filled up to whole groups: room for so much more of what they take in the file, a sixteenth.
 const FILLING: usize = 16;
 
+/// A row per position.
+const POSITIONS: &str = "position_embd.weight";
+/// What the frequencies of rotary positions are divided by.
+const ROPE_FACTORS: &str = "rope_freqs.weight";
+
 struct Loader<'a, 'b> {
     config: &'a Config,
     source: &'a dyn TensorSource,
     compute: &'a Compute,
     options: &'a mut LoadOptions<'b>,
+    /// The shapes of the tensors that are read, by name.
+    wanted: BTreeMap<String, Vec<usize>>,
     /// Where packed matrices lie, in the order in which a token meets them.
-    shelf: Shelf,
+    arena: HugePageArena,
     done: usize,
     total: usize,
 }
 
 impl<'a> Loader<'a, '_> {
-    /// A tensor that is left out would make another model of it, so that every tensor is read or the file is refused.
-    fn refuse_unread(&self) -> Result<()> {
-        let tied = !self.has("output.weight")?;
-        for name in self.source.names() {
-            if !self.reads(name, tied)? {
-                let (family, layers) = (self.config.architecture.name(), self.config.layers);
-                return Err(Error::unsupported(format!(
-                    "tensor {name}: {family} models of {layers} layers have no such tensor here, and without it the model \
-                     would compute something else"
-                )));
+    /// The tensors that are read, by name: the model's own, and those that files have in another form.
+    fn wanted(config: &Config, source: &dyn TensorSource) -> Result<BTreeMap<String, Vec<usize>>> {
+        let has = |name: String| Ok::<_, Error>(source.info(&name)?.is_some());
+        // A model without a head of its own uses the embedding.
+        let tied = !has("output.weight".to_owned())?;
+        let mut all = tensors::before_layers(config);
+        for layer in 0..config.layers {
+            let [fused, split] =
+                [FUSED_QKV, SPLIT_QKV[0]].map(|part| has(format!("{}.weight", layer_part(layer, part))));
+            let (fused, split) = (fused?, split?);
+            // Where neither is there, the error names the one that is missing, not the biases that are left.
+            if !split && !fused {
+                all.extend(tensors::layer_tensors(config, layer, true));
             }
+            all.extend(tensors::layer_tensors(config, layer, fused));
         }
-        Ok(())
+        all.extend(tensors::behind_layers(config, tied));
+        let mut wanted = BTreeMap::new();
+        for TensorSpec { name, shape, role, .. } in all {
+            // Any matrix may have a bias, whether the architecture's usual models have it or not.
+            // The embedding has none of its own: as a head it may.
+            if matches!(role, Role::Matrix | Role::Residual)
+                && (tied || name != "token_embd.weight")
+                && let (Some(matrix), Some(outputs)) = (name.strip_suffix(".weight"), shape.last())
+            {
+                wanted.insert(format!("{matrix}.bias"), vec![*outputs]);
+            }
+            wanted.insert(name, shape);
+        }
+        if let Some(rope) = &config.rope {
+            wanted.insert(ROPE_FACTORS.to_owned(), vec![rope.dims / 2]);
+        }
+        Ok(wanted)
     }
 
-    /// Whether [`Loader::whole`] reads a tensor of this name.
-    fn reads(&self, name: &str, tied: bool) -> Result<bool> {
-        let gpt2 = self.config.architecture.is_gpt2();
-        let Some((layer, part)) = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) else {
-            return Ok(match name {
-                "token_embd.weight" | "output_norm.weight" => true,
-                "token_embd.bias" => tied,
-                "output.weight" | "output.bias" => !tied,
-                "position_embd.weight" | "output_norm.bias" => gpt2,
-                "rope_freqs.weight" => self.config.rope.is_some(),
-                _ => false,
-            });
-        };
-        let is_layer =
-            layer.parse().is_ok_and(|number: usize| number < self.config.layers && number.to_string() == layer);
-        let (part, ending) = part.rsplit_once('.').unwrap_or_default();
-        let has = |part: &str| self.has(&format!("blk.{layer}.{part}.weight"));
-        let is_part = match (part, ending) {
-            ("attn_norm" | "ffn_norm", "bias") | ("ffn_gate", _) => (part == "ffn_gate") != gpt2,
-            ("attn_norm" | "ffn_norm" | "attn_output" | "ffn_up" | "ffn_down", _) => true,
-            // A fused matrix is read instead of three; where neither is there, that is said.
-            ("attn_qkv", _) => has("attn_qkv")? || !has("attn_q")?,
-            ("attn_q" | "attn_k" | "attn_v", _) => !has("attn_qkv")?,
-            _ => false,
-        };
-        Ok(is_layer && is_part && matches!(ending, "weight" | "bias"))
+    /// A model without one of its tensors would compute something else: every tensor is read, or the file is refused.
+    fn refuse_unread(&self) -> Result<()> {
+        let unread = self.source.names().into_iter().find(|name| !self.wanted.contains_key(*name));
+        unread.map_or(Ok(()), |name| {
+            let (family, layers) = (self.config.architecture.name(), self.config.layers);
+            Err(Error::unsupported(format!(
+                "tensor {name}: not expected in a {family} model of {layers} layers, and ignoring it would change the results"
+            )))
+        })
     }
 
     fn total_bytes(&self) -> Result<usize> {
@@ -272,38 +297,29 @@ impl<'a> Loader<'a, '_> {
     }
 
     fn whole(&mut self) -> Result<Weights> {
-        let Config { width, vocab, .. } = *self.config;
-        // A model without a head of its own uses the embedding.
         let tied = !self.has("output.weight")?;
         // The head before all else: while it is packed, its bytes are in memory twice, and little else is yet.
-        let head = self.matrix(if tied { "token_embd" } else { "output" }, [width, vocab])?;
+        let head = self.matrix(if tied { "token_embd" } else { "output" })?;
         let embedding = self.embedding(tied)?;
-        let positions = match self.config.architecture.is_gpt2() {
-            true => Some(self.floats("position_embd.weight", &[width, self.config.context])?),
-            false => None,
-        };
+        let positions = self.optional(POSITIONS, |loader| loader.floats(POSITIONS))?;
         let layers = (0..self.config.layers).map(|layer| self.layer(layer)).collect::<Result<_>>()?;
         let final_norm = self.norm("output_norm")?;
-        let rope_factors = match &self.config.rope {
-            Some(rope) if self.has("rope_freqs.weight")? => Some(self.rope_factors(rope.dims / 2)?),
-            _ => None,
-        };
+        let rope_factors = if self.has(ROPE_FACTORS)? { Some(self.rope_factors()?) } else { None };
         Ok(Weights { embedding, positions, layers, final_norm, head, rope_factors })
     }
 
-    fn rope_factors(&mut self, pairs: usize) -> Result<Vec<f32>> {
-        let name = "rope_freqs.weight";
-        let factors = self.floats(name, &[pairs])?;
+    fn rope_factors(&mut self) -> Result<Vec<f32>> {
+        let factors = self.floats(ROPE_FACTORS)?;
         if factors.iter().any(|factor| *factor <= 0.0) {
-            return Err(Error::malformed(format!("tensor {name}: frequencies cannot be divided by zero or less")));
+            return Err(Error::malformed(format!("tensor {ROPE_FACTORS}: a factor is zero or negative")));
         }
         Ok(factors)
     }
 
-    /// The table of tokens, whose numbers have been looked at already where it is the head too.
+    /// The embedding. Its numbers have been checked already where it is the head too.
     fn embedding(&mut self, tied: bool) -> Result<Embedding> {
         let name = "token_embd.weight";
-        let tensor = self.tensor(name, &[self.config.width, self.config.vocab])?;
+        let tensor = self.tensor(name)?;
         if !self.options.in_place && !tied {
             check_finite(&tensor)?;
             self.source.release(name);
@@ -314,72 +330,71 @@ impl<'a> Loader<'a, '_> {
     }
 
     fn layer(&mut self, layer: usize) -> Result<LayerWeights> {
-        let Config { width, ffn, .. } = *self.config;
-        let (queries, keys) = (self.config.queries(), self.config.keys());
-        let name = |part: &str| format!("blk.{layer}.{part}");
-        let qkv = if self.has(&name("attn_qkv.weight"))? {
-            vec![self.matrix(&name("attn_qkv"), [width, queries + 2 * keys])?]
-        } else {
-            vec![
-                self.matrix(&name("attn_q"), [width, queries])?,
-                self.matrix(&name("attn_k"), [width, keys])?,
-                self.matrix(&name("attn_v"), [width, keys])?,
-            ]
-        };
-        let gate = match self.config.architecture.is_gpt2() {
-            true => None,
-            false => Some(self.matrix(&name("ffn_gate"), [width, ffn])?),
-        };
+        let name = |part: &str| layer_part(layer, part);
+        let fused = self.has(&name("attn_qkv.weight"))?;
+        let qkv: &[&str] = if fused { &[FUSED_QKV] } else { &SPLIT_QKV };
+        let gate = name("ffn_gate");
         Ok(LayerWeights {
             attention_norm: self.norm(&name("attn_norm"))?,
-            qkv,
-            attention_out: self.matrix(&name("attn_output"), [queries, width])?,
+            qkv: qkv.iter().map(|part| self.matrix(&name(part))).collect::<Result<_>>()?,
+            qk_norm: self.qk_norm(layer)?,
+            attention_out: self.matrix(&name("attn_output"))?,
             ffn_norm: self.norm(&name("ffn_norm"))?,
-            gate,
-            up: self.matrix(&name("ffn_up"), [width, ffn])?,
-            down: self.matrix(&name("ffn_down"), [ffn, width])?,
+            gate: self.optional(&format!("{gate}.weight"), |loader| loader.matrix(&gate))?,
+            up: self.matrix(&name("ffn_up"))?,
+            down: self.matrix(&name("ffn_down"))?,
         })
     }
 
+    /// What is read where the model is to have such a tensor.
+    fn optional<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
+        if self.wanted.contains_key(name) { read(self).map(Some) } else { Ok(None) }
+    }
+
+    fn qk_norm(&mut self, layer: usize) -> Result<Option<[Norm; 2]>> {
+        let [queries, keys] = QK_NORMS.map(|part| layer_part(layer, part));
+        let first = format!("{queries}.weight");
+        self.optional(&first, |loader| Ok([loader.norm(&queries)?, loader.norm(&keys)?]))
+    }
+
     fn norm(&mut self, name: &str) -> Result<Norm> {
-        let width = self.config.width;
-        let weight = self.floats(&format!("{name}.weight"), &[width])?;
-        let bias = match self.config.architecture.is_gpt2() {
-            true => Some(self.floats(&format!("{name}.bias"), &[width])?),
-            false => None,
-        };
-        Ok(Norm { weight, bias })
+        let weight = self.floats(&format!("{name}.weight"))?;
+        Ok(match self.config.features().norm {
+            NormKind::LayerNorm => Norm::Layer { weight, bias: self.floats(&format!("{name}.bias"))? },
+            NormKind::RmsNorm => Norm::Rms { weight },
+        })
     }
 
     /// A matrix, and its bias where there is one.
-    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<LinearLayer> {
+    fn matrix(&mut self, name: &str) -> Result<LinearLayer> {
         let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
-        let tensor = self.tensor(&weight, &shape)?;
+        let tensor = self.tensor(&weight)?;
+        let [inputs, outputs] = tensor.shape[..] else { return Err(missing(&weight)) };
         let weights = if self.options.in_place {
             let rows = self.source.keep(&weight)?.ok_or_else(|| missing(&weight))?;
-            Packed::InFile { format: tensor.format, inputs: shape[0], rows }
+            Packed::InFile { format: tensor.format, inputs, rows }
         } else {
             check_finite(&tensor)?;
-            let packed = self.pack(&tensor, shape);
+            let packed = self.pack(&tensor, [inputs, outputs]);
             drop(tensor);
             self.source.release(&weight);
             packed
         };
-        let bias = if self.has(&bias)? { Some(self.floats(&bias, &shape[1..])?) } else { None };
+        let bias = if self.has(&bias)? { Some(self.floats(&bias)?) } else { None };
         Ok(LinearLayer::new(weights, bias))
     }
 
     fn pack(&mut self, tensor: &Tensor<'_>, [inputs, outputs]: [usize; 2]) -> Packed {
-        let (pool, shelf) = (&self.compute.pool, &mut self.shelf);
+        let (pool, arena) = (&self.compute.pool, &mut self.arena);
         if !PackedWeights::supports(tensor.format) {
-            return Packed::Floats(PackedMatrix::from_file(pool, shelf, tensor.format, inputs, &tensor.data));
+            return Packed::Floats(PackedMatrix::from_file(pool, arena, tensor.format, inputs, &tensor.data));
         }
         if self.options.exact {
             let mut values = vec![0.0; inputs * outputs];
             self.compute.kernels.dequantise(tensor.format, &tensor.data, &mut values);
             return Packed::Floats(PackedMatrix::from_rows(WeightRows::F32(&values), inputs));
         }
-        let mut packed = PackedWeights::zeroed_on(shelf, tensor.format, outputs, inputs);
+        let mut packed = PackedWeights::zeroed_in(arena, tensor.format, outputs, inputs);
         let rows = tensor.data.chunks(GROUP * packed.row_bytes());
         let mut groups: Vec<_> = packed.groups_mut().zip(rows).map(Some).collect();
         pool.run_each(&mut groups, |group| {
@@ -392,12 +407,12 @@ impl<'a> Loader<'a, '_> {
     }
 
     /// A tensor of few numbers, as f32.
-    fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let tensor = self.tensor(name, shape)?;
-        let mut values = vec![0.0; shape.iter().product()];
+    fn floats(&mut self, name: &str) -> Result<Vec<f32>> {
+        let tensor = self.tensor(name)?;
+        let mut values = vec![0.0; tensor.shape.iter().product()];
         self.compute.kernels.dequantise(tensor.format, &tensor.data, &mut values);
         if self.compute.kernels.has_non_finite(&values) {
-            return Err(Error::malformed(format!("tensor {name}: infinite, or no numbers")));
+            return Err(Error::malformed(format!("tensor {name}: contains NaN or infinity")));
         }
         if !self.options.in_place {
             self.source.release(name);
@@ -409,18 +424,17 @@ impl<'a> Loader<'a, '_> {
         Ok(self.source.info(name)?.is_some())
     }
 
-    fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Tensor<'a>> {
+    fn tensor(&mut self, name: &str) -> Result<Tensor<'a>> {
         let tensor = self.source.tensor(name)?.ok_or_else(|| missing(name))?;
-        if tensor.shape != shape {
+        let wanted = self.wanted.get(name).ok_or_else(|| missing(name))?;
+        if tensor.shape != *wanted {
             let found = &tensor.shape;
-            return Err(Error::malformed(format!(
-                "tensor {name}: the shape is {found:?}, not {shape:?} as the sizes ask for"
-            )));
+            return Err(Error::malformed(format!("tensor {name}: the shape is {found:?}, expected {wanted:?}")));
         }
         let info = TensorInfo { name: name.to_owned(), format: tensor.format, shape: tensor.shape.clone() };
         let (found, wanted) = (tensor.data.len(), info.bytes().map_err(|error| error.about(info.shown()))?);
         if found != wanted {
-            return Err(Error::malformed(format!("tensor {name}: {found} bytes, not {wanted} as its shape asks for")));
+            return Err(Error::malformed(format!("tensor {name}: {found} bytes; its shape needs {wanted}")));
         }
         self.done += found;
         if let Some(progress) = &mut self.options.progress {

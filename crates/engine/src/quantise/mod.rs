@@ -1,6 +1,7 @@
 //! A model in another format, written as GGUF.
 //!
-//! Rows are converted one by one, on all threads, in stretches of bounded size: a model larger than the memory can be converted.
+//! Rows are converted one by one, on all threads, in stretches of bounded size: a model larger than
+//! the memory can be converted.
 
 mod plan;
 mod stretch;
@@ -14,7 +15,7 @@ use kernels::quant::Format;
 use crate::gguf::Writer;
 use crate::{Error, Metadata, PAIRING_KEY, Result, TensorInfo, TensorSource, Value, check_finite};
 use plan::Plan;
-use stretch::Stretches;
+use stretch::RowConverter;
 
 /// How to convert.
 #[derive(Debug)]
@@ -51,13 +52,15 @@ pub struct Converted {
     pub fallback: bool,
 }
 
-/// Writes the model with its matrices in another format. `progress` is told how many bytes of the source are done, and of how many;
-/// where it breaks, the work ends with an error, and nothing is left.
+/// Writes the model with its matrices in another format. `progress` is told how many bytes of the
+/// source are done, and of how many; where it breaks, the work ends with an error, and nothing is
+/// left.
 ///
-/// Matrices get the format asked for; with Q4_K and Q5_K the output, or the embedding that stands for it, gets Q6_K, which
-/// decides over the quality of every token. Rows that are no whole blocks of it fall back as llama.cpp does it: Q4_K to Q5_0,
-/// Q5_K to Q5_1, Q6_K to Q8_0, and to F16 what is no multiple of 32. Norms, biases and positions are F32. The order of rows
-/// becomes that of GGUF where it is another ([`PAIRING_KEY`]).
+/// Matrices get the format asked for; with Q4_K and Q5_K the output, or the embedding that stands
+/// for it, gets Q6_K, which decides over the quality of every token. Rows that are no whole blocks
+/// of it fall back as llama.cpp does it: Q4_K to Q5_0, Q5_K to Q5_1, Q6_K to Q8_0, and to F16 what
+/// is no multiple of 32. Norms, biases and positions are F32. The order of rows becomes that of
+/// GGUF where it is another ([`PAIRING_KEY`]).
 ///
 /// Weights that are not finite are refused, and those beyond the largest f16 where the format has f16 or scales in f16.
 pub fn quantise(
@@ -72,10 +75,10 @@ pub fn quantise(
     };
     let plans = plan::of(source, options.format).map_err(named)?;
     let infos = plans.iter().map(|plan| plan.to.clone()).collect();
-    let stretches = Stretches::new(options.pool)?;
+    let stretches = RowConverter::new(options.pool)?;
     let mut writer = Writer::create(target, options.overwrite, &metadata(source, options.format), infos)?;
     let total = plans.iter().map(|plan| plan.source_bytes as u64).sum();
-    let mut work = Work { source, stretches, done: 0, total, progress };
+    let mut work = Conversion { source, stretches, done: 0, total, progress };
     for plan in &plans {
         work.convert(plan, &mut writer).map_err(named)?;
     }
@@ -86,17 +89,17 @@ pub fn quantise(
 }
 
 /// What goes on while tensors are converted.
-struct Work<'a> {
+struct Conversion<'a> {
     source: &'a dyn TensorSource,
-    stretches: Stretches<'a>,
+    stretches: RowConverter<'a>,
     done: u64,
     total: u64,
     progress: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 }
 
-impl Work<'_> {
+impl Conversion<'_> {
     fn convert(&mut self, plan: &Plan, writer: &mut Writer) -> Result<()> {
-        let missing = || Error::malformed("it was there, and is gone").about(plan.to.shown());
+        let missing = || Error::malformed("changed while being converted").about(plan.to.shown());
         let tensor = self.source.tensor(&plan.to.name)?.ok_or_else(missing)?;
         if tensor.data.len() != plan.source_bytes || tensor.format != plan.from {
             return Err(missing());
@@ -108,7 +111,7 @@ impl Work<'_> {
             writer.write(converted)?;
             match progress(done + source_bytes as u64, total) {
                 ControlFlow::Continue(()) => Ok(()),
-                ControlFlow::Break(()) => Err(Error::refused("it was stopped; nothing was written")),
+                ControlFlow::Break(()) => Err(Error::refused("stopped; nothing was written")),
             }
         })?;
         self.done += plan.source_bytes as u64;
@@ -123,25 +126,8 @@ fn metadata(source: &dyn TensorSource, format: Format) -> Metadata {
     let mut metadata = source.metadata().clone();
     metadata.remove("general.alignment");
     metadata.remove(PAIRING_KEY);
-    metadata.set("general.file_type", Value::Unsigned(file_type(format)));
+    metadata.set("general.file_type", Value::Unsigned(format.file_type().into()));
     // The version of the block formats themselves, which has been 2 since 2023.
     metadata.set("general.quantization_version", Value::Unsigned(2));
     metadata
-}
-
-/// What llama.cpp calls a file that is mostly of this format.
-fn file_type(format: Format) -> u64 {
-    match format {
-        Format::F32 => 0,
-        Format::F16 => 1,
-        Format::Q4_0 => 2,
-        Format::Q4_1 => 3,
-        Format::Q8_0 => 7,
-        Format::Q5_0 => 8,
-        Format::Q5_1 => 9,
-        Format::Q4_K => 14,
-        Format::Q5_K => 16,
-        Format::Q6_K => 18,
-        Format::BF16 => 32,
-    }
 }

@@ -1,9 +1,10 @@
 //! What each tensor is to become.
 
+use kernels::RopePairing;
 use kernels::quant::Format;
 
 use super::Converted;
-use crate::{Error, PAIRING_HALVES, PAIRING_KEY, Result, TensorInfo, TensorSource};
+use crate::{Architecture, Error, PAIRING_HALVES, PAIRING_KEY, Result, TensorInfo, TensorSource};
 
 /// What one tensor is to become.
 #[derive(Debug)]
@@ -58,12 +59,12 @@ impl Plan {
 pub(super) fn of(source: &dyn TensorSource, format: Format) -> Result<Vec<Plan>> {
     let names = source.names();
     if names.is_empty() {
-        return Err(Error::refused("there are no tensors in it to convert: it is a vocabulary alone"));
+        return Err(Error::refused("no tensors to convert: the file holds a vocabulary only"));
     }
     let tied = !names.contains(&"output.weight");
     let heads = Heads::of(source)?;
     let plan = |name: &&str| {
-        let missing = || Error::malformed("it is named, and not there").about(crate::tensor::shown(name));
+        let missing = || Error::malformed("listed but missing").about(crate::tensor::shown(name));
         let from = source.info(name)?.ok_or_else(missing)?;
         let about = |error: Error| error.about(from.shown());
         let source_bytes = from.bytes().map_err(about)?;
@@ -85,22 +86,13 @@ fn wanted(info: &TensorInfo, format: Format, tied: bool) -> Format {
         return Format::F32;
     }
     let is_output = info.name == "output.weight" || (tied && info.name == "token_embd.weight");
-    match format {
-        Format::Q4_K | Format::Q5_K if is_output => Format::Q6_K,
-        _ => format,
-    }
+    if is_output { format.head() } else { format }
 }
 
 /// The format, or the nearest one whose blocks make up the row.
 fn fitting(wanted: Format, cols: usize) -> Format {
     let fits = |format: Format| format.row_bytes(cols).is_some();
-    let smaller = match wanted {
-        Format::Q4_K => Format::Q5_0,
-        Format::Q5_K => Format::Q5_1,
-        Format::Q6_K => Format::Q8_0,
-        _ => Format::F16,
-    };
-    [wanted, smaller].into_iter().find(|format| fits(*format)).unwrap_or(Format::F16)
+    [wanted, wanted.fallback()].into_iter().find(|format| fits(*format)).unwrap_or(Format::F16)
 }
 
 /// The numbers of heads of a model whose rows have to change places; nothing where they have the order of GGUF.
@@ -109,15 +101,18 @@ struct Heads(Option<[usize; 2]>);
 impl Heads {
     fn of(source: &dyn TensorSource) -> Result<Self> {
         let metadata = source.metadata();
+        let architecture = metadata.text("general.architecture")?.map(Architecture::from_name);
+        let (true, Some(Ok(architecture))) = (metadata.text(PAIRING_KEY)? == Some(PAIRING_HALVES), architecture) else {
+            return Ok(Self(None));
+        };
         // Other architectures have halves in GGUF too.
-        if metadata.text(PAIRING_KEY)? != Some(PAIRING_HALVES)
-            || metadata.text("general.architecture")? != Some("llama")
-        {
+        if architecture.features().rope_pairing() != Some(RopePairing::Adjacent) {
             return Ok(Self(None));
         }
-        let heads = metadata.count("llama.attention.head_count")?.filter(|heads| *heads > 0);
-        let heads = heads.ok_or_else(|| Error::malformed("key llama.attention.head_count: it is missing"))?;
-        let kv_heads = metadata.count("llama.attention.head_count_kv")?.filter(|heads| *heads > 0);
+        let key = format!("{}.attention.head_count", architecture.name());
+        let heads = metadata.count(&key)?.filter(|heads| *heads > 0);
+        let heads = heads.ok_or_else(|| Error::malformed(format!("the key {key} is missing")))?;
+        let kv_heads = metadata.count(&format!("{key}_kv"))?.filter(|heads| *heads > 0);
         Ok(Self(Some([heads, kv_heads.unwrap_or(heads)])))
     }
 
@@ -131,7 +126,7 @@ impl Heads {
         };
         let rows = info.shape.last().copied().unwrap_or(0);
         if !rows.is_multiple_of(heads) || !(rows / heads).is_multiple_of(2) {
-            return Err(Error::malformed(format!("{rows} rows are not divided into {heads} heads of even length")));
+            return Err(Error::malformed(format!("{rows} rows cannot be split into {heads} heads of even length")));
         }
         Ok(Order::Interleaved { head: rows / heads })
     }

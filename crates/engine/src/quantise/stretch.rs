@@ -11,19 +11,16 @@ use crate::{Error, Result};
 /// Weights that one thread converts at a time: enough that the way to the threads costs nothing, and 1 MiB as f32.
 const WEIGHTS_PER_PART: usize = 1 << 18;
 
-/// The largest finite f16, and so the largest scale.
-const LARGEST_HALF: f32 = 65504.0;
-
 /// Threads, and what each of them works in.
-pub(super) struct Stretches<'a> {
+pub(super) struct RowConverter<'a> {
     pool: &'a Pool,
     kernels: Kernels,
-    desks: Vec<Mutex<Desk>>,
+    buffers: Vec<Mutex<ThreadBuffers>>,
 }
 
 /// What one thread works in.
 #[derive(Default)]
-struct Desk {
+struct ThreadBuffers {
     weights: Vec<f32>,
     converted: Vec<u8>,
     /// The first row with a weight that the format cannot hold.
@@ -40,11 +37,11 @@ struct Rows<'a> {
     row_bytes: [usize; 2],
 }
 
-impl<'a> Stretches<'a> {
+impl<'a> RowConverter<'a> {
     /// Refused where the instructions asked for are not there.
     pub(super) fn new(pool: &'a Pool) -> Result<Self> {
-        let desks = (0..pool.threads()).map(|_| Mutex::default()).collect();
-        Ok(Self { pool, kernels: Kernels::chosen().map_err(Error::refused)?, desks })
+        let buffers = (0..pool.threads()).map(|_| Mutex::default()).collect();
+        Ok(Self { pool, kernels: Kernels::chosen().map_err(Error::refused)?, buffers })
     }
 
     /// Converts a whole tensor, and hands out its bytes in order, each piece with how much of the source is done.
@@ -60,19 +57,19 @@ impl<'a> Stretches<'a> {
         let per_desk = (WEIGHTS_PER_PART / cols).max(1);
         let mut first = 0;
         while first < all {
-            let last = all.min(first + per_desk * self.desks.len());
+            let last = all.min(first + per_desk * self.buffers.len());
             let parts = (last - first).div_ceil(per_desk);
             self.pool.run(parts, |part| {
                 let start = first + part * per_desk;
-                let mut desk = self.desks[part].lock().unwrap_or_else(PoisonError::into_inner);
-                desk.convert(self.kernels, rows, start..last.min(start + per_desk));
+                let mut buffers = self.buffers[part].lock().unwrap_or_else(PoisonError::into_inner);
+                buffers.convert(self.kernels, rows, start..last.min(start + per_desk));
             });
-            for (part, desk) in self.desks[..parts].iter().enumerate() {
-                let desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(row) = desk.beyond {
+            for (part, buffers) in self.buffers[..parts].iter().enumerate() {
+                let buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(row) = buffers.beyond {
                     return Err(beyond(plan, row));
                 }
-                write(&desk.converted, last.min(first + (part + 1) * per_desk) * rows.row_bytes[0])?;
+                write(&buffers.converted, last.min(first + (part + 1) * per_desk) * rows.row_bytes[0])?;
             }
             first = last;
         }
@@ -80,7 +77,7 @@ impl<'a> Stretches<'a> {
     }
 }
 
-impl Desk {
+impl ThreadBuffers {
     fn convert(&mut self, kernels: Kernels, rows: Rows<'_>, range: std::ops::Range<usize>) {
         let Rows { plan, data, cols, row_bytes: [before, after] } = rows;
         self.converted.resize(range.len() * after, 0);
@@ -94,7 +91,7 @@ impl Desk {
                 continue;
             }
             kernels.dequantise(plan.from, bytes, &mut self.weights);
-            if exceed(&self.weights, largest(plan.to.format)) {
+            if exceed(&self.weights, plan.to.format.largest()) {
                 self.beyond.get_or_insert(row);
             }
             kernels.quantise(plan.to.format, &self.weights, converted);
@@ -107,20 +104,10 @@ fn exceed(weights: &[f32], largest: f32) -> bool {
     weights.iter().fold(false, |any, weight| any | (weight.abs() > largest))
 }
 
-/// The largest weight that a format takes.
-fn largest(format: Format) -> f32 {
-    match format {
-        Format::F32 => f32::MAX,
-        // What is above would be rounded to infinity.
-        Format::BF16 => f32::from_bits(0x7f7f_7fff),
-        _ => LARGEST_HALF,
-    }
-}
-
 fn beyond(plan: &Plan, row: usize) -> Error {
-    let (format, most) = (plan.to.format, largest(plan.to.format));
-    let message = format!("row {row} of the result: a weight is beyond {most}, more than {format} can hold");
-    Error::refused(message + "; bf16 and f32 hold more").about(plan.to.shown())
+    let (format, most) = (plan.to.format, plan.to.format.largest());
+    let message = format!("row {row} of the result: a weight exceeds {most}, the largest that {format} can hold");
+    Error::refused(message + "; use bf16 or f32").about(plan.to.shown())
 }
 
 fn no_blocks(plan: &Plan, cols: usize) -> Error {

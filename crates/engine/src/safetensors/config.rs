@@ -2,28 +2,11 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::error::Shown;
-use crate::{Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorInfo, Value};
+use crate::error::Escaped;
+use crate::model::HuggingFaceLayout;
+use crate::{Architecture, Error, Metadata, PAIRING_HALVES, PAIRING_KEY, Result, TensorInfo, Value};
+use kernels::RopePairing;
 use kernels::quant::Format;
-
-/// The kinds of models that are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Architecture {
-    Llama,
-    Qwen2,
-    Gpt2,
-}
-
-impl Architecture {
-    /// What GGUF calls it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Llama => "llama",
-            Self::Qwen2 => "qwen2",
-            Self::Gpt2 => "gpt2",
-        }
-    }
-}
 
 /// What the configuration says.
 #[derive(Debug)]
@@ -56,25 +39,23 @@ const MOST: u64 = 1 << 32;
 impl Config {
     pub(super) fn read(bytes: &[u8]) -> Result<Self> {
         let json: Json =
-            serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("no JSON: {error}")))?;
-        let json = json.as_object().ok_or_else(|| Error::malformed("this is no configuration of a model"))?;
+            serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("not JSON: {error}")))?;
+        let json = json.as_object().ok_or_else(|| Error::malformed("not a model configuration"))?;
         let kind = json.get("model_type").and_then(Json::as_str).unwrap_or_default();
-        let architecture = match kind {
-            "llama" | "mistral" => Architecture::Llama,
-            "qwen2" => Architecture::Qwen2,
-            "gpt2" => Architecture::Gpt2,
-            _ => {
-                let message = format!("`model_type` {} is not supported; llama, mistral, qwen2, gpt2 are", Shown(kind));
-                return Err(Error::unsupported(message));
-            }
-        };
+        let architecture = Architecture::from_model_type(kind).ok_or_else(|| {
+            let known = Architecture::model_types().collect::<Vec<_>>().join(", ");
+            Error::unsupported(format!("`model_type` {} is not supported; supported are {known}", Escaped(kind)))
+        })?;
         if json.get("quantization_config").is_some_and(|quantised| !quantised.is_null()) {
             return Err(Error::unsupported(
-                "the weights are quantised in a way of Hugging Face's; the original ones are needed",
+                "weights quantised by Hugging Face tools are not supported; use the original ones",
             ));
         }
         let fields = Fields { json, prefix: architecture.name(), metadata: Metadata::default() };
-        let mut config = if architecture == Architecture::Gpt2 { gpt2(fields)? } else { llama(fields, architecture)? };
+        let mut config = match architecture.hugging_face().layout {
+            HuggingFaceLayout::Gpt2 => gpt2(fields, architecture)?,
+            HuggingFaceLayout::Llama => llama(fields, architecture)?,
+        };
         let id = |key: &str| match json.get(key) {
             Some(Json::Array(several)) => several.first().and_then(Json::as_u64),
             other => other.and_then(Json::as_u64),
@@ -84,7 +65,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The same in the words of GGUF.
+    /// The same with the keys of GGUF.
     pub(super) fn metadata(&self) -> Metadata {
         self.metadata.clone()
     }
@@ -129,7 +110,7 @@ impl Fields<'_> {
             None | Some(Json::Null) => Ok(None),
             Some(value) => match value.as_u64().filter(|number| (1..MOST).contains(number)) {
                 Some(number) => Ok(Some(number)),
-                None => Err(Error::malformed(format!("`{field}` is {}, where a count should stand", shown(value)))),
+                None => Err(Error::malformed(format!("`{field}` is {}, expected a count", shown(value)))),
             },
         }
     }
@@ -144,7 +125,7 @@ impl Fields<'_> {
             None | Some(Json::Null) => Ok(None),
             Some(value) => match value.as_f64().filter(|number| *number > 0.0 && number.is_finite()) {
                 Some(number) => Ok(Some(number)),
-                None => Err(Error::malformed(format!("`{field}` is {}, where a number should stand", shown(value)))),
+                None => Err(Error::malformed(format!("`{field}` is {}, expected a positive number", shown(value)))),
             },
         }
     }
@@ -167,7 +148,7 @@ impl Fields<'_> {
             None => Ok(()),
             Some(name) if known.contains(&name) => Ok(()),
             Some(name) => {
-                let message = format!("`{field}` {} is not supported; {} is", Shown(name), known.join(", "));
+                let message = format!("`{field}` {} is not supported; supported: {}", Escaped(name), known.join(", "));
                 Err(Error::unsupported(message))
             }
         }
@@ -175,10 +156,10 @@ impl Fields<'_> {
 }
 
 fn shown(value: &Json) -> String {
-    Shown(&value.to_string()).to_string()
+    Escaped(&value.to_string()).to_string()
 }
 
-fn gpt2(mut fields: Fields<'_>) -> Result<Config> {
+fn gpt2(mut fields: Fields<'_>, architecture: Architecture) -> Result<Config> {
     fields.activation("activation_function", &["gelu_new", "gelu_pytorch_tanh", "gelu_fast"])?;
     let (dim, heads, layers) = (fields.needed("n_embd")?, fields.needed("n_head")?, fields.needed("n_layer")?);
     divided(dim, heads)?;
@@ -196,8 +177,8 @@ fn gpt2(mut fields: Fields<'_>) -> Result<Config> {
     if let Some(vocabulary) = fields.optional("vocab_size")? {
         fields.set("vocab_size", vocabulary);
     }
-    let tied = fields.flag("tie_word_embeddings", true);
-    finished(fields, Architecture::Gpt2, layers, tied, None)
+    let tied = fields.flag("tie_word_embeddings", architecture.features().tied_head);
+    finished(fields, architecture, layers, tied, None)
 }
 
 fn llama(mut fields: Fields<'_>, architecture: Architecture) -> Result<Config> {
@@ -225,23 +206,23 @@ fn llama(mut fields: Fields<'_>, architecture: Architecture) -> Result<Config> {
     if let Some(vocabulary) = fields.optional("vocab_size")? {
         fields.set("vocab_size", vocabulary);
     }
-    if architecture == Architecture::Llama {
+    if architecture.features().rope_pairing() != Some(RopePairing::Halves) {
         fields.metadata.set(PAIRING_KEY, Value::Text(PAIRING_HALVES.to_owned()));
     }
     if let Some(window) = fields
         .optional("sliding_window")?
-        .filter(|_| fields.flag("use_sliding_window", architecture == Architecture::Llama))
+        .filter(|_| fields.flag("use_sliding_window", architecture.hugging_face().window_by_default))
     {
         fields.set("attention.sliding_window", window);
     }
     let scaling = rope(&mut fields, head)?;
-    let tied = fields.flag("tie_word_embeddings", false);
+    let tied = fields.flag("tie_word_embeddings", architecture.features().tied_head);
     finished(fields, architecture, layers, tied, scaling)
 }
 
 fn divided(dim: u64, heads: u64) -> Result<u64> {
     let even = dim.is_multiple_of(heads);
-    even.then_some(dim / heads).ok_or_else(|| Error::malformed(format!("{dim} is not divided into {heads} heads")))
+    even.then_some(dim / heads).ok_or_else(|| Error::malformed(format!("{dim} is not divisible by {heads} heads")))
 }
 
 /// The angles of the positions: their base, and how they are stretched.
@@ -254,7 +235,7 @@ fn rope(fields: &mut Fields<'_>, head: u64) -> Result<Option<Scaling>> {
     let kind = ["rope_type", "type"].iter().find_map(|field| within.get(*field)?.as_str()).unwrap_or("default");
     let needed = |fields: &Fields<'_>, field: &str| {
         let number = fields.number(within, field)?;
-        number.ok_or_else(|| Error::malformed(format!("`{field}` of the scaling of positions is missing")))
+        number.ok_or_else(|| Error::malformed(format!("`{field}` of the RoPE scaling is missing")))
     };
     match kind {
         "default" => Ok(None),
@@ -274,8 +255,8 @@ fn rope(fields: &mut Fields<'_>, head: u64) -> Result<Option<Scaling>> {
             context: needed(fields, "original_max_position_embeddings")?,
         })),
         _ => Err(Error::unsupported(format!(
-            "the scaling of positions `{}` is not supported; linear and llama3 are",
-            Shown(kind)
+            "RoPE scaling `{}` is not supported; supported are linear and llama3",
+            Escaped(kind)
         ))),
     }
 }
@@ -287,6 +268,6 @@ fn finished(
     tied: bool,
     scaling: Option<Scaling>,
 ) -> Result<Config> {
-    let layers = usize::try_from(layers).map_err(|_| Error::malformed("there are too many layers"))?;
+    let layers = usize::try_from(layers).map_err(|_| Error::malformed("too many layers"))?;
     Ok(Config { architecture, layers, tied, bos: None, eos: None, metadata: fields.metadata, scaling })
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
-use super::Beside;
-use crate::error::Shown;
+use super::SideFiles;
+use crate::error::Escaped;
 use crate::mapping::Mapping;
 use crate::{Error, Result};
 
@@ -30,7 +30,7 @@ pub(super) fn find(path: &Path) -> Result<Files> {
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
     let config = folder.join(CONFIG);
     if !config.is_file() {
-        let message = format!("there is no {CONFIG} beside it, which says what model the weights are of");
+        let message = format!("no {CONFIG} next to it, which describes the model");
         return Err(Error::refused(message).in_file(path));
     }
     let is_list = path.is_file() && Mapping::open(path)?.first() == Some(&b'{');
@@ -48,26 +48,26 @@ pub(super) fn find(path: &Path) -> Result<Files> {
 fn shards(index: &Path) -> Result<BTreeSet<String>> {
     let wrong = |message: String| Error::malformed(message).in_file(index);
     let json: Json =
-        serde_json::from_slice(&Mapping::open(index)?).map_err(|error| wrong(format!("no JSON: {error}")))?;
+        serde_json::from_slice(&Mapping::open(index)?).map_err(|error| wrong(format!("not JSON: {error}")))?;
     let map = json.get("weight_map").and_then(Json::as_object);
-    let map = map.ok_or_else(|| wrong("it has no `weight_map`, which says what tensor is in what file".to_owned()))?;
+    let map = map.ok_or_else(|| wrong("no `weight_map`, which assigns tensors to files".to_owned()))?;
     let mut names = BTreeSet::new();
     for (tensor, name) in map {
         let name = name.as_str().filter(|name| !name.contains(['/', '\\', '\0']) && !["", ".", ".."].contains(name));
-        let name = name.ok_or_else(|| wrong(format!("tensor {}: it is in no file of this folder", Shown(tensor))))?;
+        let name = name.ok_or_else(|| wrong(format!("tensor {}: not in any file of this folder", Escaped(tensor))))?;
         names.insert(name.to_owned());
     }
-    if names.is_empty() { Err(wrong("it lists no tensors".to_owned())) } else { Ok(names) }
+    if names.is_empty() { Err(wrong("no tensors listed".to_owned())) } else { Ok(names) }
 }
 
 impl Files {
     /// Reads the texts beside the weights.
-    pub(super) fn beside(&self) -> Result<Beside> {
+    pub(super) fn beside(&self) -> Result<SideFiles> {
         let optional = |name: &str| {
             let path = self.config.with_file_name(name);
             if path.is_file() { read(&path).map(Some) } else { Ok(None) }
         };
-        Ok(Beside {
+        Ok(SideFiles {
             config: read(&self.config)?,
             tokenizer: optional("tokenizer.json")?,
             tokenizer_config: optional("tokenizer_config.json")?,

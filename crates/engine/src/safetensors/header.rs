@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::format;
 use crate::catalogue::apart;
-use crate::error::Shown;
+use crate::error::Escaped;
 use crate::{Error, Result, TensorInfo};
 
 /// The most bytes of JSON; the format's own limit.
@@ -22,20 +22,19 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
 
 /// All tensors by the names of the file, with the lengths in the order of GGUF, and where their bytes are.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<(TensorInfo, Range<usize>)>> {
-    let (length, rest) =
-        bytes.split_first_chunk().ok_or_else(|| Error::malformed("it ends within its first 8 bytes"))?;
+    let (length, rest) = bytes.split_first_chunk().ok_or_else(|| Error::malformed("shorter than 8 bytes"))?;
     let length = u64::from_le_bytes(*length);
     let json = usize::try_from(length).ok().filter(|_| length <= MAX_HEADER).and_then(|length| rest.get(..length));
     let json = json.ok_or_else(|| {
         let left = rest.len();
-        Error::malformed(format!("its header should have {length} bytes, but {left} follow (at most {MAX_HEADER})"))
+        Error::malformed(format!("its header should have {length} bytes (limit {MAX_HEADER}), but {left} follow"))
     })?;
-    let header: Header = serde_json::from_slice(json)
-        .map_err(|error| Error::malformed(format!("its header, from byte 8 on, is not as it should be: {error}")))?;
+    let header: Header =
+        serde_json::from_slice(json).map_err(|error| Error::malformed(format!("invalid header at byte 8: {error}")))?;
     let data = 8 + json.len();
     let mut tensors = Vec::with_capacity(header.0.len());
     for (name, entry) in header.0 {
-        let about = |error: Error| error.about(format!("tensor {}", Shown(&name)));
+        let about = |error: Error| error.about(format!("tensor {}", Escaped(&name)));
         let (info, range) = entry.place(&name, data, bytes.len()).map_err(about)?;
         tensors.push((info, range));
     }
@@ -56,12 +55,12 @@ struct Entry {
 impl Entry {
     fn place(self, name: &str, data: usize, length: usize) -> Result<(TensorInfo, Range<usize>)> {
         let format = format(&self.dtype).ok_or_else(|| {
-            let message = format!("its type {} is not supported; F32, F16, BF16 are", Shown(&self.dtype));
+            let message = format!("its type {} is not supported; supported are F32, F16, BF16", Escaped(&self.dtype));
             Error::unsupported(message)
         })?;
         let lengths = self.shape.iter().rev().map(|length| usize::try_from(*length).ok());
         let shape: Option<Vec<usize>> = lengths.collect();
-        let shape = shape.ok_or_else(|| Error::malformed("its lengths are beyond any memory"))?;
+        let shape = shape.ok_or_else(|| Error::malformed("its size exceeds any memory"))?;
         // A single number has no lengths there.
         let shape = if shape.is_empty() { vec![1] } else { shape };
         let info = TensorInfo { name: name.to_owned(), format, shape };
@@ -71,10 +70,10 @@ impl Entry {
         let range = at(from).zip(at(to)).map(|(from, to)| from..to).filter(|range| range.start <= range.end);
         let range = range.filter(|range| range.end <= length).ok_or_else(|| {
             let place = format!("its bytes are {from} to {to} from byte {data} on");
-            Error::malformed(format!("{place}, but the file ends after {length}; it was cut off or is damaged"))
+            Error::malformed(format!("{place}, but the file ends after {length}; it is truncated or damaged"))
         })?;
         if range.len() != bytes {
-            let message = format!("it has {} bytes where {:?} ask for {bytes}", range.len(), info.shape);
+            let message = format!("it has {} bytes, but shape {:?} needs {bytes}", range.len(), info.shape);
             return Err(Error::malformed(message));
         }
         Ok((info, range))

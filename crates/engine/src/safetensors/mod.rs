@@ -1,9 +1,9 @@
-//! Models of Hugging Face: `.safetensors` files with a `config.json` beside them, told in the words of GGUF.
+//! Models of Hugging Face: `.safetensors` files with a `config.json` beside them, with the keys and names of GGUF.
 //!
-//! Known are LLaMA, Mistral, Qwen2 and GPT-2. The weights are read where they lie; only GPT-2's matrices, which stand the other
-//! way round, are turned when they are asked for. Rows keep their order, in which rotated pairs are halves of a head:
-//! [`PAIRING_KEY`](crate::PAIRING_KEY) says so. The tokens come from `tokenizer.json` where it is a byte-level BPE of a known
-//! kind; else the model has none.
+//! The weights are read where they lie; only GPT-2's matrices, which stand the other way round, are
+//! transposed when they are asked for. Rows keep their order, in which rotated pairs are halves of
+//! a head: [`PAIRING_KEY`](crate::PAIRING_KEY) says so. The tokens come from `tokenizer.json` where
+//! it is a byte-level BPE of a known kind; else the model has none.
 
 mod config;
 mod files;
@@ -22,7 +22,7 @@ use crate::catalogue::Catalogue;
 use crate::mapping::Mapping;
 use crate::{Error, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
 use config::Config;
-use names::Meaning;
+use names::TensorMapping;
 
 pub(crate) use files::is_model_folder;
 pub(crate) use header::is_one;
@@ -32,13 +32,13 @@ pub use tokens::tokens;
 #[derive(Debug)]
 pub struct Model {
     path: Option<PathBuf>,
-    parts: Vec<Part>,
+    parts: Vec<Shard>,
     metadata: Metadata,
     tensors: Catalogue<Bytes>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct Shard {
     path: Option<PathBuf>,
     bytes: Arc<Mapping>,
 }
@@ -49,14 +49,14 @@ enum Bytes {
     /// As they are in a part.
     Plain { part: usize, range: Range<usize> },
     /// From a part, with rows and columns exchanged; elements of so many bytes.
-    Turned { part: usize, range: Range<usize>, width: usize },
+    Transposed { part: usize, range: Range<usize>, width: usize },
     /// Computed from the configuration.
     Made(Vec<u8>),
 }
 
 /// The texts that lie beside the weights, as bytes that nobody has looked at.
 #[derive(Debug, Default)]
-pub struct Beside {
+pub struct SideFiles {
     /// `config.json`
     pub config: Vec<u8>,
     /// `tokenizer.json`
@@ -70,18 +70,18 @@ impl Model {
     pub fn open(path: &Path) -> Result<Self> {
         let files = files::find(path)?;
         let beside = files.beside()?;
-        let parts = files.weights.iter().map(|path| Part::open(path)).collect::<Result<Vec<_>>>()?;
+        let parts = files.weights.iter().map(|path| Shard::open(path)).collect::<Result<Vec<_>>>()?;
         let mut model = Self::assemble(parts, &beside).map_err(|error| error.in_file(&files.config))?;
         model.path = Some(path.to_owned());
         Ok(model)
     }
 
     /// A model that is in memory already, in one piece.
-    pub fn from_bytes(weights: Vec<u8>, beside: &Beside) -> Result<Self> {
-        Self::assemble(vec![Part { path: None, bytes: Arc::new(Mapping::Memory(weights)) }], beside)
+    pub fn from_bytes(weights: Vec<u8>, beside: &SideFiles) -> Result<Self> {
+        Self::assemble(vec![Shard { path: None, bytes: Arc::new(Mapping::Memory(weights)) }], beside)
     }
 
-    fn assemble(parts: Vec<Part>, beside: &Beside) -> Result<Self> {
+    fn assemble(parts: Vec<Shard>, beside: &SideFiles) -> Result<Self> {
         let config = Config::read(&beside.config)?;
         let mut entries = Vec::new();
         for (number, part) in parts.iter().enumerate() {
@@ -107,30 +107,30 @@ impl Model {
     }
 }
 
-/// A tensor of the file in the words of GGUF; nothing for what GGUF does not have.
+/// A tensor of the file as GGUF names it; nothing for what GGUF does not have.
 fn translate(
     config: &Config,
     info: &TensorInfo,
     part: usize,
     range: Range<usize>,
 ) -> Result<Option<(TensorInfo, Bytes)>> {
-    let (name, turned) = match names::meaning(config, &info.name)? {
-        Meaning::Nothing => return Ok(None),
-        Meaning::Plain(name) => (name, false),
-        Meaning::Turned(name) => (name, true),
+    let (name, transposed) = match names::mapping(config, &info.name)? {
+        TensorMapping::Unused => return Ok(None),
+        TensorMapping::Plain(name) => (name, false),
+        TensorMapping::Transposed(name) => (name, true),
     };
     let mut info = TensorInfo { name, ..info.clone() };
-    if !turned {
+    if !transposed {
         return Ok(Some((info, Bytes::Plain { part, range })));
     }
     if info.shape.len() != 2 {
-        return Err(Error::malformed(format!("it has {} dimensions where a matrix should stand", info.shape.len())));
+        return Err(Error::malformed(format!("{} dimensions, expected a matrix", info.shape.len())));
     }
     info.shape.reverse();
-    Ok(Some((info.clone(), Bytes::Turned { part, range, width: info.format.block_bytes() })))
+    Ok(Some((info.clone(), Bytes::Transposed { part, range, width: info.format.block_bytes() })))
 }
 
-impl Part {
+impl Shard {
     fn open(path: &Path) -> Result<Self> {
         Ok(Self { path: Some(path.to_owned()), bytes: Arc::new(Mapping::open(path)?) })
     }
@@ -147,7 +147,7 @@ impl Bytes {
     /// The part that they come from, and where they are in it.
     fn part(&self) -> Option<(usize, Range<usize>)> {
         match self {
-            Self::Plain { part, range } | Self::Turned { part, range, .. } => Some((*part, range.clone())),
+            Self::Plain { part, range } | Self::Transposed { part, range, .. } => Some((*part, range.clone())),
             Self::Made(_) => None,
         }
     }
@@ -166,8 +166,8 @@ impl TensorSource for Model {
         let Some((info, bytes)) = self.tensors.get(name) else { return Ok(None) };
         let data = match bytes {
             Bytes::Plain { part, range } => Cow::Borrowed(&self.parts[*part].bytes[range.clone()]),
-            Bytes::Turned { part, range, width } => {
-                Cow::Owned(turned(&self.parts[*part].bytes[range.clone()], info.shape[1] * width, *width))
+            Bytes::Transposed { part, range, width } => {
+                Cow::Owned(transposed(&self.parts[*part].bytes[range.clone()], info.shape[1] * width, *width))
             }
             Bytes::Made(bytes) => Cow::Borrowed(bytes.as_slice()),
         };
@@ -197,12 +197,12 @@ impl TensorSource for Model {
 }
 
 /// A matrix with rows and columns exchanged; rows and elements of so many bytes.
-fn turned(matrix: &[u8], row_bytes: usize, width: usize) -> Vec<u8> {
+fn transposed(matrix: &[u8], row_bytes: usize, width: usize) -> Vec<u8> {
     /// Columns that are gathered together, so that every line of the cache is used whole.
     const TOGETHER: usize = 32;
-    let mut turned = vec![0; matrix.len()];
+    let mut transposed = vec![0; matrix.len()];
     let rows = matrix.len() / row_bytes;
-    for (stripe, out) in turned.chunks_mut(rows * width * TOGETHER).enumerate() {
+    for (stripe, out) in transposed.chunks_mut(rows * width * TOGETHER).enumerate() {
         for (row, from) in matrix.chunks_exact(row_bytes).enumerate() {
             let from = &from[stripe * TOGETHER * width..];
             for (element, out) in from.chunks_exact(width).zip(out.chunks_exact_mut(rows * width)) {
@@ -210,7 +210,7 @@ fn turned(matrix: &[u8], row_bytes: usize, width: usize) -> Vec<u8> {
             }
         }
     }
-    turned
+    transposed
 }
 
 /// The formats of safetensors that we have too.

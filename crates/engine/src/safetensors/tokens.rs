@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::Beside;
+use super::SideFiles;
 use super::config::Config;
 use crate::{Array, Error, Metadata, Result, Value};
 
@@ -18,7 +18,7 @@ const LLAMA3_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L
 const QWEN2_WORDS: &str =
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// The tokens of a `tokenizer.json` without a model, in the words of GGUF; beside it may be a `tokenizer_config.json`.
+/// The tokens of a `tokenizer.json` without a model, as in GGUF; beside it may be a `tokenizer_config.json`.
 ///
 /// # Errors
 /// Where it is no byte-level BPE that GGUF has a name for.
@@ -29,7 +29,7 @@ pub fn tokens(tokenizer: &[u8], config: Option<&[u8]>) -> Result<Metadata> {
     set(&tokenizer, &settings, Vocabulary { count: count(&tokenizer), bos: None, eos: None }, &mut metadata)?;
     if metadata.get("tokenizer.ggml.model").is_none() {
         return Err(Error::unsupported(
-            "a byte-level BPE that is split as for GPT-2, LLaMA 3, Qwen2 or SmolLM is read",
+            "only byte-level BPE tokenizers of GPT-2, LLaMA 3, Qwen2 or SmolLM are supported",
         ));
     }
     Ok(metadata)
@@ -46,19 +46,24 @@ fn count(tokenizer: &Json) -> usize {
 }
 
 fn json(name: &str, bytes: &[u8]) -> Result<Json> {
-    serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("{name} is no JSON: {error}")))
+    serde_json::from_slice(bytes).map_err(|error| Error::malformed(format!("{name}: not JSON: {error}")))
 }
 
-/// Adds the tokens in the words of GGUF, one for each row of the embedding, where they are of a known kind.
-pub(super) fn add(beside: &Beside, config: &Config, vocabulary: Option<usize>, metadata: &mut Metadata) -> Result<()> {
+/// Adds the tokens as in GGUF, one for each row of the embedding, where they are of a known kind.
+pub(super) fn add(
+    beside: &SideFiles,
+    config: &Config,
+    vocabulary: Option<usize>,
+    metadata: &mut Metadata,
+) -> Result<()> {
     let (Some(bytes), Some(count)) = (&beside.tokenizer, vocabulary) else { return Ok(()) };
-    let tokenizer = json("tokenizer.json beside it", bytes)?;
+    let tokenizer = json("its tokenizer.json", bytes)?;
     let settings = match &beside.tokenizer_config {
-        Some(bytes) => json("tokenizer_config.json beside it", bytes)?,
+        Some(bytes) => json("its tokenizer_config.json", bytes)?,
         None => Json::Null,
     };
     let known = Vocabulary { count, bos: config.bos, eos: config.eos };
-    set(&tokenizer, &settings, known, metadata).map_err(|error| error.about("tokenizer.json beside it"))
+    set(&tokenizer, &settings, known, metadata).map_err(|error| error.about("its tokenizer.json"))
 }
 
 /// What is known without the file.
@@ -102,7 +107,8 @@ fn set(tokenizer: &Json, settings: &Json, known: Vocabulary, metadata: &mut Meta
     Ok(())
 }
 
-/// GGUF's name of the way in which a text is cut into words; nothing where it has none, or where this is no byte-level BPE.
+/// GGUF's name of the way in which a text is cut into words; nothing where it has none, or where
+/// this is no byte-level BPE.
 fn words(tokenizer: &Json) -> Option<&'static str> {
     let model = tokenizer.get("model")?;
     let is_bpe = model.get("type").is_none_or(|kind| kind == "BPE");
@@ -195,8 +201,8 @@ impl Tokens {
         let id = id.and_then(|id| usize::try_from(id).ok()).filter(|id| *id < self.texts.len()).ok_or_else(|| {
             let rows = self.texts.len();
             Error::malformed(format!(
-                "token {}: its number is not below {rows}, as the embedding has rows",
-                crate::error::Shown(text)
+                "token {}: its number is not below {rows}, the rows of the embedding",
+                crate::error::Escaped(text)
             ))
         })?;
         text.clone_into(&mut self.texts[id]);

@@ -77,8 +77,9 @@ fn part(weight: f32) -> usize {
     ((weight.to_bits() >> SHIFT) as usize).min(PARTS - 1)
 }
 
-/// Leaves the fewest candidates that weigh `mass` together, as [`first_with_mass`] does, where there are too many to sort. A
-/// histogram tells in which part of the weights the cut is; only that part is sorted. They stay in the order of their ids.
+/// Leaves the fewest candidates that weigh `mass` together, as [`first_with_mass`] does, where
+/// there are too many to sort. A histogram tells in which part of the weights the cut is; only that
+/// part is sorted. They stay in the order of their ids.
 pub(super) fn heaviest(candidates: &mut Vec<Candidate>, mass: f64, histogram: &mut [f64], edge: &mut Vec<Candidate>) {
     histogram.fill(0.0);
     for candidate in &*candidates {

@@ -1,18 +1,19 @@
 //! Choosing the next token from its logits.
 //!
-//! In this order: the repetition penalty; the `top_k` largest logits; weights e^((x − largest) · 1 / temperature); of these the fewest that have
-//! `top_p` of the weight; those with at least `min_p` times the largest weight; one of them by chance, each as likely as its weight,
-//! counted through in the order of their ids.
+//! In this order: the repetition penalty; the `top_k` largest logits; weights e^((x − largest) · 1
+//! / temperature); of these the fewest that have `top_p` of the weight; those with at least `min_p`
+//! times the largest weight; one of them by chance, each as likely as its weight, counted through
+//! in the order of their ids.
 //!
-//! The same seed gives the same tokens from the same logits on every machine: all arithmetic is addition, multiplication and division
-//! of IEEE numbers in a fixed order.
+//! The same seed gives the same tokens from the same logits on every machine: all arithmetic is
+//! addition, multiplication and division of IEEE numbers in a fixed order.
 
 mod choose;
 mod random;
 mod stop;
 mod weights;
 
-pub use stop::{Shown, StopSequences};
+pub use stop::{StopSequences, VisibleText};
 
 use choose::{Candidate, PARTS, first_with_mass, heaviest, largest_logits, room, to_weights};
 use random::Random;
@@ -23,7 +24,8 @@ use crate::{Error, Result};
 /// The longest window of the repetition penalty: as long as any context.
 const MAX_WINDOW: usize = 1 << 20;
 
-/// Weights from which on tokens are looked at for `top_p`, until they have enough of the probability. The last is every weight there is.
+/// Weights from which on tokens are looked at for `top_p`, until they have enough of the
+/// probability. The last is every weight there is.
 const FLOORS: [f32; 4] = [0.02, 4e-4, 8e-6, 0.0];
 
 /// How the next token is chosen.
@@ -46,8 +48,8 @@ pub struct Sampling {
 }
 
 impl Default for Sampling {
-    /// Lively and seldom absurd: temperature 0.8, the 40 largest logits, 0.95 of the probability, no less than a twentieth of the
-    /// likeliest, no penalty.
+    /// Lively and seldom absurd: temperature 0.8, the 40 largest logits, 0.95 of the probability,
+    /// no less than a twentieth of the likeliest, no penalty.
     fn default() -> Self {
         Self {
             temperature: 0.8,
@@ -72,21 +74,19 @@ impl Sampling {
         let Self { temperature, top_p, min_p, repetition_penalty, repetition_window, .. } = *self;
         let refused = |name: &str, value: f32, range: &str| Err(Error::refused(format!("{name} is {value}; {range}")));
         if !(temperature.is_finite() && temperature >= 0.0) {
-            return refused("temperature", temperature, "it must be 0 or more");
+            return refused("temperature", temperature, "expected 0 or more");
         }
         if !(top_p > 0.0 && top_p <= 1.0) {
-            return refused("top_p", top_p, "it must be more than 0 and at most 1");
+            return refused("top_p", top_p, "expected more than 0 and at most 1");
         }
         if !(0.0..=1.0).contains(&min_p) {
-            return refused("min_p", min_p, "it must be from 0 to 1");
+            return refused("min_p", min_p, "expected 0 to 1");
         }
         if !(repetition_penalty.is_finite() && repetition_penalty > 0.0) {
-            return refused("repetition_penalty", repetition_penalty, "it must be more than 0");
+            return refused("repetition_penalty", repetition_penalty, "expected more than 0");
         }
         if repetition_window > MAX_WINDOW {
-            return Err(Error::refused(format!(
-                "repetition_window is {repetition_window}; it must be at most {MAX_WINDOW}"
-            )));
+            return Err(Error::refused(format!("repetition_window is {repetition_window}; the limit is {MAX_WINDOW}")));
         }
         Ok(())
     }
@@ -108,7 +108,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler for that many logits. Settings out of range are taken for the nearest in it; [`Sampling::check`] tells.
+    /// A sampler for that many logits. Settings out of range are taken for the nearest in it;
+    /// [`Sampling::check`] tells.
     pub fn new(sampling: &Sampling, vocab: usize) -> Self {
         let sampling = in_range(sampling, vocab);
         let sparse = sampling.top_k > 0;
@@ -135,14 +136,14 @@ impl Sampler {
 
     /// The next token. The penalty changes the logits.
     ///
-    /// Where logits are +∞, it is the first of these. NaN is not chosen, and −∞ neither, unless there is nothing else: then it is the
-    /// first −∞, and token 0 where all are NaN.
+    /// Where logits are +∞, it is the first of these. NaN is not chosen, and −∞ neither, unless
+    /// there is nothing else: then it is the first −∞, and token 0 where all are NaN.
     ///
     /// # Panics
     ///
-    /// If there are no logits, or not as many as the sampler was made for.
+    /// If no logits, or not as many as the sampler was made for.
     pub fn sample(&mut self, logits: &mut [f32]) -> u32 {
-        assert!(!logits.is_empty(), "there are no logits");
+        assert!(!logits.is_empty(), "no logits");
         assert_eq!(logits.len(), self.recent.vocab, "the sampler was made for another number of logits");
         self.recent.penalise(logits, self.sampling.repetition_penalty);
         let largest = largest(logits);
@@ -182,7 +183,8 @@ impl Sampler {
         let total: f64 = self.sums.iter().map(|sum| f64::from(*sum)).sum();
         if top_p < 1.0 {
             let wanted = total * f64::from(top_p);
-            // The largest weight is 1, and a few tokens often have most of it: less and less is looked at until enough is found.
+            // The largest weight is 1, and a few tokens often have most of it: less and less is
+            // looked at until enough is found.
             for floor in FLOORS {
                 self.gather(floor.max(min_p));
                 if mass(&self.candidates) >= wanted || floor <= min_p {

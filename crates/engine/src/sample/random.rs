@@ -1,5 +1,5 @@
-//! Random numbers that are the same on every machine and in every version: xoshiro256++ by Blackman and Vigna, its state filled from
-//! the seed by splitmix64, as its authors advise.
+//! Random numbers that are the same on every machine and in every version: xoshiro256++ by Blackman
+//! and Vigna, its state filled from the seed by splitmix64, as its authors advise.
 
 /// The generator.
 #[derive(Debug, Clone)]

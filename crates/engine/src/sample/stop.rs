@@ -1,7 +1,7 @@
 //! Texts that end a generation, looked for in a stream.
 //!
-//! Every stop text has its automaton (Knuth, Morris and Pratt): how much of it the stream ends with. So each byte costs the same,
-//! however long the texts are.
+//! Every stop text has its automaton (Knuth, Morris and Pratt): how much of it the stream ends
+//! with. So each byte costs the same, however long the texts are.
 
 /// Looks for stop texts, and holds back what may be the beginning of one.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct StopSequences {
 
 /// What may be shown after a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown<'s> {
+pub struct VisibleText<'s> {
     /// The text that is no part of a stop text.
     pub text: &'s str,
     /// A stop text was found: nothing comes any more.
@@ -39,11 +39,11 @@ impl StopSequences {
     }
 
     /// Goes on with the stream. The stop text that is complete first ends it; of several, the longest.
-    pub fn push(&mut self, text: &str) -> Shown<'_> {
+    pub fn push(&mut self, text: &str) -> VisibleText<'_> {
         self.buffer.drain(..self.shown);
         self.shown = 0;
         if self.ended {
-            return Shown { text: "", ended: true };
+            return VisibleText { text: "", ended: true };
         }
         let held = self.buffer.len();
         self.buffer.push_str(text);
@@ -53,12 +53,12 @@ impl StopSequences {
                 self.shown = held + at + 1 - length;
                 self.ended = true;
                 self.buffer.truncate(self.shown);
-                return Shown { text: &self.buffer, ended: true };
+                return VisibleText { text: &self.buffer, ended: true };
             }
         }
         let matched = self.texts.iter().map(|text| text.matched).max().unwrap_or(0);
         self.shown = self.buffer.len() - matched;
-        Shown { text: &self.buffer[..self.shown], ended: false }
+        VisibleText { text: &self.buffer[..self.shown], ended: false }
     }
 
     /// What was held back, when the stream ends without a stop text. Then another stream can begin.

@@ -1,6 +1,8 @@
-//! From logits to weights: e^x with nothing but additions and multiplications, so that its bits are the same everywhere.
+//! From logits to weights: e^x with nothing but additions and multiplications, so that its bits are
+//! the same everywhere.
 //!
-//! The kernels' softmax is faster, and its last bits depend on the instruction set; here a last bit can decide for another token.
+//! The kernels' softmax is faster, and its last bits depend on the instruction set; here a last bit
+//! can decide for another token.
 
 /// Weights are summed in blocks of this many, so that a choice looks at one block and not at all weights.
 pub(super) const BLOCK: usize = 256;
@@ -69,8 +71,8 @@ fn total(weights: &[f32]) -> f32 {
 
 /// e^x for x ≤ 0, at most 2 ulp away; zero below −87 and for NaN.
 ///
-/// e^x is 2^whole · e^part with |part| ≤ ½ ln 2, and e^part is 1 + part + part² · g(part), where the polynomial of g goes through it at
-/// the six Chebyshev points of that range.
+/// e^x is 2^whole · e^part with |part| ≤ ½ ln 2, and e^part is 1 + part + part² · g(part), where
+/// the polynomial of g goes through it at the six Chebyshev points of that range.
 #[inline(always)]
 pub(super) fn exponential(x: f32) -> f32 {
     // Adding and subtracting this rounds to a whole number.

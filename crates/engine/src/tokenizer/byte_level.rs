@@ -1,7 +1,8 @@
-//! Byte-level pair encoding, as GPT-2 and those after it have it: words are bytes, and a list of merges tells which are joined first.
+//! Byte-level pair encoding, as GPT-2 and those after it have it: words are bytes, and a list of
+//! merges tells which are joined first.
 //!
-//! Files write bytes as characters that can be seen: those that are printable stand for themselves, the others for the characters from
-//! U+0100 on.
+//! Files write bytes as characters that can be seen: those that are printable stand for themselves,
+//! the others for the characters from U+0100 on.
 
 use std::collections::HashMap;
 
@@ -22,8 +23,9 @@ pub(super) struct ByteLevel {
     /// A word that is a token needs no merges.
     whole_words: bool,
     merges: HashMap<u64, Joined, Seeded>,
-    /// The token of each byte, or [`NONE`]. Some vocabularies lack bytes that their training never saw; they are left out, as the
-    /// reference does: what such files name as unknown is the token that ends a text.
+    /// The token of each byte, or [`NONE`]. Some vocabularies lack bytes that their training never
+    /// saw; they are left out, as the reference does: what such files name as unknown is the token
+    /// that ends a text.
     bytes: Box<[u32; 256]>,
 }
 
@@ -38,7 +40,7 @@ impl ByteLevel {
     /// Reads the merges, of which earlier ones come first.
     pub(super) fn new(vocabulary: &Vocabulary, merges: &[String], rules: Rules) -> Result<Self> {
         if merges.len() > MAX_MERGES {
-            return Err(Error::malformed(format!("{} merges; at most {MAX_MERGES} are believable", merges.len())));
+            return Err(Error::malformed(format!("{} merges; the limit is {MAX_MERGES}", merges.len())));
         }
         let mut bytes = Box::new([NONE; 256]);
         for (byte, id) in (0..=u8::MAX).zip(bytes.iter_mut()) {
@@ -117,13 +119,13 @@ fn read_merge(
     if !(push_bytes(right, text) && is_left) {
         return Ok(None);
     }
-    let find = |bytes, name: &str| vocabulary.find(bytes).ok_or_else(|| format!("{name:?} is no token"));
-    let whole = vocabulary.find(text).ok_or("the two together are no token")?;
+    let find = |bytes, name: &str| vocabulary.find(bytes).ok_or_else(|| format!("{name:?} is not a token"));
+    let whole = vocabulary.find(text).ok_or("the two together are not a token")?;
     Ok(Some((find(&text[..middle], left)?, find(&text[middle..], right)?, whole)))
 }
 
-/// Adds the bytes that a token's characters stand for, and says whether all of them stand for one. A token with a character that
-/// stands for none is shown as it is written; texts never become it.
+/// Adds the bytes that a token's characters stand for, and says whether all of them stand for one.
+/// A token with a character that stands for none is shown as it is written; texts never become it.
 pub(super) fn push_bytes(token: &str, bytes: &mut Vec<u8>) -> bool {
     let start = bytes.len();
     for character in token.chars() {

@@ -1,7 +1,7 @@
 //! Every character a token.
 //!
-//! Files write such a vocabulary as a byte-level one whose merges put characters together, so that other programs can read it; the key
-//! [`UNIT_KEY`] says that no merge is needed here.
+//! Files write such a vocabulary as a byte-level one whose merges put characters together, so that
+//! other programs can read it; the key [`UNIT_KEY`] says that no merge is needed here.
 
 use super::vocabulary::{NONE, Vocabulary};
 

@@ -1,7 +1,7 @@
 //! Tokens of a text that comes in pieces, cut anywhere.
 //!
-//! Cut at the wrong place, a word would become other tokens. So text is held back from the last place on that parts words for every
-//! kind of tokenizer ([`word_end`]).
+//! Cut at the wrong place, a word would become other tokens. So text is held back from the last
+//! place on that parts words for every kind of tokenizer ([`word_end`]).
 
 use super::sentence_piece::SPACE;
 use super::special::Special;
@@ -10,7 +10,8 @@ use super::vocabulary::Vocabulary;
 use super::words::Words;
 use super::{Model, Tokenizer};
 
-/// So much text is held back at most; then it is cut where it is. What has no such place in a mebibyte is no text that people wrote.
+/// So much text is held back at most; then it is cut where it is. What has no such place in a
+/// mebibyte is no text that people wrote.
 const MOST_HELD: usize = 1 << 20;
 
 /// Turns a text into tokens, piece by piece. See [`Tokenizer::encoder`].
@@ -72,7 +73,8 @@ impl<'t> Encoder<'t> {
     fn cut(&self, text: &str, searched: usize) -> usize {
         let found = match self.tokenizer.model {
             _ if !self.may_cut => None,
-            // To SentencePiece the end of a line is a character like any other, and so are other characters that are white space.
+            // To SentencePiece the end of a line is a character like any other, and so are other
+            // characters that are white space.
             Model::SentencePiece(_) => {
                 last(text, searched, |before, byte| byte == b' ' && !before.is_whitespace() && before != SPACE)
             }
@@ -82,9 +84,9 @@ impl<'t> Encoder<'t> {
     }
 }
 
-/// The last place, `searched` or behind it, at which a text can be cut without changing how it is split into words, by any of the rules
-/// that are known here: before a space that follows something that is no white space, or before the end of a line that follows a letter
-/// or a digit.
+/// The last place, `searched` or behind it, at which a text can be cut without changing how it is
+/// split into words, by any of the rules that are known here: before a space that follows something
+/// that is no white space, or before the end of a line that follows a letter or a digit.
 pub fn word_end(text: &str, searched: usize) -> Option<usize> {
     last(text, searched, |before, byte| match byte {
         b' ' => !before.is_whitespace(),

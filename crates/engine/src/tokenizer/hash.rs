@@ -1,8 +1,9 @@
-//! Hashing for short keys: a few multiplications instead of the standard library's cipher, which takes longer than all the rest
-//! of a lookup.
+//! Hashing for short keys: a few multiplications instead of the standard library's cipher, which
+//! takes longer than all the rest of a lookup.
 //!
-//! The seed comes from the standard library and differs between processes, so that a file cannot be written to make keys collide.
-//! Nothing here depends on the order of entries, so the ids do not depend on the seed.
+//! The seed comes from the standard library and differs between processes, so that a file cannot be
+//! written to make keys collide. Nothing here depends on the order of entries, so the ids do not
+//! depend on the seed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

@@ -1,16 +1,16 @@
 //! Joining the symbols of a word, the best pair first, until no two neighbours make a token.
 //!
-//! Both kinds of tokenizers do the same here; they differ in what makes a pair good ([`Pairs`]). Of equally good pairs the leftmost is
-//! joined first.
+//! Both kinds of tokenizers do the same here; they differ in what makes a pair good ([`Pairs`]). Of
+//! equally good pairs the leftmost is joined first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::vocabulary::NONE;
 
-/// Words up to this many symbols are searched from end to end for their best pair; longer ones keep their pairs in a queue, so
-/// that a word of a megabyte takes n·log n. With a queue for nearly all words English text took a quarter longer; between 16 and 200
-/// no difference could be seen.
+/// Words up to this many symbols are searched from end to end for their best pair; longer ones keep
+/// their pairs in a queue, so that a word of a megabyte takes n·log n. With a queue for nearly all
+/// words English text took a quarter longer; between 16 and 200 no difference could be seen.
 const SHORT: usize = 32;
 
 /// A piece of a word: its token, if it is one, and where it begins. It ends where the next begins.

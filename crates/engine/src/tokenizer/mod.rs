@@ -1,8 +1,8 @@
 //! From text to tokens and back, as the model's file tells.
 //!
-//! A text is cut at its special tokens, the rest into words, and the words' symbols are joined, the best pair first:
-//! `special` → `split` (or spaces, in `sentence_piece`) → `merge`. Both kinds of tokenizers take time n·log n at worst, whatever the
-//! text and whatever the file.
+//! A text is cut at its special tokens, the rest into words, and the words' symbols are joined, the
+//! best pair first: `special` → `split` (or spaces, in `sentence_piece`) → `merge`. Both kinds of
+//! tokenizers take time n·log n at worst, whatever the text and whatever the file.
 
 mod byte_level;
 mod bytes;
@@ -26,7 +26,7 @@ pub use encoder::{Encoder, word_end};
 use plain_words::PlainWords;
 pub use plain_words::plain_words;
 use sentence_piece::{SentencePiece, Text};
-use special::{Part, Special};
+use special::{Special, TextPart};
 pub use split::gpt2_words;
 pub use stream::Stream;
 use stream::{Decoder, shown};
@@ -68,18 +68,20 @@ enum Model {
 pub struct Encode {
     /// Puts BOS before and EOS behind the text, if the file says so.
     pub add_special: bool,
-    /// Takes texts such as `<|im_start|>` for the tokens of that name. Not for what users write: they could speak for the system.
+    /// Takes texts such as `<|im_start|>` for the tokens of that name. Not for what users write:
+    /// they could speak for the system.
     pub parse_special: bool,
 }
 
 impl Tokenizer {
-    /// The tokenizer that a file describes. Kinds that are not known here are refused by name, because a guess would give wrong tokens.
+    /// The tokenizer that a file describes. Kinds that are not known here are refused by name,
+    /// because a guess would give wrong tokens.
     pub fn from_metadata(metadata: &Metadata) -> Result<Self> {
         read::tokenizer(metadata)
     }
 
-    /// A tokenizer for models without a vocabulary, at least one token: bytes where there are 256 tokens or more, else characters
-    /// modulo their number. Every token can be shown on a terminal.
+    /// A tokenizer for models without a vocabulary, at least one token: bytes where there are 256
+    /// tokens or more, else characters modulo their number. Every token can be shown on a terminal.
     pub fn bytes(vocab: usize) -> Self {
         let vocabulary = bytes::vocabulary(vocab.max(1));
         Self {
@@ -109,8 +111,8 @@ impl Tokenizer {
         ids.extend(self.before.filter(|_| options.add_special));
         let special = if options.parse_special { &self.special } else { &self.always };
         special.parts(&self.vocabulary, text, |part| match part {
-            Part::Token(id) => ids.push(id),
-            Part::Text(text) => self.encode_part(Text { text, goes_on: false }, &mut words, &mut ids),
+            TextPart::Token(id) => ids.push(id),
+            TextPart::Text(text) => self.encode_part(Text { text, goes_on: false }, &mut words, &mut ids),
         });
         ids.extend(self.after.filter(|_| options.add_special));
         ids
@@ -119,8 +121,8 @@ impl Tokenizer {
     /// Adds the tokens of a plain text, or of one that goes on.
     fn encode_plain(&self, text: &str, mut goes_on: bool, words: &mut Words, ids: &mut Vec<u32>) {
         self.always.parts(&self.vocabulary, text, |part| match part {
-            Part::Token(id) => ids.push(id),
-            Part::Text(text) => self.encode_part(Text { text, goes_on: std::mem::take(&mut goes_on) }, words, ids),
+            TextPart::Token(id) => ids.push(id),
+            TextPart::Text(text) => self.encode_part(Text { text, goes_on: std::mem::take(&mut goes_on) }, words, ids),
         });
     }
 
@@ -136,15 +138,17 @@ impl Tokenizer {
         }
     }
 
-    /// Tokens as the text comes, piece by piece: together those of [`Tokenizer::encode`] with nothing added. For texts larger than memory,
-    /// and for many short ones, because words that come again are known.
+    /// Tokens as the text comes, piece by piece: together those of [`Tokenizer::encode`] with
+    /// nothing added. For texts larger than memory, and for many short ones, because words that
+    /// come again are known.
     pub fn encoder(&self) -> Encoder<'_> {
         Encoder::new(self)
     }
 
     /// The text of tokens: what [`Tokenizer::encode`] made them from, without those that steer the model.
     ///
-    /// Where the encoder puts a space before a text, that space is taken away again; a [`Stream`], which goes on with a text, keeps it.
+    /// Where the encoder puts a space before a text, that space is taken away again; a [`Stream`],
+    /// which goes on with a text, keeps it.
     pub fn decode(&self, ids: &[u32]) -> String {
         let mut text = String::with_capacity(ids.len() * 4);
         let mut decoder = Decoder::default();

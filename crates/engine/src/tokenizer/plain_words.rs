@@ -1,7 +1,8 @@
-//! Whole words, as LoopOS has them: a text is cut at white space, every mark of punctuation is a word of its own, letters of ASCII are
-//! made small, and what has no token is unknown.
+//! Whole words, as LoopOS has them: a text is cut at white space, every mark of punctuation is a
+//! word of its own, letters of ASCII are made small, and what has no token is unknown.
 //!
-//! A token holds its word with the space before it, a mark alone: put together they are the text, up to white space and large letters.
+//! A token holds its word with the space before it, a mark alone: put together they are the text,
+//! up to white space and large letters.
 
 use super::vocabulary::Vocabulary;
 

@@ -24,7 +24,7 @@ const ENDS: [&str; 7] =
 /// Reads a tokenizer.
 pub(super) fn tokenizer(metadata: &Metadata) -> Result<Tokenizer> {
     let name = metadata.text("tokenizer.ggml.model")?;
-    let name = name.ok_or_else(|| missing("tokenizer.ggml.model", "the file has no tokenizer"))?;
+    let name = name.ok_or_else(|| missing("tokenizer.ggml.model", "no tokenizer in the file"))?;
     let kind = match name {
         "llama" => Family::SentencePiece,
         "gpt2" if is_of_characters(metadata)? => Family::Characters,
@@ -32,7 +32,7 @@ pub(super) fn tokenizer(metadata: &Metadata) -> Result<Tokenizer> {
         "hotloop-words" => Family::PlainWords,
         other => {
             return Err(Error::unsupported(format!(
-                "key tokenizer.ggml.model: tokenizers of the kind {other:?} are not known here; llama, gpt2 and hotloop-words are"
+                "key tokenizer.ggml.model: tokenizer {other:?} is not supported; supported are llama, gpt2 and hotloop-words"
             )));
         }
     };
@@ -83,7 +83,9 @@ fn is_of_characters(metadata: &Metadata) -> Result<bool> {
     match metadata.text(UNIT_KEY)? {
         None => Ok(false),
         Some(CHARACTER) => Ok(true),
-        Some(other) => Err(Error::unsupported(format!("key {UNIT_KEY}: {other:?} is not known here; {CHARACTER} is"))),
+        Some(other) => {
+            Err(Error::unsupported(format!("key {UNIT_KEY}: {other:?} is not supported; supported is {CHARACTER}")))
+        }
     }
 }
 
@@ -121,19 +123,17 @@ fn missing(key: &str, why: &str) -> Error {
 
 fn vocabulary(metadata: &Metadata, family: &Family) -> Result<Vocabulary> {
     const KEY: &str = "tokenizer.ggml.tokens";
-    let tokens = metadata.texts(KEY)?.ok_or_else(|| missing(KEY, "the file has no vocabulary"))?;
+    let tokens = metadata.texts(KEY)?.ok_or_else(|| missing(KEY, "no vocabulary in the file"))?;
     let total: usize = tokens.iter().map(String::len).sum();
     if tokens.is_empty() || tokens.len() > MAX_TOKENS || total > MAX_BYTES {
         let count = tokens.len();
         return Err(Error::malformed(format!(
-            "key {KEY}: {count} tokens of {total} bytes; 1 to {MAX_TOKENS} tokens of at most {MAX_BYTES} bytes are believable"
+            "key {KEY}: {count} tokens of {total} bytes; the limit is {MAX_TOKENS} tokens and {MAX_BYTES} bytes"
         )));
     }
     if let Some(id) = tokens.iter().position(|token| token.len() > MAX_TOKEN) {
         let length = tokens[id].len();
-        return Err(Error::malformed(format!(
-            "key {KEY}: token {id} has {length} bytes; at most {MAX_TOKEN} are read"
-        )));
+        return Err(Error::malformed(format!("key {KEY}: token {id} has {length} bytes; the limit is {MAX_TOKEN}")));
     }
     let kinds = kinds(metadata, tokens.len())?;
     let mut vocabulary = Vocabulary::with_capacity(tokens.len());
@@ -143,7 +143,7 @@ fn vocabulary(metadata: &Metadata, family: &Family) -> Result<Vocabulary> {
         let kind = kinds.as_ref().map_or(Kind::Normal, |kinds| kinds[id]);
         bytes.clear();
         is_text.push(push_token(token, kind, family, &mut bytes).map_err(|what| {
-            Error::malformed(format!("key {KEY}: token {id}, {token:?}, is marked as a byte and is not written {what}"))
+            Error::malformed(format!("key {KEY}: token {id}, {token:?}, is marked as a byte but not written {what}"))
         })?);
         vocabulary.push(&bytes, kind);
     }
@@ -159,8 +159,8 @@ fn vocabulary(metadata: &Metadata, family: &Family) -> Result<Vocabulary> {
     Ok(vocabulary)
 }
 
-/// Adds the bytes that a token stands for. Whether a text can become it: vocabularies write their texts in an alphabet of
-/// their own, and a token with other characters is never found in one.
+/// Adds the bytes that a token stands for. Whether a text can become it: vocabularies write their
+/// texts in an alphabet of their own, and a token with other characters is never found in one.
 fn push_token(
     token: &str,
     kind: Kind,

@@ -1,5 +1,6 @@
-//! Pair encoding by scores, as SentencePiece has it for LLaMA: words are characters, of two neighbours the token with the best score is
-//! joined first, and characters without a token become their bytes.
+//! Pair encoding by scores, as SentencePiece has it for LLaMA: words are characters, of two
+//! neighbours the token with the best score is joined first, and characters without a token become
+//! their bytes.
 //!
 //! Files write the space as U+2581. Here it is a space: tokens are kept as the text that they stand for.
 
@@ -47,7 +48,7 @@ impl SentencePiece {
             return Err(Error::malformed(format!("key tokenizer.ggml.scores: {scores} scores for {tokens} tokens")));
         }
         if let Some(id) = scores.iter().position(|score| score.is_nan()) {
-            return Err(Error::malformed(format!("key tokenizer.ggml.scores: the score of token {id} is no number")));
+            return Err(Error::malformed(format!("key tokenizer.ggml.scores: the score of token {id} is NaN")));
         }
         let mut bytes = Box::new([NONE; 256]);
         for id in vocabulary.of_kind(Kind::Byte) {

@@ -12,7 +12,7 @@ pub(super) struct Special {
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part<'t> {
+pub(super) enum TextPart<'t> {
     Text(&'t str),
     Token(u32),
 }
@@ -39,7 +39,7 @@ impl Special {
     }
 
     /// Cuts a text at the special ones in it.
-    pub(super) fn parts<'t>(&self, vocabulary: &Vocabulary, text: &'t str, mut part: impl FnMut(Part<'t>)) {
+    pub(super) fn parts<'t>(&self, vocabulary: &Vocabulary, text: &'t str, mut part: impl FnMut(TextPart<'t>)) {
         let (mut start, mut at) = (0, 0);
         while at < text.len() {
             let rest = &text.as_bytes()[at..];
@@ -52,14 +52,14 @@ impl Special {
                 continue;
             };
             if start < at {
-                part(Part::Text(&text[start..at]));
+                part(TextPart::Text(&text[start..at]));
             }
-            part(Part::Token(id));
+            part(TextPart::Token(id));
             at += length;
             start = at;
         }
         if start < text.len() {
-            part(Part::Text(&text[start..]));
+            part(TextPart::Text(&text[start..]));
         }
     }
 

@@ -1,7 +1,8 @@
 //! Cutting a text into words before pairs are joined: no token crosses the end of a word.
 //!
-//! The models' authors wrote the rules as regular expressions. Here they are written out, because a loop over characters is an order
-//! of magnitude faster than an engine that can look ahead. Each function tells its expression.
+//! The models' authors wrote the rules as regular expressions. Here they are written out, because a
+//! loop over characters is an order of magnitude faster than an engine that can look ahead. Each
+//! function tells its expression.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
@@ -144,8 +145,9 @@ fn gpt2(text: &str) -> usize {
     }
 }
 
-/// `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
-/// with the number of digits that may be together.
+/// `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
+/// ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`, with the number of digits that may be
+/// together.
 fn llama3(text: &str, digits: usize) -> usize {
     // The long s is an s to engines that fold all of Unicode; llama.cpp, whose ids are the reference here, folds ASCII.
     if let Some(length) = contraction(text, |letter| letter.to_ascii_lowercase()) {

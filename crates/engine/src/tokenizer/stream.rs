@@ -27,7 +27,8 @@ impl<'t> Stream<'t> {
         Self { tokenizer, decoder: Decoder::default(), text: String::new() }
     }
 
-    /// The text that is complete with this token. It is empty while a character is not, and for tokens that steer the model.
+    /// The text that is complete with this token. It is empty while a character is not, and for
+    /// tokens that steer the model.
     pub fn push(&mut self, id: u32) -> &str {
         self.text.clear();
         self.decoder.push(shown(self.tokenizer, id), &mut self.text);

@@ -45,8 +45,8 @@ pub(super) struct Vocabulary {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     kinds: Vec<Kind>,
-    /// Open addressing with linear steps; at most half full. Beside each id stand the upper bits of its hash, so that nothing else
-    /// has to be read of tokens that lie in the way.
+    /// Open addressing with linear steps; at most half full. Beside each id stand the upper bits of
+    /// its hash, so that nothing else has to be read of tokens that lie in the way.
     table: Vec<Entry>,
     seed: Seeded,
     longest: usize,

@@ -68,11 +68,7 @@ impl<'t> Known<'_, 't> {
             return;
         }
         let start = ids.len();
-        assert!(
-            u32::try_from(word.len()).is_ok(),
-            "a word of {} bytes: at most 4 GiB can be encoded at once",
-            word.len()
-        );
+        assert!(u32::try_from(word.len()).is_ok(), "a word of {} bytes: the limit is 4 GiB", word.len());
         encode(&mut self.words.merger, &mut self.words.symbols, ids);
         if let Some(places) = places.filter(|places| places.len() < MAX_WORDS) {
             places.insert(word, start..ids.len());

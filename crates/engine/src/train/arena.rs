@@ -6,8 +6,9 @@ use super::NetworkOptions;
 use super::layers::MOST_BLOCKS;
 use crate::{Config, steps};
 
-/// Logits take no more bytes than this, unless a single row does. A vocabulary of 50,000 has 320 rows of logits at once then: enough for
-/// products at full speed, and every part reads and writes the whole gradient of the head.
+/// Logits take no more bytes than this, unless a single row does. A vocabulary of 50,000 has 320
+/// rows of logits at once then: enough for products at full speed, and every part reads and writes
+/// the whole gradient of the head.
 const MOST_LOGITS: usize = 64 << 20;
 
 /// How many values each part has.
@@ -63,8 +64,8 @@ pub(crate) struct HeadTape<'a> {
     pub losses: &'a mut [f32],
 }
 
-/// What the way back writes.
-pub(crate) struct Way<'a> {
+/// What the backward pass writes.
+pub(crate) struct BackwardBuffers<'a> {
     /// Of all parameters.
     pub gradients: &'a mut [f32],
     /// The gradient of the residual stream.
@@ -82,7 +83,7 @@ pub(crate) struct Way<'a> {
 }
 
 /// The parts of the arena that a pass of some rows uses.
-pub(crate) struct Parts<'a> {
+pub(crate) struct ArenaViews<'a> {
     sizes: Sizes,
     /// Of this pass.
     rows: usize,
@@ -93,7 +94,7 @@ pub(crate) struct Parts<'a> {
     normed: &'a mut [f32],
     logits: &'a mut [f32],
     losses: &'a mut [f32],
-    pub way: Way<'a>,
+    pub way: BackwardBuffers<'a>,
 }
 
 /// Each part begins at a cache line.
@@ -116,7 +117,7 @@ impl Sizes {
             qkv: config.queries() + 2 * config.keys(),
             queries: config.queries(),
             heads: config.heads,
-            up: if config.architecture.is_gpt2() { config.ffn } else { 2 * config.ffn },
+            up: if config.features().is_gated() { 2 * config.ffn } else { config.ffn },
             ffn: config.ffn,
             vocab: config.vocab,
             at_once: most.min(rows),
@@ -139,8 +140,8 @@ impl Sizes {
         self.up.max(self.qkv).max(2 * self.width)
     }
 
-    /// The parts of the arena: streams, kept, normed, logits, losses; then those of the way back: stream, normed, narrow, wide,
-    /// partials.
+    /// The parts of the arena: streams, kept, normed, logits, losses; then those of the backward
+    /// pass: stream, normed, narrow, wide, partials.
     fn lengths(&self) -> [usize; 10] {
         let stream = self.stream();
         let layer = self.layer().into_iter().fold(0, usize::saturating_add);
@@ -171,7 +172,7 @@ impl Sizes {
         gradients: &'a mut [f32],
         scratch: &'a mut [f32],
         rows: usize,
-    ) -> Parts<'a> {
+    ) -> ArenaViews<'a> {
         let (mut rest, lengths) = (&mut arena[..], self.lengths());
         let mut take = |part: usize| {
             let (part, after) = std::mem::take(&mut rest).split_at_mut(lengths[part]);
@@ -179,7 +180,7 @@ impl Sizes {
             part
         };
         let values = rows * self.width;
-        Parts {
+        ArenaViews {
             sizes: *self,
             rows,
             streams: take(0),
@@ -187,7 +188,7 @@ impl Sizes {
             normed: &mut take(2)[..values],
             logits: &mut take(3)[..self.at_once * self.vocab],
             losses: &mut take(4)[..rows],
-            way: Way {
+            way: BackwardBuffers {
                 gradients,
                 stream: &mut take(5)[..values],
                 normed: &mut take(6)[..values],
@@ -250,7 +251,7 @@ impl LayerTape<'_> {
     }
 }
 
-impl<'a> Parts<'a> {
+impl<'a> ArenaViews<'a> {
     /// Tokens of the pass.
     pub fn rows(&self) -> usize {
         self.rows
@@ -272,7 +273,7 @@ impl<'a> Parts<'a> {
     }
 
     /// A layer, and what its way back writes.
-    pub fn layer(&mut self, layer: usize) -> (LayerTape<'_>, &mut Way<'a>) {
+    pub fn layer(&mut self, layer: usize) -> (LayerTape<'_>, &mut BackwardBuffers<'a>) {
         let (sizes, rows, stream) = (self.sizes, self.rows, self.sizes.stream());
         let (before, behind) = self.streams[layer * stream..].split_at_mut(stream);
         let lengths = sizes.layer();
@@ -300,7 +301,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The head, and what its way back writes.
-    pub fn head(&mut self) -> (HeadTape<'_>, &mut Way<'a>) {
+    pub fn head(&mut self) -> (HeadTape<'_>, &mut BackwardBuffers<'a>) {
         let stream = self.sizes.stream();
         let input = &self.streams[self.sizes.layers * stream..][..self.rows * self.sizes.width];
         let tape = HeadTape { input, normed: self.normed, logits: self.logits, losses: self.losses };

@@ -1,7 +1,7 @@
 //! Where the first number is that is none.
 
-use super::arena::Parts;
-use super::{Entry, Layout, Place};
+use super::arena::ArenaViews;
+use super::{Entry, Layout, NonFinitePlace};
 use crate::{Compute, steps};
 
 /// The first of some tensors with a number that is infinite or none.
@@ -11,22 +11,22 @@ fn tensor<'a>(compute: &Compute, mut entries: impl Iterator<Item = &'a Entry>, v
 }
 
 /// The first parameter with such a number.
-pub(crate) fn parameter(compute: &Compute, layout: &Layout, values: &[f32]) -> Option<Place> {
-    tensor(compute, layout.entries().iter(), values).map(|tensor| Place::Parameter { tensor })
+pub(crate) fn parameter(compute: &Compute, layout: &Layout, values: &[f32]) -> Option<NonFinitePlace> {
+    tensor(compute, layout.entries().iter(), values).map(|tensor| NonFinitePlace::Parameter { tensor })
 }
 
 /// The first gradient with such a number in the order of a backward pass, which goes from the last tensor to the first.
-pub(crate) fn gradient(compute: &Compute, layout: &Layout, values: &[f32]) -> Option<Place> {
-    tensor(compute, layout.entries().iter().rev(), values).map(|tensor| Place::Gradient { tensor })
+pub(crate) fn gradient(compute: &Compute, layout: &Layout, values: &[f32]) -> Option<NonFinitePlace> {
+    tensor(compute, layout.entries().iter().rev(), values).map(|tensor| NonFinitePlace::Gradient { tensor })
 }
 
 /// The first step of a forward pass that gave such a number, in sequences of so many tokens.
-pub(crate) fn activation(compute: &Compute, mut parts: Parts<'_>, length: usize) -> Option<Place> {
+pub(crate) fn activation(compute: &Compute, mut parts: ArenaViews<'_>, length: usize) -> Option<NonFinitePlace> {
     let rows = parts.rows();
     let look = |layer: Option<usize>, step: &'static str, values: &[f32]| {
         let width = values.len().checked_div(rows).filter(|width| *width > 0)?;
         let row = values.chunks(width).position(|row| compute.kernels.has_non_finite(row))?;
-        Some(Place::Activation { layer, step, sequence: row / length, position: row % length })
+        Some(NonFinitePlace::Activation { layer, step, sequence: row / length, position: row % length })
     };
     if let Some(place) = look(None, steps::EMBEDDING, parts.first()) {
         return Some(place);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kernels::quant::Format;
 
-use crate::model::{Role, Wanted, tensors};
+use crate::model::{Role, TensorSpec, tensors};
 use crate::{Config, Error, Result, TensorInfo};
 
 /// Tensors begin at a cache line: at a multiple of so many values.
@@ -12,9 +12,9 @@ const LINE: usize = 16;
 
 /// The tensors of a model in one flat list of f32, by their names and shapes in GGUF.
 ///
-/// Matrices that are multiplied with the same rows lie one directly behind the other (queries, keys and values; gate and up), and
-/// their biases too, so that each such group is one matrix. Every group begins at a multiple of 16 values; what lies between is zero and
-/// stays so.
+/// Matrices that are multiplied with the same rows lie one directly behind the other (queries, keys
+/// and values; gate and up), and their biases too, so that each such group is one matrix. Every
+/// group begins at a multiple of 16 values; what lies between is zero and stays so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     entries: Vec<Entry>,
@@ -41,12 +41,12 @@ impl Layout {
     pub fn new(config: &Config, tied: bool) -> Result<Self> {
         config.check()?;
         let (mut entries, mut roles, mut len) = (Vec::new(), Vec::new(), 0usize);
-        for Wanted { name, shape, role, joined } in tensors(config, tied) {
+        for TensorSpec { name, shape, role, joined } in tensors(config, tied) {
             let info = TensorInfo { name, format: Format::F32, shape };
             let values = info.bytes().map_err(|error| error.about(info.shown()))? / size_of::<f32>();
             let start = if joined { Some(len) } else { len.checked_next_multiple_of(LINE) };
             let range = start.and_then(|start| Some(start..start.checked_add(values)?));
-            let range = range.ok_or_else(|| Error::refused("a model with more numbers than any memory has"))?;
+            let range = range.ok_or_else(|| Error::refused("the model exceeds any memory"))?;
             len = range.end;
             entries.push(Entry { decays: info.shape.len() > 1, info, range });
             roles.push(role);
@@ -110,8 +110,9 @@ mod tests {
             assert_eq!(names, source.names());
             let mut end = 0usize;
             for entry in layout.entries() {
-                let joined = ["attn_k.", "attn_v.", "ffn_up."].iter().any(|part| entry.info.name.contains(part));
-                let joined = joined && !architecture.is_gpt2();
+                let gated: &[&str] = if architecture.features().is_gated() { &["ffn_up."] } else { &[] };
+                let mut behind = ["attn_k.", "attn_v."].iter().chain(gated);
+                let joined = behind.any(|part| entry.info.name.contains(part));
                 assert_eq!(entry.range.start, if joined { end } else { end.next_multiple_of(16) }, "{entry:?}");
                 assert_eq!(entry.range.len(), entry.info.shape.iter().product::<usize>());
                 assert_eq!(entry.decays, entry.info.shape.len() == 2);

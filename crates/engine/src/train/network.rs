@@ -2,16 +2,17 @@
 
 use kernels::{AlignedBuffer, IGNORED_TARGET, RopeSpec, RopeTable, usable_cpus};
 
-use super::arena::{Parts, Sizes};
+use super::arena::{ArenaViews, Sizes};
 use super::finite;
 use super::layers::Pass;
 use super::layers::attention::scratch_of_one;
 use super::layers::dropout::{Dropout, MOST_VALUES};
 use super::plan::Plan;
-use super::{Examples, Layout, Loss, Mode, NetworkOptions, Parameters, Place, StepWork};
+use super::{Examples, Layout, Loss, Mode, NetworkOptions, NonFinitePlace, Parameters, StepWork};
 use crate::{Compute, Config, Error, Result, memory, steps};
 
-/// The gradients of all parameters, and the memory of one step. Everything has its size from the beginning: steps allocate nothing.
+/// The gradients of all parameters, and the memory of one step. Everything has its size from the
+/// beginning: steps allocate nothing.
 #[derive(Debug)]
 pub struct Network {
     config: Config,
@@ -24,14 +25,14 @@ pub struct Network {
     /// Of the attention of every thread.
     scratch: AlignedBuffer<f32>,
     /// Of the last forward pass.
-    last: Last,
+    last: LastPass,
     /// Whether the next backward pass writes the gradients instead of adding to them.
     fresh: bool,
 }
 
 /// What the last forward pass was.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Last {
+struct LastPass {
     rows: usize,
     mode: Mode,
 }
@@ -63,15 +64,15 @@ impl Network {
             gradients: AlignedBuffer::zeroed(layout.len()),
             arena: AlignedBuffer::zeroed(sizes.len()),
             scratch: AlignedBuffer::zeroed(scratch),
-            last: Last { rows: 0, mode: Mode::Evaluate },
+            last: LastPass { rows: 0, mode: Mode::Evaluate },
             fresh: false,
         })
     }
 
     /// The loss of some sequences.
     ///
-    /// In [`Mode::Learn`] a backward pass has to follow: where the vocabulary is so large that logits are computed in parts, the head's
-    /// gradients are added here.
+    /// In [`Mode::Learn`] a backward pass has to follow: where the vocabulary is so large that
+    /// logits are computed in parts, the head's gradients are added here.
     ///
     /// # Panics
     /// Where examples are no whole sequences, more than there is room for, or have tokens or targets that the model has not; where
@@ -80,7 +81,7 @@ impl Network {
         self.check(parameters, examples);
         self.fit_threads(compute);
         let rows = examples.tokens.len();
-        self.last = Last { rows, mode };
+        self.last = LastPass { rows, mode };
         let (plan, pass, mut parts) = self.parts(compute, parameters, examples);
         hotloop::scope!(steps::FORWARD, tokens = rows);
         plan.embedding.forward(&pass, parts.first());
@@ -100,13 +101,14 @@ impl Network {
         }
     }
 
-    /// Adds the gradients of what [`Network::forward`] computed last, in [`Mode::Learn`] and with the same parameters and examples.
+    /// Adds the gradients of what [`Network::forward`] computed last, in [`Mode::Learn`] and with
+    /// the same parameters and examples.
     ///
     /// # Panics
     /// Where there was no such pass.
     pub fn backward(&mut self, compute: &Compute, parameters: &Parameters, examples: Examples<'_>) {
-        assert!(self.last.mode != Mode::Evaluate, "a backward pass without a forward pass that learns");
-        assert!(self.last.rows == examples.tokens.len(), "a backward pass with other examples");
+        assert!(self.last.mode != Mode::Evaluate, "a backward pass without a forward pass in learning mode");
+        assert!(self.last.rows == examples.tokens.len(), "a backward pass with examples other than the forward pass");
         self.check(parameters, examples);
         self.fit_threads(compute);
         let (plan, pass, mut parts) = self.parts(compute, parameters, examples);
@@ -128,7 +130,7 @@ impl Network {
         compute: &'a Compute,
         parameters: &'a Parameters,
         examples: Examples<'a>,
-    ) -> (&'a Plan, Pass<'a>, Parts<'a>) {
+    ) -> (&'a Plan, Pass<'a>, ArenaViews<'a>) {
         let dropout = match self.last.mode {
             Mode::Learn { key, .. } if self.options.dropout > 0.0 => Some(Dropout { rate: self.options.dropout, key }),
             _ => None,
@@ -173,11 +175,6 @@ impl Network {
         &self.gradients
     }
 
-    /// The same, to be changed.
-    pub fn gradients_mut(&mut self) -> &mut [f32] {
-        &mut self.gradients
-    }
-
     /// Sets all gradients to zero.
     pub fn zero_gradients(&mut self, compute: &Compute) {
         self.fresh = false;
@@ -186,8 +183,9 @@ impl Network {
         compute.pool.run_rows(parts, &mut self.gradients, 1, |_, values| values.fill(0.0));
     }
 
-    /// The next backward pass writes all gradients instead of adding to them: what [`Network::zero_gradients`] would give, without going over
-    /// all of them once more. Until then they are those of before.
+    /// The next backward pass writes all gradients instead of adding to them: what
+    /// [`Network::zero_gradients`] would give, without going over all of them once more. Until then
+    /// they are those of before.
     pub fn renew_gradients(&mut self) {
         self.fresh = true;
     }
@@ -213,10 +211,11 @@ impl Network {
         size_of::<f32>() * (self.gradients.len() + self.arena.len() + self.scratch.len() + rope)
     }
 
-    /// Where the first value is that is infinite or no number: in the parameters, in the order of the last forward pass, or in the
-    /// gradients in the order of a backward pass. With recomputation the residual stream behind each layer is looked at alone.
-    pub fn first_non_finite(&mut self, compute: &Compute, parameters: &Parameters) -> Option<Place> {
-        let Last { rows, .. } = self.last;
+    /// Where the first value is that is infinite or no number: in the parameters, in the order of
+    /// the last forward pass, or in the gradients in the order of a backward pass. With
+    /// recomputation the residual stream behind each layer is looked at alone.
+    pub fn first_non_finite(&mut self, compute: &Compute, parameters: &Parameters) -> Option<NonFinitePlace> {
+        let LastPass { rows, .. } = self.last;
         finite::parameter(compute, &parameters.layout, &parameters.values)
             .or_else(|| {
                 let parts = self.sizes.parts(&mut self.arena, &mut self.gradients, &mut self.scratch, rows);
@@ -229,14 +228,16 @@ impl Network {
 fn check(config: &Config, options: &NetworkOptions) -> Result<()> {
     let NetworkOptions { batch, length, dropout, .. } = *options;
     if batch == 0 || length == 0 {
-        return Err(Error::refused("a batch of no sequences, or of no tokens"));
+        return Err(Error::refused("a batch without sequences or tokens"));
     }
     if config.rope.is_none() && length > config.context {
         let most = config.context;
-        return Err(Error::refused(format!("sequences of {length} tokens: this model learns positions 1 to {most}")));
+        return Err(Error::refused(format!("sequences of {length} tokens: this model has {most} positions")));
     }
     if !(0.0..1.0).contains(&dropout) {
-        return Err(Error::refused(format!("a dropout of {dropout}: it has to be from 0 to, but not, 1")));
+        return Err(Error::refused(format!(
+            "dropout = {dropout}: expected a number from 0 up to, but not including, 1"
+        )));
     }
     if dropout > 0.0 && batch.saturating_mul(length).saturating_mul(config.width) > MOST_VALUES {
         return Err(Error::refused(format!("dropout in a batch of {batch} sequences: choose smaller batches")));

@@ -39,7 +39,7 @@ impl OptimiserKind {
     fn check(self) -> Result<()> {
         let share = |name: &str, value: f64| match value {
             0.0..1.0 => Ok(()),
-            _ => Err(Error::refused(format!("{name} = {value}: from 0 to below 1 make sense"))),
+            _ => Err(Error::refused(format!("{name} = {value}: expected a number from 0 up to, but not including, 1"))),
         };
         match self {
             Self::AdamW { beta1, beta2, eps } => {
@@ -48,7 +48,7 @@ impl OptimiserKind {
                 if eps > 0.0 && eps.is_finite() {
                     return Ok(());
                 }
-                Err(Error::refused(format!("eps = {eps}: a number above 0 keeps the divisor from zero")))
+                Err(Error::refused(format!("eps = {eps}: expected a number above 0")))
             }
             Self::Sgd { momentum } => share("momentum", momentum),
         }
@@ -76,7 +76,7 @@ impl StepSize {
 
 /// Neighbouring tensors that decay alike, and what lies between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stretch {
+struct DecayRun {
     end: usize,
     decays: bool,
 }
@@ -86,13 +86,14 @@ struct Stretch {
 pub struct Optimiser {
     kind: OptimiserKind,
     weight_decay: f64,
-    stretches: Vec<Stretch>,
+    runs: Vec<DecayRun>,
     /// One list per name, flat as the parameters.
     states: ArrayVec<AlignedBuffer<f32>, 2>,
     steps: u64,
 }
 
-/// Threads take so many values at a time, or more where there were too many such parts: about a millisecond of memory traffic.
+/// Threads take so many values at a time, or more where there were too many such parts: about a
+/// millisecond of memory traffic.
 const PART: usize = 1 << 18;
 /// The most parts of a step.
 const MOST_PARTS: usize = 64;
@@ -105,13 +106,13 @@ impl Optimiser {
     pub fn new(kind: OptimiserKind, weight_decay: f64, layout: &Layout) -> Result<Self> {
         kind.check()?;
         if !(weight_decay >= 0.0 && weight_decay.is_finite()) {
-            return Err(Error::refused(format!("weight_decay = {weight_decay}: a number from 0 on makes sense")));
+            return Err(Error::refused(format!("weight_decay = {weight_decay}: expected a number of at least 0")));
         }
         let names = kind.state_names();
         let bytes = layout.len().saturating_mul(names.len() * size_of::<f32>());
-        memory::check(bytes, "what the optimiser remembers", "choose a smaller model, or `sgd`")?;
+        memory::check(bytes, "the optimiser state", "choose a smaller model, or `sgd`")?;
         let states = names.iter().map(|_| AlignedBuffer::zeroed(layout.len())).collect();
-        Ok(Self { kind, weight_decay, stretches: stretches(layout), states, steps: 0 })
+        Ok(Self { kind, weight_decay, runs: runs(layout), states, steps: 0 })
     }
 
     /// One step: parameters move against `gradients`.
@@ -125,9 +126,9 @@ impl Optimiser {
         hotloop::scope!(steps::OPTIMIZER, flops = self.flops(), bytes = self.bytes());
         self.steps += 1;
         let update = self.update(size);
-        let (stretches, kernels) = (&self.stretches, compute.kernels);
+        let (runs, kernels) = (&self.runs, compute.kernels);
         let mut parts = parts(&mut parameters.values, gradients, &mut self.states);
-        compute.pool.run_each(&mut parts, |part| part.run(kernels, stretches, update));
+        compute.pool.run_each(&mut parts, |part| part.run(kernels, runs, update));
     }
 
     /// How many steps were made.
@@ -171,7 +172,8 @@ impl Optimiser {
         let rate = size.learning_rate;
         [0.0, self.weight_decay].map(|decay| match self.kind {
             OptimiserKind::AdamW { beta1, beta2, eps } => {
-                // Beyond some thousand steps nothing is left to correct; a number of steps that does not fit is as good as any such.
+                // Beyond some thousand steps nothing is left to correct; a number of steps that
+                // does not fit is as good as any such.
                 let step = i32::try_from(self.steps).unwrap_or(i32::MAX);
                 Update::AdamW(AdamWStep {
                     keep: (1.0 - rate * decay) as f32,
@@ -200,23 +202,23 @@ enum Update {
 }
 
 /// What one thread has at a time.
-struct Part<'a> {
+struct ParameterSlice<'a> {
     first: usize,
     values: &'a mut [f32],
     gradients: &'a [f32],
     states: ArrayVec<&'a mut [f32], 2>,
 }
 
-impl Part<'_> {
-    fn run(&mut self, kernels: Kernels, stretches: &[Stretch], update: [Update; 2]) {
+impl ParameterSlice<'_> {
+    fn run(&mut self, kernels: Kernels, runs: &[DecayRun], update: [Update; 2]) {
         let (mut at, end) = (self.first, self.first + self.values.len());
-        let begun = stretches.partition_point(|stretch| stretch.end <= at);
-        for stretch in &stretches[begun..] {
+        let begun = runs.partition_point(|run| run.end <= at);
+        for run in &runs[begun..] {
             if at == end {
                 break;
             }
-            let until = stretch.end.min(end);
-            self.update(kernels, at - self.first..until - self.first, update[usize::from(stretch.decays)]);
+            let until = run.end.min(end);
+            self.update(kernels, at - self.first..until - self.first, update[usize::from(run.decays)]);
             at = until;
         }
     }
@@ -239,31 +241,31 @@ fn parts<'a>(
     mut values: &'a mut [f32],
     gradients: &'a [f32],
     states: &'a mut [AlignedBuffer<f32>],
-) -> ArrayVec<Part<'a>, MOST_PARTS> {
+) -> ArrayVec<ParameterSlice<'a>, MOST_PARTS> {
     let size = values.len().div_ceil(MOST_PARTS).max(PART);
     let mut states: ArrayVec<&mut [f32], 2> = states.iter_mut().map(|state| &mut **state).collect();
     let mut parts = ArrayVec::new();
     for (number, gradients) in gradients.chunks(size).enumerate() {
         let mine = values.split_off_mut(..gradients.len()).unwrap_or_default();
         let of_states = states.iter_mut().map(|state| state.split_off_mut(..gradients.len()).unwrap_or_default());
-        parts.push(Part { first: number * size, values: mine, gradients, states: of_states.collect() });
+        parts.push(ParameterSlice { first: number * size, values: mine, gradients, states: of_states.collect() });
     }
     parts
 }
 
 /// What lies between tensors is zero and stays so, whether it decays or not.
-fn stretches(layout: &Layout) -> Vec<Stretch> {
-    let mut stretches: Vec<Stretch> = Vec::new();
+fn runs(layout: &Layout) -> Vec<DecayRun> {
+    let mut runs: Vec<DecayRun> = Vec::new();
     for entry in layout.entries() {
-        match stretches.last_mut() {
+        match runs.last_mut() {
             Some(last) if last.decays == entry.decays => last.end = entry.range.end,
-            _ => stretches.push(Stretch { end: entry.range.end, decays: entry.decays }),
+            _ => runs.push(DecayRun { end: entry.range.end, decays: entry.decays }),
         }
     }
-    if let Some(last) = stretches.last_mut() {
+    if let Some(last) = runs.last_mut() {
         last.end = layout.len();
     }
-    stretches
+    runs
 }
 
 /// Gradients are summed in so many parts, whatever the number of threads.
@@ -271,7 +273,8 @@ const SUMS: usize = 256;
 /// And within a part in blocks, whose sums are added in f64: so it is precise for any number of them.
 const BLOCK: usize = 4096;
 
-/// The Euclidean norm of all gradients, with the same bits for every number of threads. Infinite or no number where a gradient is.
+/// The Euclidean norm of all gradients, with the same bits for every number of threads. Infinite or
+/// no number where a gradient is.
 pub fn gradient_norm(compute: &Compute, gradients: &[f32]) -> f64 {
     hotloop::scope!(steps::CLIP, flops = 2 * gradients.len(), bytes = size_of_val(gradients));
     let mut sums = [0.0f64; SUMS];
@@ -293,7 +296,8 @@ fn sum_of_squares(kernels: Kernels, block: &[f32]) -> f64 {
     if sum.is_finite() { sum } else { block.iter().map(|&x| f64::from(x) * f64::from(x)).sum() }
 }
 
-/// What brings gradients of this norm to at most `most`: 1 where they are there already. A norm that is no number gives that.
+/// What brings gradients of this norm to at most `most`: 1 where they are there already. A norm
+/// that is no number gives that.
 #[must_use]
 pub fn clip_scale(norm: f64, most: f64) -> f32 {
     if norm <= most { 1.0 } else { (most / norm) as f32 }

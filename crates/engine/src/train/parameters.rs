@@ -24,8 +24,9 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Numbers to begin with, the same on every machine: matrices normal with a deviation of 0.02, those that are added to the residual
-    /// stream by √(2 · layers) smaller; norms one, biases zero.
+    /// Numbers to begin with, the same on every machine: matrices normal with a deviation of 0.02,
+    /// those that are added to the residual stream by √(2 · layers) smaller; norms one, biases
+    /// zero.
     ///
     /// # Errors
     /// Where the sizes make no sense together, or memory is short.
@@ -91,7 +92,7 @@ impl Parameters {
             None => Ok(()),
             Some(name) => {
                 let family = self.config.architecture.name();
-                let message = format!("{family} models with such a tensor cannot be trained here");
+                let message = format!("not supported in training of {family} models");
                 Err(Error::unsupported(message).about(tensor::shown(name)))
             }
         }
@@ -102,8 +103,9 @@ impl Parameters {
         self.layout.range(name).map(|range| &self.values[range])
     }
 
-    /// As a source of tensors in f32, for [`Model::load`](crate::Model::load) and for writers of files. `metadata` is what else the
-    /// model says about itself, such as its vocabulary; the keys that the config follows from are set here.
+    /// As a source of tensors in f32, for [`Model::load`](crate::Model::load) and for writers of
+    /// files. `metadata` is what else the model says about itself, such as its vocabulary; the keys
+    /// that the config follows from are set here.
     pub fn source(&self, mut metadata: Metadata) -> ParametersSource<'_> {
         self.config.write(&mut metadata);
         ParametersSource { parameters: self, metadata, kernels: Kernels::best() }
@@ -115,17 +117,17 @@ fn read_tensor(source: &dyn TensorSource, entry: &Entry, values: &mut [f32]) -> 
     let tensor = source.tensor(&entry.info.name)?.ok_or_else(|| about(Error::malformed("it is missing")))?;
     if tensor.shape != entry.info.shape {
         let (found, wanted) = (&tensor.shape, &entry.info.shape);
-        return Err(about(Error::malformed(format!("the shape is {found:?}, not {wanted:?} as the sizes ask for"))));
+        return Err(about(Error::malformed(format!("the shape is {found:?}, expected {wanted:?}"))));
     }
     let wanted = TensorInfo { format: tensor.format, ..entry.info.clone() }.bytes().map_err(about)?;
     if tensor.data.len() != wanted {
         let found = tensor.data.len();
-        return Err(about(Error::malformed(format!("{found} bytes, not {wanted} as its shape asks for"))));
+        return Err(about(Error::malformed(format!("{found} bytes; its shape needs {wanted}"))));
     }
     let kernels = Kernels::best();
     kernels.dequantise(tensor.format, &tensor.data, values);
     if kernels.has_non_finite(values) {
-        return Err(about(Error::malformed("infinite, or no numbers")));
+        return Err(about(Error::malformed("contains NaN or infinity")));
     }
     Ok(())
 }

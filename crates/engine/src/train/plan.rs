@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Layout;
-use super::arena::Parts;
+use super::arena::ArenaViews;
 use super::layers::attention::SelfAttention;
 use super::layers::embedding::Embedding;
 use super::layers::feed_forward::FeedForward;
@@ -12,7 +12,8 @@ use super::layers::linear::Linear;
 use super::layers::norm::Norm;
 use super::layers::{Pass, pairs};
 use super::{NetworkOptions, StepWork};
-use crate::{Architecture, Config, Error, Result, steps};
+use crate::model::{FUSED_QKV, SPLIT_QKV, layer_part};
+use crate::{Config, Error, Result, steps};
 
 /// All layers of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,29 +25,34 @@ pub(crate) struct Plan {
 
 /// What the layers are looked up in.
 struct Tensors<'a> {
-    config: &'a Config,
     layout: &'a Layout,
 }
 
 impl Plan {
     /// The layers of a model, in a layout of its tensors.
     pub fn new(config: &Config, layout: &Layout) -> Result<Self> {
-        let tensors = Tensors { config, layout };
-        let Config { width, vocab, context, .. } = *config;
-        let gpt2 = config.architecture.is_gpt2();
-        let tokens = tensors.joined(&["token_embd.weight"], width * vocab)?;
-        let positions = gpt2.then(|| tensors.joined(&["position_embd.weight"], width * context)).transpose()?;
+        if !config.features().trainable {
+            let name = config.architecture.name();
+            return Err(Error::unsupported(format!("training {name} models is not supported")));
+        }
         // A model without a head of its own uses the embedding.
-        let head = if layout.range("output.weight").is_some() { "output" } else { "token_embd" };
+        let tied = layout.range("output.weight").is_none();
+        tensors_agree(layout, &Layout::new(config, tied)?)?;
+        let tensors = Tensors { layout };
+        let head = if tied { "token_embd" } else { "output" };
         Ok(Self {
-            embedding: Embedding { tokens, positions, tied: head == "token_embd" },
+            embedding: Embedding {
+                tokens: tensors.joined(&["token_embd.weight"])?,
+                positions: tensors.optional(&["position_embd.weight"])?,
+                tied,
+            },
             layers: (0..config.layers).map(|layer| tensors.layer(layer)).collect::<Result<_>>()?,
-            head: Head { norm: tensors.norm("output_norm")?, logits: tensors.linear(&[head], [width, vocab], false)? },
+            head: Head { norm: tensors.norm("output_norm")?, logits: tensors.linear(&[head])? },
         })
     }
 
     /// A layer: the residual stream behind it, and what its way back needs.
-    pub fn forward(&self, pass: &Pass<'_>, parts: &mut Parts<'_>, layer: usize) {
+    pub fn forward(&self, pass: &Pass<'_>, parts: &mut ArenaViews<'_>, layer: usize) {
         let (attention, network) = &self.layers[layer];
         let (mut tape, way) = parts.layer(layer);
         let (mut of_attention, middle) = tape.attention();
@@ -56,7 +62,7 @@ impl Plan {
     }
 
     /// The gradients of a layer. What was not kept is computed again: the last layer's is still there.
-    pub fn backward(&self, pass: &Pass<'_>, parts: &mut Parts<'_>, layer: usize) {
+    pub fn backward(&self, pass: &Pass<'_>, parts: &mut ArenaViews<'_>, layer: usize) {
         let (attention, network) = &self.layers[layer];
         let lost = parts.shares_layers() && layer + 1 < self.layers.len();
         let (mut tape, way) = parts.layer(layer);
@@ -93,60 +99,74 @@ impl Plan {
     }
 }
 
+/// Refuses the layout of another model.
+fn tensors_agree(layout: &Layout, wanted: &Layout) -> Result<()> {
+    if layout == wanted {
+        return Ok(());
+    }
+    let mut both = layout.entries().iter().zip(wanted.entries());
+    let first =
+        both.find(|(found, wanted)| found != wanted).map_or("the last tensors", |(_, wanted)| &wanted.info.name);
+    Err(Error::refused(format!("the layout of another model: it differs from {first} on")))
+}
+
 impl Tensors<'_> {
     fn layer(&self, layer: usize) -> Result<(SelfAttention, FeedForward)> {
-        let Config { width, ffn, architecture, .. } = *self.config;
-        let (gpt2, queries, keys) = (architecture.is_gpt2(), self.config.queries(), self.config.keys());
-        let names = |parts: &[&str]| parts.iter().map(|part| format!("blk.{layer}.{part}")).collect::<Vec<_>>();
-        let of = |parts: &[&str], shape: [usize; 2], biased: bool| {
-            let names = names(parts);
-            self.linear(&names.iter().map(String::as_str).collect::<Vec<_>>(), shape, biased)
+        let name = |part: &str| layer_part(layer, part);
+        // Of the matrices that the architecture may have, those that it has.
+        let of = |parts: &[&str]| {
+            let names: Vec<_> = parts.iter().map(|part| name(part)).filter(|name| self.has(name)).collect();
+            self.linear(&names.iter().map(String::as_str).collect::<Vec<_>>())
         };
-        let qkv: &[&str] = if gpt2 { &["attn_qkv"] } else { &["attn_q", "attn_k", "attn_v"] };
-        let up: &[&str] = if gpt2 { &["ffn_up"] } else { &["ffn_gate", "ffn_up"] };
+        let [queries, keys, values] = SPLIT_QKV;
         let attention = SelfAttention {
             layer,
-            norm: self.norm(&format!("blk.{layer}.attn_norm"))?,
-            qkv: of(qkv, [width, queries + 2 * keys], architecture != Architecture::Llama)?,
-            out: of(&["attn_output"], [queries, width], gpt2)?,
+            norm: self.norm(&name("attn_norm"))?,
+            qkv: of(&[FUSED_QKV, queries, keys, values])?,
+            out: of(&["attn_output"])?,
         };
         let feed_forward = FeedForward {
             layer,
-            norm: self.norm(&format!("blk.{layer}.ffn_norm"))?,
-            up: of(up, [width, up.len() * ffn], gpt2)?,
-            down: of(&["ffn_down"], [ffn, width], gpt2)?,
+            norm: self.norm(&name("ffn_norm"))?,
+            up: of(&["ffn_gate", "ffn_up"])?,
+            down: of(&["ffn_down"])?,
         };
         Ok((attention, feed_forward))
     }
 
+    fn has(&self, name: &str) -> bool {
+        self.layout.range(&format!("{name}.weight")).is_some()
+    }
+
     fn norm(&self, name: &str) -> Result<Norm> {
-        let width = self.config.width;
-        let bias = || self.joined(&[&format!("{name}.bias")], width);
         Ok(Norm {
-            weight: self.joined(&[&format!("{name}.weight")], width)?,
-            bias: self.config.architecture.is_gpt2().then(bias).transpose()?,
+            weight: self.joined(&[&format!("{name}.weight")])?,
+            bias: self.optional(&[&format!("{name}.bias")])?,
         })
     }
 
     /// Matrices that have the same input, as one.
-    fn linear(&self, names: &[&str], [inputs, outputs]: [usize; 2], biased: bool) -> Result<Linear> {
+    fn linear(&self, names: &[&str]) -> Result<Linear> {
         let with = |end: &str| names.iter().map(|name| format!("{name}.{end}")).collect::<Vec<_>>();
-        let joined = |end: &str, len: usize| {
-            let names = with(end);
-            self.joined(&names.iter().map(String::as_str).collect::<Vec<_>>(), len)
-        };
-        let weight = joined("weight", inputs * outputs)?;
-        Ok(Linear { weight, bias: biased.then(|| joined("bias", outputs)).transpose()?, inputs, outputs })
+        let (weights, biases) = (with("weight"), with("bias"));
+        let [weights, biases] = [&weights, &biases].map(|all| all.iter().map(String::as_str).collect::<Vec<_>>());
+        let weight = self.joined(&weights)?;
+        let inputs = weights.first().and_then(|name| self.layout.entry(name)).map_or(0, |entry| entry.info.shape[0]);
+        let outputs = weight.len().checked_div(inputs).unwrap_or(0);
+        Ok(Linear { weight, bias: self.optional(&biases)?, inputs, outputs })
+    }
+
+    /// The same where the first of them is there.
+    fn optional(&self, names: &[&str]) -> Result<Option<Range<usize>>> {
+        let is_there = names.first().is_some_and(|name| self.layout.range(name).is_some());
+        is_there.then(|| self.joined(names)).transpose()
     }
 
     /// Tensors that lie one directly behind the other.
-    fn joined(&self, names: &[&str], len: usize) -> Result<Range<usize>> {
-        let range = |name: &&str| self.layout.range(name);
-        let ranges: Option<Vec<_>> = names.iter().map(range).collect();
+    fn joined(&self, names: &[&str]) -> Result<Range<usize>> {
+        let ranges: Option<Vec<_>> = names.iter().map(|name| self.layout.range(name)).collect();
         let whole = ranges.filter(|ranges| ranges.windows(2).all(|two| two[0].end == two[1].start));
         let whole = whole.and_then(|ranges| Some(ranges.first()?.start..ranges.last()?.end));
-        whole.filter(|range| range.len() == len).ok_or_else(|| {
-            Error::refused(format!("a layout of another model: {} should have {len} values", names.join(", ")))
-        })
+        whole.ok_or_else(|| Error::refused(format!("the layout lacks {}", names.join(", "))))
     }
 }

@@ -20,7 +20,8 @@ pub struct NetworkOptions {
     pub length: usize,
     /// The share of values that is set to zero while learning, from 0 to, but not, 1.
     pub dropout: f32,
-    /// Keeps only the residual stream between layers, and computes the rest again on the way back: less memory, a third more work.
+    /// Keeps only the residual stream between layers, and recomputes the rest in the backward pass:
+    /// less memory, a third more work.
     pub recompute: bool,
 }
 
@@ -62,13 +63,13 @@ pub struct StepWork {
     pub forward: u64,
     /// Of the backward pass, without what is computed again.
     pub backward: u64,
-    /// What is computed again on the way back.
+    /// What is recomputed in the backward pass.
     pub recomputed: u64,
 }
 
 /// Where a value is that is infinite or no number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum NonFinitePlace {
     /// In a tensor of the parameters.
     Parameter {
         /// Its name.
@@ -92,12 +93,12 @@ pub enum Place {
     },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for NonFinitePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Parameter { tensor } => write!(f, "the parameters {tensor}"),
-            Place::Gradient { tensor } => write!(f, "the gradient of {tensor}"),
-            Place::Activation { layer, step, sequence, position } => {
+            NonFinitePlace::Parameter { tensor } => write!(f, "the parameters {tensor}"),
+            NonFinitePlace::Gradient { tensor } => write!(f, "the gradient of {tensor}"),
+            NonFinitePlace::Activation { layer, step, sequence, position } => {
                 write!(f, "the step {step}")?;
                 if let Some(layer) = layer {
                     write!(f, " of layer {layer}")?;

@@ -1,14 +1,15 @@
-//! Sound files, damaged in every way that can be thought of: each is read or refused, without a panic, without an end that does
-//! not come, and without memory that only the file claims.
+//! Sound files, damaged in every way that can be thought of: each is read or refused, without a
+//! panic, without an end that does not come, and without memory that only the file claims.
 //!
-//! A program of its own, because it counts what is allocated. Every damage follows from a number, and is named when it kills.
+//! A program of its own, because it counts what is allocated. Every damage follows from a number,
+//! and is named when it kills.
 
 mod damage;
 mod sound;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use engine::safetensors::{Beside, Model};
+use engine::safetensors::{Model, SideFiles};
 use engine::{TensorSource, check_finite, gguf, llama2c};
 
 use damage::Damage;
@@ -19,7 +20,8 @@ static ALLOCATOR: hotloop::Allocator = hotloop::Allocator::system();
 /// How many files are damaged at random, per kind of file.
 const RANDOM: u64 = 20_000;
 
-/// What reading one of these files may have in memory at most. They are of some KiB; what is read from them is a small multiple.
+/// What reading one of these files may have in memory at most. They are of some KiB; what is read
+/// from them is a small multiple.
 const MEMORY: u64 = 1 << 20;
 
 /// Reads all that there is.
@@ -44,15 +46,16 @@ fn read(kind: Kind, bytes: &[u8]) -> bool {
         Kind::Gguf => gguf::File::from_bytes(bytes.to_vec()).map(|file| read_all(&file)).is_ok(),
         Kind::Llama2c => llama2c::File::from_bytes(bytes.to_vec()).map(|file| read_all(&file)).is_ok(),
         Kind::Safetensors => {
-            let beside = Beside { config: sound::config(), tokenizer: Some(sound::tokenizer()), ..Beside::default() };
+            let beside =
+                SideFiles { config: sound::config(), tokenizer: Some(sound::tokenizer()), ..SideFiles::default() };
             Model::from_bytes(bytes.to_vec(), &beside).map(|model| read_all(&model)).is_ok()
         }
         Kind::Config => {
-            let beside = Beside { config: bytes.to_vec(), ..Beside::default() };
+            let beside = SideFiles { config: bytes.to_vec(), ..SideFiles::default() };
             Model::from_bytes(sound::safetensors(), &beside).map(|model| read_all(&model)).is_ok()
         }
         Kind::Tokenizer => {
-            let beside = Beside {
+            let beside = SideFiles {
                 config: sound::config(),
                 tokenizer: Some(bytes.to_vec()),
                 tokenizer_config: Some(bytes.to_vec()),

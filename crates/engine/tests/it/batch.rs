@@ -6,7 +6,7 @@ use engine::{
 };
 
 use crate::random::Random;
-use crate::sources::{Made, gpt2, llama};
+use crate::sources::{TestModel, gpt2, llama};
 use crate::trials::{best, exact, load, score};
 
 fn compute() -> Compute {
@@ -53,7 +53,7 @@ fn finish(batch: &mut Batch<'_>) -> Vec<Chosen> {
 fn sequences_join_and_leave() {
     let (compute, greedy) = (compute(), Sampling::greedy());
     for spec in [llama(), gpt2()] {
-        let model = load(&Made::lively(&spec), &compute);
+        let model = load(&TestModel::varied(&spec), &compute);
         for (places, block) in [(3, 128), (3, 7), (4, 1), (1, 16)] {
             let mut batch = Batch::new(&model, &compute, &options(places, 64, block), KEEP).unwrap();
             let prompts: Vec<_> = [5, 30, 1, 17, 2, 9, 40]
@@ -97,7 +97,7 @@ fn sequences_join_and_leave() {
 #[test]
 fn contexts_that_are_full() {
     let (compute, greedy) = (compute(), Sampling::greedy());
-    let model = load(&Made::lively(&llama()), &compute);
+    let model = load(&TestModel::varied(&llama()), &compute);
     for (keep, context) in [(true, 20), (false, 20), (true, 7), (true, 1)] {
         let prompt = Random(5).tokens(context.min(6), 293);
         let wanted = by_hand(&model, &compute, &prompt, 50, context);
@@ -121,10 +121,10 @@ fn contexts_that_are_full() {
 #[test]
 fn what_cannot_be_is_refused_and_harms_nobody() {
     let (compute, greedy) = (compute(), Sampling::greedy());
-    let model = load(&Made::lively(&llama()), &compute);
+    let model = load(&TestModel::varied(&llama()), &compute);
     let many = options(MOST_SEQUENCES + 1, 8, 8);
     let error = Batch::new(&model, &compute, &many, KEEP).unwrap_err();
-    assert!(error.to_string().contains("257 sequences at the same time; at most 256"), "{error}");
+    assert!(error.to_string().contains("257 concurrent sequences; the limit is 256"), "{error}");
     let mut batch = Batch::new(&model, &compute, &options(2, 20, 8), KEEP).unwrap();
     assert!(!batch.is_busy() && batch.step().unwrap().is_empty());
     let prompt = Random(1).tokens(6, 293);
@@ -154,7 +154,7 @@ fn what_cannot_be_is_refused_and_harms_nobody() {
 #[test]
 fn chance_is_each_sequences_own() {
     let compute = compute();
-    let model = load(&Made::lively(&Synthetic { seed: 3, ..llama() }), &compute);
+    let model = load(&TestModel::varied(&Synthetic { seed: 3, ..llama() }), &compute);
     let sampling = |seed: u64| Sampling { temperature: 0.8, seed, ..Sampling::default() };
     let alone = |seed: u64| {
         let mut batch = Batch::new(&model, &compute, &options(1, 60, 32), KEEP).unwrap();

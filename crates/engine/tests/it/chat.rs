@@ -82,7 +82,7 @@ fn brackets_are_written_and_turns_alternate() {
     let turns = [("system", "Be kind."), ("user", "a"), ("assistant", " b "), ("user", "c")];
     check(BRACKETS, &turns, "<s>[INST] a [/INST] b</s>[INST] Be kind.\n\nc [/INST]");
     let error = render(BRACKETS, &[("assistant", "a")]).expect_err("they do not alternate").to_string();
-    assert!(error.contains("the template refuses this: Roles must alternate"), "{error}");
+    assert!(error.contains("rejected by the template: Roles must alternate"), "{error}");
 }
 
 #[test]
@@ -122,11 +122,11 @@ fn wrong_templates_are_refused_with_the_line() {
 /// Each would hang, or fill the memory, without a bound.
 #[test]
 fn harmful_templates_come_to_an_end() {
-    let steps = "more steps";
+    let steps = "too many steps";
     refused("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", steps);
     refused("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "recursion");
     refused("{% include 'chat' %}", "recursion");
-    let text = "more text";
+    let text = "too much text";
     for source in [
         "{% set n = namespace(x='aaaaaaaa') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
         "{% set n = namespace(x='aaaaaaaa') %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}",
@@ -162,12 +162,12 @@ fn templates_cannot_exhaust_the_stack() {
     refused("{% set n=namespace() %}{% set n.a | default(n, true) %}{% endset %}{{ n }}", in_namespace);
     refused("{% set n=namespace() %}{% for x in [1, n] %}{% set n.a = loop %}{% endfor %}{{ n }}", in_namespace);
     refused("{% macro m() %}{% endmacro %}{% set n=namespace() %}{% set n.a = m %}", in_namespace);
-    let deep = "nested more than 64 deep";
+    let deep = "nested deeper than 64";
     refused("{% set n=namespace(a=1) %}{% for i in range(2000) %}{% set n.a=[n.a] %}{% endfor %}", deep);
     refused("{% set n=namespace(a=1) %}{% for i in range(2000) %}{% set n.a={'a': n.a} %}{% endfor %}", deep);
     refused(&format!("{}{{{{ x }}}}", "{% set x=[x] %}".repeat(4_000)), deep);
     refused(&format!("{{{{ {}1{} }}}}", "[".repeat(70), "]".repeat(70)), deep);
-    let operators = "more operators";
+    let operators = "too many operators";
     for long in [
         format!("{{{{ {}1 }}}}", "-".repeat(50_000)),
         format!("{{{{ {}1 }}}}", "not ".repeat(15_000)),
@@ -198,7 +198,7 @@ fn json_is_indented_within_bounds() {
         refused(&format!("{{{{ messages|{wide} }}}}"), "indents by at most 16");
     }
     let wide = "{% set n=namespace(a=[1]) %}{% for i in range(12) %}{% set n.a=[n.a,n.a,n.a] %}{% endfor %}{{ n.a|tojson(16) }}";
-    refused(wide, "more text");
+    refused(wide, "too much text");
 }
 
 #[test]

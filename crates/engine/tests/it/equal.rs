@@ -1,11 +1,11 @@
 //! One result, whichever way leads to it.
 
-use engine::{CacheType, Compute, LoadOptions, Model, Segment, State, StateOptions, Synthetic};
+use engine::{Architecture, CacheType, Compute, LoadOptions, Model, Segment, State, StateOptions, Synthetic};
 use kernels::quant::Format;
 use kernels::{Kernels, Pool};
 
 use crate::random::Random;
-use crate::sources::{Made, gpt2, llama};
+use crate::sources::{TestModel, gpt2, llama};
 use crate::trials::{Distance, bits, distance, exact, go_on, load, score};
 
 /// Large enough that every step is divided among threads where there are any.
@@ -15,12 +15,14 @@ fn large(spec: Synthetic, format: Format) -> Synthetic {
 
 const FORMATS: [Format; 5] = [Format::F32, Format::F16, Format::Q8_0, Format::Q4_K, Format::Q6_K];
 
-/// Models of both families, in formats of all kinds.
+/// Models of all architectures, and of two in formats of all kinds.
 fn models(compute: &Compute) -> impl Iterator<Item = (String, Synthetic, Model)> {
-    let specs = FORMATS.into_iter().flat_map(|format| [large(llama(), format), large(gpt2(), format)]);
-    specs.map(|spec| {
+    let formats = FORMATS.into_iter().flat_map(|format| [large(llama(), format), large(gpt2(), format)]);
+    let others = Architecture::ALL.into_iter().filter(|it| ![Architecture::Gpt2, Architecture::Llama].contains(it));
+    let specs = others.map(|architecture| large(Synthetic { architecture, ..llama() }, Format::F32));
+    formats.chain(specs).map(|spec| {
         let name = format!("{} {}", spec.architecture.name(), spec.format);
-        let model = load(&Made::lively(&spec), compute);
+        let model = load(&TestModel::varied(&spec), compute);
         (name, spec, model)
     })
 }
@@ -29,8 +31,8 @@ fn single() -> Compute {
     Compute::new(Some(1)).unwrap()
 }
 
-/// How far two orders of the same additions may lead: products with activations in bytes turn a last bit of a norm or of
-/// attention into another code now and then.
+/// How far two orders of the same additions may lead: products with activations in bytes turn a
+/// last bit of a norm or of attention into another code now and then.
 fn reordered(format: Format) -> Distance {
     match format {
         Format::F32 | Format::F16 => Distance { largest: 4e-5, rms: 1e-5 },
@@ -61,7 +63,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             }
         }
         // Packed on several threads.
-        let again = load(&Made::lively(&spec), &others[1]);
+        let again = load(&TestModel::varied(&spec), &others[1]);
         let [a, b] = [&model, &again].map(|model| score(model, &one, &exact(32), &tokens[..32]));
         assert!(bits(&a) == bits(&b), "{name}, packed by three");
     }
@@ -73,8 +75,8 @@ fn blocks_of_any_length_are_one_block() {
     for (name, spec, model) in models(&compute) {
         let tokens = Random(2).tokens(144, spec.vocab);
         let whole = score(&model, &compute, &exact(144), &tokens);
-        // Each query is computed by itself, whatever lies beside it: the same bits, as long as there are enough in a block
-        // that they are computed in tiles.
+        // Each query is computed by itself, whatever lies beside it: the same bits, as long as
+        // there are enough in a block that they are computed in tiles.
         for block in [48, 16, 72] {
             assert!(
                 bits(&score(&model, &compute, &exact(block), &tokens)) == bits(&whole),
@@ -93,7 +95,7 @@ fn blocks_of_any_length_are_one_block() {
 fn prefill_is_the_last_of_its_blocks() {
     let compute = single();
     let spec = large(llama(), Format::F32);
-    let model = load(&Made::lively(&spec), &compute);
+    let model = load(&TestModel::varied(&spec), &compute);
     let tokens = Random(2).tokens(100, spec.vocab);
     let wanted = score(&model, &compute, &exact(32), &tokens);
     let mut state = State::new(&model, &compute, &StateOptions { logits: 1, ..exact(32) }).unwrap();
@@ -161,7 +163,7 @@ fn weights_in_place() {
     let computes = [1, 3].map(|threads| Compute::new(Some(threads)).unwrap());
     for (name, spec, model) in models(&computes[0]) {
         let options = &mut LoadOptions { in_place: true, ..LoadOptions::default() };
-        let in_place = Model::load(&Made::lively(&spec), &computes[0], options).unwrap();
+        let in_place = Model::load(&TestModel::varied(&spec), &computes[0], options).unwrap();
         let tokens = Random(6).tokens(40, spec.vocab);
         for block in [1, 3, 40] {
             let wanted = score(&model, &computes[0], &exact(block), &tokens);
@@ -224,7 +226,8 @@ struct Twin {
     logits: usize,
 }
 
-/// Sequences join, leave, fall back and go on with blocks of any length, many in one pass or few; each is as if it were alone.
+/// Sequences join, leave, fall back and go on with blocks of any length, many in one pass or few;
+/// each is as if it were alone.
 #[test]
 fn sequences_do_not_know_of_each_other() {
     const SEQUENCES: usize = 20;

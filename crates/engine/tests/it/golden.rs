@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use crate::folder::shared;
 use crate::reference::{Reference, mean_nll};
-use crate::sources::Made;
+use crate::sources::TestModel;
 use crate::trials::{best, distance, exact, load, score};
 
-/// Every file, and how far its mean NLL may be from that of its dequantised weights, as a share: products with activations in
-/// bytes lose something, floats do not. Measured were 1.2e-7, 5e-8, 1.6e-3, 1.5e-3 and 9e-4 at most.
+/// Every file, and how far its mean NLL may be from that of its dequantised weights, as a share:
+/// products with activations in bytes lose something, floats do not. Measured were 1.2e-7, 5e-8,
+/// 1.6e-3, 1.5e-3 and 9e-4 at most.
 const FILES: [(&str, f64); 5] = [
     ("stories260K-f32", 1e-6),
     ("stories260K-f16", 1e-6),
@@ -82,8 +83,8 @@ fn logits_of_single_precision() {
     }
 }
 
-/// The reference against what was computed elsewhere, and the engine against the reference, layer by layer: models of the
-/// first layers alone show where a difference would begin.
+/// The reference against what was computed elsewhere, and the engine against the reference, layer
+/// by layer: models of the first layers alone show where a difference would begin.
 #[test]
 fn layer_by_layer() {
     let Some((file, golden)) = model_and_golden("stories260K-f32") else { return };
@@ -94,7 +95,7 @@ fn layer_by_layer() {
         let norms = Reference::new(&file).pass(tokens).residual_norms;
         for (layer, wanted) in numbers(&golden["residual_l2_after_layer_pos10"]).into_iter().enumerate() {
             close(norms[layer][10], wanted, 1e-7, &format!("{text}, layer {layer}"));
-            let part = Made::of(&file).with_layers(layer + 1);
+            let part = TestModel::of(&file).with_layers(layer + 1);
             let got = score(&load(&part, &compute), &compute, &exact(11), tokens);
             let away = distance(&got, &Reference::new(&part).logits(tokens));
             assert!(away.largest <= 1e-5, "{text}, {} layers: {away}", layer + 1);
@@ -135,8 +136,8 @@ fn greedy(model: &Model, compute: &Compute, cache: CacheType, prompt: &[u32], co
     all
 }
 
-/// Golden tokens are those of f32. Rounding weights, activations or the cache may lead elsewhere where a choice was close,
-/// and from there on everything differs.
+/// Golden tokens are those of f32. Rounding weights, activations or the cache may lead elsewhere
+/// where a choice was close, and from there on everything differs.
 #[test]
 fn the_best_token_each_time() {
     let compute = compute();
@@ -177,10 +178,12 @@ fn exact_products_choose_every_golden_token() {
     }
 }
 
-/// Token by token, in small blocks, as one block, and on every instruction set: where activations are bytes, a last bit of a norm or of
-/// attention turns into another code now and then, and from there on all later codes may differ. Then every way must be as near to the
-/// weights' own answer as the others, and no two farther from each other than two independent roundings of the activations are. With exact
-/// products all ways are the same but for last bits. A fault of one way would show as a larger distance or as another cost of the text.
+/// Token by token, in small blocks, as one block, and on every instruction set: where activations
+/// are bytes, a last bit of a norm or of attention turns into another code now and then, and from
+/// there on all later codes may differ. Then every way must be as near to the weights' own answer
+/// as the others, and no two farther from each other than two independent roundings of the
+/// activations are. With exact products all ways are the same but for last bits. A fault of one way
+/// would show as a larger distance or as another cost of the text.
 #[test]
 fn all_ways_are_equally_near() {
     for name in ["stories260K-q8_0", "stories15M-q8_0", "stories15M-q4_0"] {
@@ -253,8 +256,8 @@ fn weights_in_place() {
         drop(file);
         let away = distance(&score(&model, &compute, &exact(20), tokens), &wanted);
         eprintln!("{name}: {away}");
-        // Products of quantised weights have the same bits either way, sums of floats another order; some matrices of the
-        // smaller model stay halves.
+        // Products of quantised weights have the same bits either way, sums of floats another
+        // order; some matrices of the smaller model stay halves.
         assert!(away.largest <= if name.starts_with("stories15M") { 0.0 } else { 1e-5 }, "{name}: {away}");
     }
 }

@@ -22,7 +22,7 @@ fn what_is_no_model_is_told() {
         (b"\n <!DOCTYPE html>", "web page"),
         (b"{\"a\": 1}", "JSON"),
         (b"Once upon a time", "text"),
-        (b"\x01\x02\xff\xfe", "not known"),
+        (b"\x01\x02\xff\xfe", "unknown content"),
     ] {
         let path = folder.write("model.gguf", bytes);
         let error = open(&path).err().expect("it is no model");

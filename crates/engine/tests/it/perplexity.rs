@@ -101,7 +101,7 @@ fn what_cannot_be_scored_is_refused() {
     let score = |tokens: &[u32]| perplexity(&model, &compute, tokens, Reading::default());
     for tokens in [&[][..], &[1]] {
         let error = score(tokens).unwrap_err().to_string();
-        assert!(error.contains("nothing to score below two"), "{error}");
+        assert!(error.contains("scoring needs at least two"), "{error}");
     }
     let error = score(&[1, 2, 9_999, 3]).unwrap_err().to_string();
     assert!(error.contains("token 9999 of a vocabulary of 256"), "{error}");

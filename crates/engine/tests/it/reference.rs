@@ -1,7 +1,9 @@
-//! Decoders in f64 and plain loops, written from the definition of their architectures: what the engine is compared with.
+//! Decoders in f64 and plain loops, written from the definition of their architectures: what the
+//! engine is compared with.
 //!
-//! Every position is computed from the tokens before it; there is no cache, no packing and no quantised arithmetic. Weights
-//! are what their bytes stand for. The sizes are read here once more, so that a mistake of the engine's is not shared.
+//! Every position is computed from the tokens before it; there is no cache, no packing and no
+//! quantised arithmetic. Weights are what their bytes stand for. The sizes are read here once more,
+//! so that a mistake of the engine's is not shared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +62,7 @@ impl Sizes {
         let pairing = text("hotloop.rope.pairing");
         Self {
             gpt2: architecture == "gpt2",
-            halves: pairing.map_or(architecture == "qwen2", |pairing| pairing == "halves"),
+            halves: pairing.map_or(architecture.starts_with("qwen"), |pairing| pairing == "halves"),
             width,
             layers: count("block_count").unwrap(),
             heads,
@@ -169,6 +171,14 @@ impl Reference {
             true => self.linear(&fused, row),
             false => ["q", "k", "v"].map(|part| self.linear(&format!("blk.{layer}.attn_{part}"), row)).concat(),
         };
+        let heads = all.chunks_mut(self.sizes.head_dim).enumerate();
+        for (head, values) in heads.take(self.sizes.heads + self.sizes.kv_heads) {
+            let part = if head < self.sizes.heads { "attn_q_norm" } else { "attn_k_norm" };
+            let name = format!("blk.{layer}.{part}");
+            if self.tensors.contains_key(&format!("{name}.weight")) {
+                values.copy_from_slice(&self.norm(&name, values));
+            }
+        }
         if !self.sizes.gpt2 {
             let turned = self.sizes.heads + self.sizes.kv_heads;
             all.chunks_mut(self.sizes.head_dim).take(turned).for_each(|head| self.turn(head, position));

@@ -6,15 +6,15 @@ use engine::{
 use kernels::quant::Format;
 
 use crate::random::Random;
-use crate::sources::{Made, gpt2, llama};
+use crate::sources::{TestModel, gpt2, llama};
 use crate::trials::{exact, go_on, load, score};
 
 fn compute() -> Compute {
     Compute::new(Some(1)).unwrap()
 }
 
-fn made() -> Made {
-    Made::lively(&llama())
+fn made() -> TestModel {
+    TestModel::varied(&llama())
 }
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn check(error: &Error, kind: ErrorKind, says: &str) {
 
 /// Loading it fails so.
 #[track_caller]
-fn refuses(made: &Made, kind: ErrorKind, says: &str) {
+fn refuses(made: &TestModel, kind: ErrorKind, says: &str) {
     for in_place in [false, true] {
         let error = Model::load(made, &compute(), &mut LoadOptions { in_place, ..LoadOptions::default() }).unwrap_err();
         check(&error, kind, says);
@@ -64,10 +64,10 @@ fn sizes_that_cannot_be() {
         refuses(&made().set(&key, Signed(-1)), Malformed, &format!("key {key}: not a count"));
         refuses(&made().set(&key, text("4")), Malformed, &format!("key {key}: not a count"));
     }
-    refuses(&made().set("llama.attention.head_count_kv", Unsigned(3)), Malformed, "4 heads cannot share 3 heads");
+    refuses(&made().set("llama.attention.head_count_kv", Unsigned(3)), Malformed, "4 heads are not divisible by 3");
     refuses(&made().set("llama.rope.dimension_count", Unsigned(7)), Malformed, "7 values of a head of 16");
     refuses(&made().set("llama.rope.dimension_count", Unsigned(18)), Malformed, "18 values of a head of 16");
-    refuses(&made().set("llama.attention.key_length", Unsigned(1 << 19)), Malformed, "too wide");
+    refuses(&made().set("llama.attention.key_length", Unsigned(1 << 19)), Malformed, "exceed the size limit");
     refuses(&made().set("llama.attention.head_count", Unsigned(128)), Malformed, "key llama.attention.key_length: 0");
     let config = Config::read(&made()).unwrap();
     for broken in [Config { heads: 0, kv_heads: 1, ..config.clone() }, Config { layers: 0, ..config }] {
@@ -79,16 +79,16 @@ fn sizes_that_cannot_be() {
 fn numbers_that_cannot_be() {
     let eps = "llama.attention.layer_norm_rms_epsilon";
     for (key, value, says) in [
-        (eps, Float(-1e-5), "a norm's epsilon of -0.00001"),
-        (eps, Float(1.0), "a norm's epsilon of 1"),
-        (eps, Float(f64::NAN), "NaN is no number"),
+        (eps, Float(-1e-5), "invalid norm epsilon -0.00001"),
+        (eps, Float(1.0), "invalid norm epsilon 1"),
+        (eps, Float(f64::NAN), "NaN is not a finite number"),
         (eps, text("small"), "not a number"),
-        ("llama.rope.freq_base", Float(0.0), "0 is no base"),
-        ("llama.rope.freq_base", Float(-1.0), "-1 is no base"),
-        ("llama.rope.freq_base", Float(f64::INFINITY), "inf is no number"),
-        ("llama.rope.scaling.factor", Float(-2.0), "a rope stretched by -2"),
-        ("llama.rope.scaling.factor", Float(1e-310), "a rope stretched by"),
-        ("llama.rope.scale_linear", Float(-2.0), "a rope stretched by -2"),
+        ("llama.rope.freq_base", Float(0.0), "0 is not positive"),
+        ("llama.rope.freq_base", Float(-1.0), "-1 is not positive"),
+        ("llama.rope.freq_base", Float(f64::INFINITY), "inf is not a finite number"),
+        ("llama.rope.scaling.factor", Float(-2.0), "invalid RoPE scaling factor -2"),
+        ("llama.rope.scaling.factor", Float(1e-310), "invalid RoPE scaling factor"),
+        ("llama.rope.scale_linear", Float(-2.0), "invalid RoPE scaling factor -2"),
         ("llama.attention.sliding_window", Signed(-3), "not a count"),
         ("hotloop.rope.pairing", text("thirds"), "`thirds` is neither"),
     ] {
@@ -101,10 +101,10 @@ fn what_is_not_supported() {
     refuses(
         &made().set("general.architecture", text("mamba")),
         Unsupported,
-        "`mamba` are not supported; these are: gpt2",
+        "`mamba` is not supported; supported are gpt2",
     );
     refuses(&made().set("general.architecture", Unsigned(3)), Malformed, "general.architecture: not a text");
-    refuses(&made().set("llama.rope.scaling.type", text("yarn")), Unsupported, "scaled as `yarn`");
+    refuses(&made().set("llama.rope.scaling.type", text("yarn")), Unsupported, "RoPE scaling `yarn`");
     refuses(&made().set("llama.attention.value_length", Unsigned(8)), Unsupported, "of different lengths");
     for (key, what) in [
         ("expert_count", "a mixture of experts"),
@@ -169,11 +169,15 @@ fn tensors_that_would_be_left_out() {
         ("anything", 1),
     ] {
         let with = made().put(name, &[len], &vec![1.0; len]);
-        refuses(&with, Unsupported, &format!("tensor {name}: llama models of 3 layers have no such tensor here"));
+        refuses(&with, Unsupported, &format!("tensor {name}: not expected in a llama model of 3 layers"));
     }
-    let gpt2 = Made::lively(&gpt2());
+    let gpt2 = TestModel::varied(&gpt2());
     for name in ["rope_freqs.weight", "blk.0.attn_q.weight", "blk.0.ffn_gate.weight"] {
-        refuses(&gpt2.clone().put(name, &[8], &[1.0; 8]), Unsupported, &format!("tensor {name}: gpt2 models"));
+        refuses(
+            &gpt2.clone().put(name, &[8], &[1.0; 8]),
+            Unsupported,
+            &format!("tensor {name}: not expected in a gpt2 model"),
+        );
     }
 }
 
@@ -181,7 +185,7 @@ fn tensors_that_would_be_left_out() {
 fn tensors_that_are_missing() {
     let optional = ["output.weight", "blk.0.attn_q.bias", "blk.0.attn_qkv.bias"];
     let names = |spec: &Synthetic| {
-        let made = Made::lively(spec);
+        let made = TestModel::varied(spec);
         let first = |name: &&str| !name.contains("blk.") || name.starts_with("blk.0.") || name.starts_with("blk.2.");
         let names = engine::TensorSource::names(&made).into_iter().filter(first);
         names.filter(|name| !optional.contains(name)).map(str::to_owned).collect::<Vec<_>>()
@@ -191,11 +195,11 @@ fn tensors_that_are_missing() {
             // Biases of matrices may be absent, those of norms may not; a fused matrix may be three instead.
             let says = match name.as_str() {
                 name if name.ends_with("bias") && !name.contains("norm") => continue,
-                "token_embd.weight" => "the tensor token_embd.weight is missing: this is not a whole model".into(),
+                "token_embd.weight" => "the tensor token_embd.weight is missing: not a complete model".into(),
                 name if name.contains("attn_qkv") => name.replace("qkv", "q"),
                 name => format!("the tensor {name} is missing"),
             };
-            refuses(&Made::lively(&spec).without(&name), Malformed, &says);
+            refuses(&TestModel::varied(&spec).without(&name), Malformed, &says);
         }
     }
 }
@@ -204,11 +208,11 @@ fn tensors_that_are_missing() {
 fn tensors_of_another_shape() {
     for spec in [llama(), gpt2()] {
         let names: Vec<String> = {
-            let made = Made::lively(&spec);
+            let made = TestModel::varied(&spec);
             engine::TensorSource::names(&made).into_iter().map(str::to_owned).collect()
         };
         for name in names {
-            let longer = |made: Made| {
+            let longer = |made: TestModel| {
                 made.change(&name, |tensor| {
                     *tensor.shape.last_mut().unwrap() += 1;
                     let row = tensor.format.row_bytes(tensor.shape[0]).unwrap();
@@ -218,15 +222,16 @@ fn tensors_of_another_shape() {
             };
             // The embedding says how many tokens there are, so that the head is wrong then.
             let says = if name == "token_embd.weight" { "tensor output.weight: the shape is" } else { "the shape is" };
-            refuses(&longer(Made::lively(&spec)), Malformed, says);
-            let flat = Made::lively(&spec).change(&name, |tensor| tensor.shape.push(1));
-            refuses(&flat, Malformed, &format!("tensor {name}: the shape "));
+            refuses(&longer(TestModel::varied(&spec)), Malformed, says);
+            let flat = TestModel::varied(&spec).change(&name, |tensor| tensor.shape.push(1));
+            let shape = if name == "token_embd.weight" { "invalid shape" } else { "the shape is" };
+            refuses(&flat, Malformed, &format!("tensor {name}: {shape}"));
         }
     }
-    let no_tokens = |made: Made| made.change("token_embd.weight", |tensor| tensor.shape[1] = 0);
-    refuses(&no_tokens(made()), Malformed, "the shape [64, 0] is none");
+    let no_tokens = |made: TestModel| made.change("token_embd.weight", |tensor| tensor.shape[1] = 0);
+    refuses(&no_tokens(made()), Malformed, "invalid shape [64, 0]");
     let factors = made().put("rope_freqs.weight", &[7], &[1.0; 7]);
-    refuses(&factors, Malformed, "tensor rope_freqs.weight: the shape is [7], not [8]");
+    refuses(&factors, Malformed, "tensor rope_freqs.weight: the shape is [7], expected [8]");
 }
 
 #[test]
@@ -262,7 +267,7 @@ fn tensors_with_other_numbers() {
 fn states_that_cannot_be() {
     let compute = compute();
     let plain = StateOptions::default();
-    let [model, learned] = [llama(), gpt2()].map(|spec| load(&Made::lively(&spec), &compute));
+    let [model, learned] = [llama(), gpt2()].map(|spec| load(&TestModel::varied(&spec), &compute));
     let refuses = |model: &Model, options: StateOptions, says: &str| {
         check(&State::new(model, &compute, &options).unwrap_err(), Refused, says);
     };
@@ -271,10 +276,14 @@ fn states_that_cannot_be() {
         StateOptions { block: 0, ..plain },
         StateOptions { logits: 0, ..plain },
     ] {
-        refuses(&model, options, "a state for no sequence, no tokens or no logits");
+        refuses(&model, options, "a state needs at least one sequence, token and logit");
     }
     refuses(&model, StateOptions { context: Some(0), ..plain }, "a context of 0 tokens");
-    refuses(&learned, StateOptions { context: Some(97), ..plain }, "a context of 97 tokens: this model has learned");
+    refuses(
+        &learned,
+        StateOptions { context: Some(97), ..plain },
+        "a context of 97 tokens: this model has 96 learned positions",
+    );
     // Positions that are turned have no end.
     assert_eq!(State::new(&model, &compute, &StateOptions { context: Some(97), ..plain }).unwrap().context(), 97);
     for huge in [usize::MAX, usize::MAX / 2, 1 << 48] {
@@ -317,25 +326,25 @@ fn passes_that_cannot_be() {
     let segment = |sequence: usize, tokens: &'static [u32], logits: usize| Segment { sequence, tokens, logits };
     let good = segment(1, &[1, 2], 1);
     for (segments, says) in [
-        (&[segment(3, &[1], 1)][..], "sequence 3 of 3, counted from 0"),
-        (&[segment(usize::MAX, &[1], 1)], "of 3, counted from 0"),
-        (&[good, good], "sequence 1 is twice in one pass"),
-        (&[good, segment(0, &[], 0)], "0 tokens and 0 logits of them"),
-        (&[good, segment(0, &[1], 2)], "1 tokens and 2 logits of them"),
+        (&[segment(3, &[1], 1)][..], "no sequence 3: there are 3, counted from 0"),
+        (&[segment(usize::MAX, &[1], 1)], "there are 3, counted from 0"),
+        (&[good, good], "sequence 1 occurs twice in one pass"),
+        (&[good, segment(0, &[], 0)], "0 tokens, but 0 logits"),
+        (&[good, segment(0, &[1], 2)], "1 tokens, but 2 logits"),
         (&[good, segment(0, &[5, 293], 1)], "token 293 of a vocabulary of 293"),
         (&[good, segment(0, &[u32::MAX], 0)], "token 4294967295 of a vocabulary of 293"),
-        (&[good, segment(0, &[1; 7], 0)], "9 tokens with 1 logits in a pass of 8 with 4"),
-        (&[good, segment(0, &[1; 4], 4)], "6 tokens with 5 logits in a pass of 8 with 4"),
-        (&[good, segment(0, &[1; 13], 0)], "the context is full: 13 more tokens behind 8 of 20"),
+        (&[good, segment(0, &[1; 7], 0)], "9 tokens with 1 logits exceed the pass's 8 with 4"),
+        (&[good, segment(0, &[1; 4], 4)], "6 tokens with 5 logits exceed the pass's 8 with 4"),
+        (&[good, segment(0, &[1; 13], 0)], "the context is full: 13 more tokens after 8 of 20"),
     ] {
         check(&model.forward(&compute, &mut state, segments).unwrap_err(), Refused, says);
     }
     // The second block is the wrong one.
     for (sequence, prompt, says) in [
         (0, &[1, 1, 1, 1, 1, 1, 1, 1, 1, 300][..], "token 300 of a vocabulary of 293"),
-        (0, &[1; 13], "the context is full: 13 more tokens behind 8 of 20"),
-        (0, &[], "0 tokens and 1 logits of them"),
-        (7, &[1], "sequence 7 of 3, counted from 0"),
+        (0, &[1; 13], "the context is full: 13 more tokens after 8 of 20"),
+        (0, &[], "0 tokens, but 1 logits"),
+        (7, &[1], "no sequence 7: there are 3, counted from 0"),
     ] {
         check(&model.prefill(&compute, &mut state, sequence, prompt).unwrap_err(), Refused, says);
     }
@@ -347,21 +356,17 @@ fn passes_that_cannot_be() {
     let alone = score(&model, &compute, &StateOptions { sequences: 1, block: 4, ..options }, &tokens);
     assert_eq!(state.logits(0), &alone[19][..]);
     let full = model.forward(&compute, &mut state, &[segment(0, &[1], 1)]).unwrap_err();
-    check(&full, Refused, "the context is full: 1 more tokens behind 20 of 20");
+    check(&full, Refused, "the context is full: 1 more tokens after 20 of 20");
 }
 
 #[test]
 fn states_of_others() {
     let (one, two) = (compute(), Compute::new(Some(2)).unwrap());
-    let [model, other] = [llama(), gpt2()].map(|spec| load(&Made::lively(&spec), &one));
+    let [model, other] = [llama(), gpt2()].map(|spec| load(&TestModel::varied(&spec), &one));
     let segments = [Segment { sequence: 0, tokens: &[1, 2, 3], logits: 1 }];
     let mut state = State::new(&model, &one, &StateOptions::default()).unwrap();
-    check(&other.forward(&one, &mut state, &segments).unwrap_err(), Refused, "made for another model");
-    check(
-        &model.forward(&two, &mut state, &segments).unwrap_err(),
-        Refused,
-        "on 2 threads in a state that was made for 1",
-    );
+    check(&other.forward(&one, &mut state, &segments).unwrap_err(), Refused, "belongs to another model");
+    check(&model.forward(&two, &mut state, &segments).unwrap_err(), Refused, "on 2 threads in a state made for 1");
     let mut state = State::new(&model, &two, &StateOptions::default()).unwrap();
     model.forward(&one, &mut state, &segments).unwrap();
     model.forward(&two, &mut state, &segments).unwrap();
@@ -375,19 +380,19 @@ fn recipes_that_cannot_be() {
     for (recipe, says) in [
         ("", "the width is missing"),
         ("d=64", "the number of layers is missing"),
-        ("d=64,layers", "`layers` is no size"),
+        ("d=64,layers", "`layers` is not a size"),
         ("d=64,layers=0", "layers=0: not a whole number from 1"),
         ("d=64,layers=-1", "layers=-1: not a whole number from 1"),
         ("d=64,layers=99999999999999999999", "not a whole number from 1"),
         ("d=65537,layers=1", "d=65537: not a whole number from 1 to 65536"),
-        ("d=64,layers=1,depth=3", "`depth` is no size of a model"),
-        ("d=64,layers=1,heads=3", "d=64 cannot be divided into 3 heads"),
-        ("d=64,layers=1,heads=64", "d=64 cannot be divided into 64 heads of an even width"),
-        ("d=64,layers=1,heads=4,kv_heads=3", "heads=4 cannot share kv_heads=3"),
-        ("d=64,layers=1,type=q3_x", "type=q3_x: unknown; these are known: f32"),
+        ("d=64,layers=1,depth=3", "`depth` is not a size"),
+        ("d=64,layers=1,heads=3", "d=64 cannot be split into 3 heads"),
+        ("d=64,layers=1,heads=64", "d=64 cannot be split into 64 heads of even width"),
+        ("d=64,layers=1,heads=4,kv_heads=3", "heads=4 is not divisible by kv_heads=3"),
+        ("d=64,layers=1,type=q3_x", "type=q3_x: unknown; known are f32"),
         ("d=64,layers=1,tied=perhaps", "tied=perhaps: true or false"),
         ("d=64,layers=1,seed=x", "seed=x: not a whole number"),
-        ("arch=gpt2,d=64,layers=1,heads=4,kv_heads=2", "every head has keys of its own"),
+        ("arch=gpt2,d=64,layers=1,heads=4,kv_heads=2", "gpt2 models need as many as heads"),
     ] {
         check(&Synthetic::parse(recipe).unwrap_err(), Refused, says);
     }

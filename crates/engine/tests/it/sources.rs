@@ -16,12 +16,10 @@ pub fn llama() -> Synthetic {
         context: 96,
         width: 64,
         layers: 3,
-        heads: 4,
         kv_heads: 2,
         ffn: 160,
-        tied: false,
-        format: Format::F32,
         seed: 7,
+        ..Synthetic::SMALL
     }
 }
 
@@ -32,12 +30,12 @@ pub fn gpt2() -> Synthetic {
 
 /// A model in memory.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct TestModel {
     metadata: Metadata,
     tensors: Vec<Tensor<'static>>,
 }
 
-impl Made {
+impl TestModel {
     /// A copy of all that a source has.
     pub fn of(source: &dyn TensorSource) -> Self {
         let owned = |name: &&str| {
@@ -48,9 +46,10 @@ impl Made {
         Self { metadata: source.metadata().clone(), tensors: source.names().iter().map(owned).collect() }
     }
 
-    /// The tensors of `spec` with livelier numbers: scores that prefer some positions, norms that are not ones, biases that
-    /// are not zeros. A part that is left out, or taken twice, shows in the logits.
-    pub fn lively(spec: &Synthetic) -> Self {
+    /// The tensors of `spec` with more varied numbers: scores that prefer some positions, norms
+    /// that are not ones, biases that are not zeros. A part that is left out, or taken twice, shows
+    /// in the logits.
+    pub fn varied(spec: &Synthetic) -> Self {
         let mut made = Self::of(&SyntheticSource::new(Synthetic { format: Format::F32, ..spec.clone() }));
         let mut noise = Random(spec.seed);
         for tensor in &mut made.tensors {
@@ -93,7 +92,7 @@ impl Made {
     }
 
     /// Puts a tensor of another model in the place of this one's.
-    pub fn with(self, other: &Made, name: &str) -> Self {
+    pub fn with(self, other: &TestModel, name: &str) -> Self {
         let theirs = other.tensors.iter().find(|tensor| tensor.name == name).unwrap().clone();
         self.change(name, |tensor| *tensor = theirs)
     }
@@ -129,7 +128,7 @@ fn written(name: &str, format: Format, shape: &[usize], values: &[f32]) -> Tenso
     Tensor { name: Cow::Owned(name.to_owned()), format, shape: shape.to_vec(), data: Cow::Owned(data) }
 }
 
-impl TensorSource for Made {
+impl TensorSource for TestModel {
     fn metadata(&self) -> &Metadata {
         &self.metadata
     }

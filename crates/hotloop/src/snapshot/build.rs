@@ -235,7 +235,7 @@ impl Merged {
         let place = *self.known.entry((parent, scope.name.clone(), index)).or_insert(self.scopes.len());
         self.of_path.push(Some(place));
         if let Some(known) = self.scopes.get_mut(place) {
-            known.absorb(&scope, false);
+            known.absorb(&scope);
             return;
         }
         let depth = parent.map_or(0, |parent| self.scopes[parent].depth + 1);

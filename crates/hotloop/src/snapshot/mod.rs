@@ -1,13 +1,13 @@
 //! What was recorded, as data.
 
 mod build;
-mod json;
+mod conversion;
 
-use std::collections::HashMap;
+use profile::{CallTree, Profile};
 
 use crate::clock::{self, ClockInfo};
-use crate::tree::{self, Collected, Losses, NO_INDEX};
-use build::{Durations, Merged, Scale, alloc_stats, own_cost, set_percentiles};
+use crate::tree::{self, Collected, Losses};
+use build::{Durations, Merged, Scale, alloc_stats, own_cost};
 
 /// Everything recorded since the last reset.
 ///
@@ -135,6 +135,8 @@ pub struct ScopeStats {
     pub elapsed_ns: u64,
     /// Threads that entered it; where names are summed, at least so many.
     pub threads: u64,
+    /// Time on the calling threads of calls inside calls of the same name: not in the total, but in the mean.
+    nested_ns: u64,
     /// Which threads, as far as their numbers fit.
     thread_set: u128,
     durations: Durations,
@@ -244,7 +246,7 @@ impl ScopeStats {
     /// Mean time of a call (of an `async fn`: of all its polls together), without what other threads did for it.
     #[must_use]
     pub fn mean_ns(&self) -> f64 {
-        if self.calls == 0 { 0.0 } else { self.called_ns() as f64 / self.calls as f64 }
+        if self.calls == 0 { 0.0 } else { (self.called_ns() + self.nested_ns) as f64 / self.calls as f64 }
     }
 
     /// Its calls by duration, shortest first: the middle of a bucket in nanoseconds, and how many calls. A timed call of a
@@ -281,50 +283,39 @@ impl ScopeStats {
         (work > 0 && self.called_ns() > 0).then(|| work as f64 / self.called_ns() as f64)
     }
 
-    /// Adds another path of the same name. Its total, and all that includes what is below, counts only where it is not
-    /// `inside` one that was added already.
-    fn absorb(&mut self, other: &ScopeStats, inside: bool) {
+    /// Adds another site of the same name and index below the same parent.
+    fn absorb(&mut self, other: &ScopeStats) {
         self.calls += other.calls;
         self.timed_calls += other.timed_calls;
         self.is_sampled |= other.is_sampled;
         self.open_calls += other.open_calls;
+        self.total_ns += other.total_ns;
+        self.total_se_ns = profile::error_of_sum_ns(self.total_se_ns, other.total_se_ns);
+        self.attached_ns += other.attached_ns;
         self.self_ns += other.self_ns;
-        self.self_se_ns = combine_errors(self.self_se_ns, other.self_se_ns);
+        self.self_se_ns = profile::error_of_sum_ns(self.self_se_ns, other.self_se_ns);
+        self.waiting_ns += other.waiting_ns;
         if other.timed_calls > 0 && (self.timed_calls == other.timed_calls || other.min_ns < self.min_ns) {
             // The first with any timing, or a shorter one.
             self.min_ns = other.min_ns;
         }
         self.max_ns = self.max_ns.max(other.max_ns);
         self.allocs.add(&other.allocs);
+        self.allocs_total.add(&other.allocs_total);
         self.peak_live_bytes = self.peak_live_bytes.max(other.peak_live_bytes);
-        self.polls += other.polls;
-        self.thread_set |= other.thread_set;
-        self.threads = self.threads.max(other.threads).max(self.thread_set.count_ones().into());
-        self.durations.add(&other.durations);
         self.flops = self.flops.saturating_add(other.flops);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.tokens = self.tokens.saturating_add(other.tokens);
-        if !inside {
-            self.total_ns += other.total_ns;
-            self.total_se_ns = combine_errors(self.total_se_ns, other.total_se_ns);
-            self.waiting_ns += other.waiting_ns;
-            self.attached_ns += other.attached_ns;
-            self.elapsed_ns += other.elapsed_ns;
-            self.allocs_total.add(&other.allocs_total);
-        }
-        if self.index != other.index {
-            self.index = None;
-        }
+        self.polls += other.polls;
+        self.elapsed_ns += other.elapsed_ns;
+        self.thread_set |= other.thread_set;
+        self.threads = self.threads.max(other.threads).max(self.thread_set.count_ones().into());
+        self.durations.add(&other.durations);
     }
 }
 
-/// The standard error of a sum of two independent estimates; `None` stands for a measurement without one.
-fn combine_errors(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some((a as f64).hypot(b as f64).round() as u64),
-        (one, other) => one.or(other),
-    }
-}
+// The text says how far percentiles may be from the exact ones.
+const _: () = assert!(tree::ERROR_BOUND == profile::PERCENTILE_ERROR);
 
 impl Snapshot {
     /// How far a percentile may lie from the exact one, as a share of it.
@@ -395,58 +386,8 @@ impl Snapshot {
     /// A scope inside another of the same name (recursion) adds its calls and self time, but not its total again.
     #[must_use]
     pub fn by_name(&self) -> Vec<ScopeStats> {
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        let mut sums: Vec<ScopeStats> = Vec::new();
-        for (place, scope) in self.scopes.iter().enumerate() {
-            match places.get(scope.name.as_str()) {
-                Some(sum) => sums[*sum].absorb(scope, self.is_inside(place, |above| above.name == scope.name)),
-                None => {
-                    places.insert(&scope.name, sums.len());
-                    sums.push(ScopeStats { parent: None, depth: 0, ..scope.clone() });
-                }
-            }
-        }
-        sums.iter_mut().for_each(set_percentiles);
-        sums.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
-        sums
-    }
-
-    /// The tree with scopes that differ only by index made one.
-    pub(crate) fn without_indices(&self) -> Vec<ScopeStats> {
-        let mut merged = Merged::default();
-        for scope in &self.scopes {
-            let parent = scope.parent.and_then(|parent| merged.place_of(parent));
-            merged.add(parent, NO_INDEX, scope.clone());
-        }
-        merged.sum_up();
-        merged.into_order().0
-    }
-
-    /// The names that carry indices, with the scopes of each, summed over the tree by index; longest total first.
-    pub(crate) fn by_index(&self) -> Vec<(String, Vec<ScopeStats>)> {
-        let same = |a: &ScopeStats, b: &ScopeStats| (&a.name, a.index) == (&b.name, b.index);
-        let mut families: HashMap<&str, HashMap<(Option<u64>, bool), ScopeStats>> = HashMap::new();
-        for (place, scope) in self.scopes.iter().enumerate() {
-            if scope.index.is_none() && !scope.is_other_index {
-                continue;
-            }
-            let members = families.entry(&scope.name).or_default();
-            match members.get_mut(&(scope.index, scope.is_other_index)) {
-                Some(member) => member.absorb(scope, self.is_inside(place, |above| same(above, scope))),
-                None => drop(members.insert((scope.index, scope.is_other_index), scope.clone())),
-            }
-        }
-        let total = |members: &[ScopeStats]| members.iter().map(|member| member.total_ns).sum::<u64>();
-        let mut families: Vec<(String, Vec<ScopeStats>)> =
-            families.into_iter().map(|(name, members)| (name.to_owned(), members.into_values().collect())).collect();
-        families.sort_by(|a, b| total(&b.1).cmp(&total(&a.1)).then_with(|| a.0.cmp(&b.0)));
-        families
-    }
-
-    /// Whether a scope above this one is such.
-    fn is_inside(&self, place: usize, is_such: impl Fn(&ScopeStats) -> bool) -> bool {
-        let above = |place: &usize| self.scopes[*place].parent;
-        std::iter::successors(above(&place), above).any(|place| is_such(&self.scopes[place]))
+        let profile = Profile::from(self);
+        CallTree::new(&profile).names.iter().map(|sum| conversion::summed(self, sum)).collect()
     }
 
     /// The scope of this name, summed over the tree: the qualified name, or the end of it (`qkv`, `model::qkv`). Where
@@ -478,6 +419,6 @@ impl Snapshot {
     /// As JSON on one line: what other programs read. What was not measured is absent.
     #[must_use]
     pub fn to_json(&self) -> String {
-        json::text(self)
+        Profile::from(self).to_json()
     }
 }

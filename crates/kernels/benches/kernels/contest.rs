@@ -15,8 +15,8 @@ pub struct Lap {
 }
 
 impl Lap {
-    /// Times `calls` calls on this thread and gives the share of one. The CPU clock of this thread counts only if it does
-    /// the work alone.
+    /// Times `calls` calls on this thread and gives the share of one. The CPU clock of this thread
+    /// counts only if it does the work alone.
     pub fn of(calls: u32, alone: bool, mut call: impl FnMut()) -> Self {
         let cpu = thread_cpu_ns();
         let wall = Instant::now();
@@ -155,17 +155,18 @@ pub struct Cell {
 pub struct Speed {
     /// By the wall clock; at least the median.
     pub best: f64,
-    /// By the smaller of wall clock and CPU clock. On a busy machine no call of many milliseconds is undisturbed by the wall;
-    /// then this is the better measure of both.
+    /// By the smaller of wall clock and CPU clock. On a busy machine no call of many milliseconds
+    /// is undisturbed by the wall; then this is the better measure of both.
     pub median: f64,
 }
 
-/// A batch of calls that are shorter than this follows some that are not timed: they put the operands back into the caches,
-/// which others used meanwhile. A longer call does that itself.
+/// A batch of calls that are shorter than this follows some that are not timed: they put the
+/// operands back into the caches, which others used meanwhile. A longer call does that itself.
 const WARMED_NS: f64 = 5e6;
-/// So many calls, or as many as take so long. A last cache that takes what others let fall keeps much of what it had when new
-/// operands come: after 64 MiB of other data it was eight calls until those of 16 MiB had their full speed. With fewer, weights
-/// of one's own would be read from DRAM, and those that most contenders share would not.
+/// So many calls, or as many as take so long. A last cache that takes what others let fall keeps
+/// much of what it had when new operands come: after 64 MiB of other data it was eight calls until
+/// those of 16 MiB had their full speed. With fewer, weights of one's own would be read from DRAM,
+/// and those that most contenders share would not.
 const WARMING: (u32, Duration) = (16, Duration::from_millis(4));
 
 /// After a turn with several threads, those of some libraries go on spinning for a moment.

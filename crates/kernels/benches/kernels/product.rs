@@ -43,8 +43,8 @@ impl<'a> Product<'a> {
         self.check_within(c, TOLERANCE)
     }
 
-    /// The same with another tolerance, as a share of the sum of the terms' sizes. B may have fewer rows than it says and
-    /// repeat them.
+    /// The same with another tolerance, as a share of the sum of the terms' sizes. B may have fewer
+    /// rows than it says and repeat them.
     pub fn check_within(&self, c: &[f32], tolerance: f64) -> Option<String> {
         let [m, n, k] = self.shape;
         if c.len() != m * n {

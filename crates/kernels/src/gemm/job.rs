@@ -21,8 +21,8 @@ impl Right<'_> {
     }
 }
 
-// SAFETY: the pointer leads into a result that is borrowed mutably while the job lives, and jobs that run at the same time
-// write different parts of it.
+// SAFETY: the pointer leads into a result that is borrowed mutably while the job lives, and jobs
+// that run at the same time write different parts of it.
 unsafe impl Sync for Job<'_> {}
 
 /// A rectangle of the result and what it is made of. Jobs of one product that run at the same time have rectangles that

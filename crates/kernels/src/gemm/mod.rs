@@ -65,9 +65,9 @@ impl<'a> Product<'a> {
 impl Kernels {
     /// C = A·B, and what [`Product`] adds to it.
     ///
-    /// Every element is one chain of fused multiply-adds in the order of k, so the result has the same bits on every
-    /// instruction set, for every number of threads and for packed and plain factors. Its distance from the exact value is
-    /// at most K·2⁻²⁴·Σ|a·b| to first order.
+    /// Every element is one chain of fused multiply-adds in the order of k, so the result has the
+    /// same bits on every instruction set, for every number of threads and for packed and plain
+    /// factors. Its distance from the exact value is at most K·2⁻²⁴·Σ|a·b| to first order.
     #[track_caller]
     pub fn gemm(self, product: Product<'_>, c: MatrixMut<'_>) {
         product.check(&c);

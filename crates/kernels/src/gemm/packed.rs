@@ -2,14 +2,15 @@
 
 use super::{DEPTH, Matrix, PANEL};
 use crate::dispatch::kernels;
-use crate::memory::{AlignedBuffer, Plain, Shelf};
+use crate::memory::{AlignedBuffer, HugePageArena, Plain};
 use crate::quant::{Format, bf16_to_f32, f16_to_f32};
 use crate::{Kernels, Pool};
 
 /// A matrix of weights as the innermost loop reads it, the same on every instruction set.
 ///
-/// The depth is cut into blocks of `DEPTH`; a block consists of panels of sixteen columns, a panel of its columns' elements
-/// k by k. So a product with few rows reads all of it once, in order. The last panel is filled up with zeros.
+/// The depth is cut into blocks of `DEPTH`; a block consists of panels of sixteen columns, a panel
+/// of its columns' elements k by k. So a product with few rows reads all of it once, in order. The
+/// last panel is filled up with zeros.
 #[derive(Debug, Clone)]
 pub struct PackedMatrix {
     rows: usize,
@@ -44,8 +45,8 @@ impl PackedMatrix {
         Self { rows: b.rows, cols: b.cols, elements: Elements::F32(panels) }
     }
 
-    /// Packs weights with `inputs` columns and an output per row, so that the product gives an output per column. Halves
-    /// stay halves: they take half the memory, and are exact.
+    /// Packs weights with `inputs` columns and an output per row, so that the product gives an
+    /// output per column. Halves stay halves: they take half the memory, and are exact.
     #[track_caller]
     pub fn from_rows(weights: WeightRows<'_>, inputs: usize) -> Self {
         match weights {
@@ -69,28 +70,28 @@ impl PackedMatrix {
         Self { rows: inputs, cols, elements: elements(panels) }
     }
 
-    /// As [`PackedMatrix::from_rows`], of rows of `inputs` weights as they lie in a file, on the threads of a pool and in memory of a
-    /// shelf.
+    /// As [`PackedMatrix::from_rows`], of rows of `inputs` weights as they lie in a file, on the
+    /// threads of a pool and in memory of an arena.
     ///
     /// # Panics
     /// Where `file` is no whole number of rows, or the format is none of F32, F16 and BF16.
     #[track_caller]
-    pub fn from_file(pool: &Pool, shelf: &mut Shelf, format: Format, inputs: usize, file: &[u8]) -> Self {
+    pub fn from_file(pool: &Pool, arena: &mut HugePageArena, format: Format, inputs: usize, file: &[u8]) -> Self {
         let shape = [inputs, outputs(file, inputs * format.block_bytes())];
         let len = shape[1].div_ceil(PANEL) * PANEL * inputs;
-        let halves = |shelf: &mut Shelf| {
-            let mut panels = shelf.zeroed(len);
+        let halves = |arena: &mut HugePageArena| {
+            let mut panels = arena.zeroed(len);
             fill(pool, shape, file, &mut panels, u16::from_le_bytes);
             panels
         };
         let elements = match format {
             Format::F32 => {
-                let mut panels = shelf.zeroed(len);
+                let mut panels = arena.zeroed(len);
                 fill(pool, shape, file, &mut panels, f32::from_le_bytes);
                 Elements::F32(panels)
             }
-            Format::F16 => Elements::F16(halves(shelf)),
-            Format::BF16 => Elements::Bf16(halves(shelf)),
+            Format::F16 => Elements::F16(halves(arena)),
+            Format::BF16 => Elements::Bf16(halves(arena)),
             other => panic!("{} has blocks: see `PackedWeights`", other.name()),
         };
         Self { rows: inputs, cols: shape[1], elements }

@@ -20,12 +20,14 @@ pub(super) fn grid(product: &Product<'_>, pool: &Pool) -> [usize; 2] {
     best_grid([rows, cols], parts, packed)
 }
 
-/// Of all grids with so many parts that with the least to do for the largest part: its multiply-adds, and what it packs.
+/// Of all grids with so many parts that with the least to do for the largest part: its
+/// multiply-adds, and what it packs.
 fn best_grid([rows, cols]: [usize; 2], parts: usize, packed: bool) -> [usize; 2] {
     let panels = cols.div_ceil(PANEL);
     let cost = |&[down, across]: &[usize; 2]| {
         let (rows, cols) = (rows.div_ceil(down), panels.div_ceil(across) * PANEL);
-        // An element that is packed costs about as much as eight multiply-adds; one that is packed already is only read.
+        // An element that is packed costs about as much as eight multiply-adds; one that is packed
+        // already is only read.
         rows * cols + 8 * rows + if packed { 2 } else { 8 } * cols
     };
     let grids = (1..=parts).filter(|down| parts.is_multiple_of(*down)).map(|down| [down, parts / down]);

@@ -30,8 +30,9 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// So many bytes, rounded up to what the walks need; fewer, where writing them takes longer than `until`: a hypervisor
-    /// may have to find memory first, and needs seconds for what else takes a tenth of one. `None`: they cannot be had.
+    /// So many bytes, rounded up to what the walks need; fewer, where writing them takes longer
+    /// than `until`: a hypervisor may have to find memory first, and needs seconds for what else
+    /// takes a tenth of one. `None`: they cannot be had.
     pub(super) fn new(bytes: usize, pages: Pages, until: Instant) -> Option<Self> {
         let layout = Layout::from_size_align(Self::touched(bytes, pages)?, HUGE).ok()?;
         // SAFETY: the size is not zero.

@@ -1,8 +1,9 @@
 //! Threads that do the same work at the same time, and the rates of all of them together.
 //!
-//! Each thread works in chunks of some microseconds and writes down when each began and ended. Rates come from windows of
-//! time, over all threads: a chunk counts in each window for the part of its time that lies there. A thread that came late
-//! or was taken off its core has less in its windows, never more; so no window shows more than the machine can do.
+//! Each thread works in chunks of some microseconds and writes down when each began and ended.
+//! Rates come from windows of time, over all threads: a chunk counts in each window for the part of
+//! its time that lies there. A thread that came late or was taken off its core has less in its
+//! windows, never more; so no window shows more than the machine can do.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -26,14 +26,16 @@ use buffer::Buffer;
 pub use buffer::Pages;
 use crew::Turns;
 
-/// The time over which a rate is taken. On a busy machine threads get slices of a few milliseconds, and a window shows the
-/// limit only where slices of all threads overlap: with 2 ms, two threads among eight others were seldom seen together.
+/// The time over which a rate is taken. On a busy machine threads get slices of a few milliseconds,
+/// and a window shows the limit only where slices of all threads overlap: with 2 ms, two threads
+/// among eight others were seldom seen together.
 const WINDOW: Duration = Duration::from_micros(500);
 /// The same where the answer comes from DRAM, which refreshes and serves others in between.
 const DRAM_WINDOW: Duration = Duration::from_millis(2);
 /// Before the first window of a turn: longer than any chunk of the one before.
 const GUARD: Duration = Duration::from_micros(500);
-/// The same for DRAM. In 4 ms a thread reads more than its cache holds: nothing is left of what the way before had read.
+/// The same for DRAM. In 4 ms a thread reads more than its cache holds: nothing is left of what the
+/// way before had read.
 const DRAM_GUARD: Duration = Duration::from_millis(4);
 
 /// Rounds of a chain between two readings of the clock: 10 to 50 µs.
@@ -148,16 +150,17 @@ pub fn read_bytes(kernels: &[Kernels], plan: Plan, reading: Reading) -> Option<M
     Some(measured)
 }
 
-/// Memory in parts that are read through once per call, as fast as can be. [`read_bytes`] gives what the machine can do; this is for
-/// work that reads as much once, beside which it takes its turns: DRAM serves others too, and gives now more, now less.
+/// Memory in parts that are read through once per call, as fast as can be. [`read_bytes`] gives
+/// what the machine can do; this is for work that reads as much once, beside which it takes its
+/// turns: DRAM serves others too, and gives now more, now less.
 pub struct ReadThrough {
     parts: Vec<Buffer>,
     walks: Vec<Walk>,
 }
 
 impl ReadThrough {
-    /// So many parts of so many bytes each, rounded up a little, in huge pages where the system has them, all on the caller's node. `None`
-    /// where they cannot be had in time.
+    /// So many parts of so many bytes each, rounded up a little, in huge pages where the system has
+    /// them, all on the caller's node. `None` where they cannot be had in time.
     pub fn new(kernels: Kernels, parts: usize, bytes: usize, preparation: Duration) -> Option<Self> {
         let until = Instant::now() + preparation;
         let parts = (0..parts).map(|_| Buffer::new(bytes, Pages::Huge, until).filter(|part| part.bytes() >= bytes));

@@ -58,8 +58,8 @@ pub(super) fn thread_number() -> i32 {
     0
 }
 
-/// Takes a CPU from those that a thread of this process may run on, unless it is the last; true if that was done. Allocates
-/// nothing.
+/// Takes a CPU from those that a thread of this process may run on, unless it is the last; true if
+/// that was done. Allocates nothing.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn forbid(thread: i32, cpu: usize) -> bool {
     change_mask(thread, cpu, |word, bit| word & !bit)
@@ -78,7 +78,8 @@ fn change_mask(thread: i32, cpu: usize, change: fn(u64, u64) -> u64) -> bool {
     let known = unsafe { libc::sched_getaffinity(thread, size_of_val(&mask), mask.as_mut_ptr().cast()) } == 0;
     let Some(word) = mask.get_mut(cpu / 64).filter(|_| known) else { return false };
     let before = std::mem::replace(word, change(*word, 1 << (cpu % 64)));
-    // SAFETY: the mask is readable memory of that size. A refusal, of an empty mask above all, leaves everything as it was.
+    // SAFETY: the mask is readable memory of that size. A refusal, of an empty mask above all,
+    // leaves everything as it was.
     mask[cpu / 64] != before
         && unsafe { libc::sched_setaffinity(thread, size_of_val(&mask), mask.as_ptr().cast()) } == 0
 }

@@ -60,9 +60,9 @@ struct Shared {
     patience: Patience,
 }
 
-/// A worker is woken off the caller's CPU. In a virtual machine a halted CPU may look like one that is not to be had, and the
-/// scheduler puts the worker behind the caller, where it waits until the caller is done: for milliseconds two threads had the speed of
-/// one.
+/// A worker is woken off the caller's CPU. In a virtual machine a halted CPU may look like one that
+/// is not to be had, and the scheduler puts the worker behind the caller, where it waits until the
+/// caller is done: for milliseconds two threads had the speed of one.
 #[derive(Default)]
 struct Seat {
     /// The worker's number in the system; 0 before it has one.
@@ -147,8 +147,8 @@ impl Pool {
         }
     }
 
-    /// Runs `work` once for each item, on any of the threads, and returns when all are done: [`Pool::run`] for parts that have
-    /// something of their own to write to.
+    /// Runs `work` once for each item, on any of the threads, and returns when all are done:
+    /// [`Pool::run`] for parts that have something of their own to write to.
     ///
     /// ```
     /// let mut rows = [[1, 2], [3, 4]];
@@ -158,12 +158,14 @@ impl Pool {
     pub fn run_each<T: Send>(&self, items: &mut [T], work: impl Fn(&mut T) + Sync) {
         let start = Items(items.as_mut_ptr());
         self.run(items.len(), |part| {
-            // SAFETY: each part is run once, on one thread, and has an item of its own; they are borrowed until all have run.
+            // SAFETY: each part is run once, on one thread, and has an item of its own; they are
+            // borrowed until all have run.
             work(unsafe { &mut *start.at(part) });
         });
     }
 
-    /// Divides `data`, rows of `width` values, among up to `parts` calls of `work`, which are told which rows they have.
+    /// Divides `data`, rows of `width` values, among up to `parts` calls of `work`, which are told
+    /// which rows they have.
     #[track_caller]
     pub fn run_rows<T: Send>(
         &self,

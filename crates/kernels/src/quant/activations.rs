@@ -11,7 +11,8 @@ use crate::{Kernels, Pool};
 
 /// Rows of activations in blocks of 32: activation = scale · code, codes −127 to 127.
 ///
-/// A buffer that is filled again and again without allocating: [`Kernels::quantise_activations`](crate::Kernels::quantise_activations).
+/// A buffer that is filled again and again without allocating:
+/// [`Kernels::quantise_activations`](crate::Kernels::quantise_activations).
 #[derive(Debug, Clone)]
 pub struct Activations {
     columns: usize,
@@ -57,8 +58,9 @@ pub(crate) struct ActivationBlock {
     pub scale: f32,
     /// scale · Σ codes: weights with an offset need it.
     pub scaled_sum: f32,
-    /// −zero · Σ codes for each code that stands for zero in some format: products of codes that are counted from 0 begin
-    /// with it. Multiplied here, since a load that fills a vector is cheaper than a load and a shift.
+    /// −zero · Σ codes for each code that stands for zero in some format: products of codes that
+    /// are counted from 0 begin with it. Multiplied here, since a load that fills a vector is
+    /// cheaper than a load and a shift.
     pub minus: Minus,
 }
 
@@ -85,7 +87,7 @@ pub(crate) struct ActivationsMut<'a> {
 pub(crate) const SMALLEST: f32 = 1e-36;
 
 impl Activations {
-    /// Room for `rows` rows of `columns` each.
+    /// Space for `rows` rows of `columns` each.
     ///
     /// # Panics
     /// Where `columns` is not a multiple of 32, or so much cannot be addressed.
@@ -155,7 +157,8 @@ impl Activations {
     }
 }
 
-/// The scale of a block whose largest amount is `largest`, and its inverse. No finite scale where it is infinite or NaN.
+/// The scale of a block whose largest amount is `largest`, and its inverse. No finite scale where
+/// it is infinite or NaN.
 #[inline(always)]
 pub(crate) fn scale_of(largest: f32) -> (f32, f32) {
     if largest < SMALLEST { (0.0, 0.0) } else { (largest / 127.0, 127.0 / largest) }
@@ -181,7 +184,8 @@ impl ActivationBlock {
 const VALUES_PER_NS: f64 = 5.0;
 
 impl Kernels {
-    /// Quantises whole rows: per 32 values one scale, the largest amount / 127, and codes rounded to nearest, ties to even.
+    /// Quantises whole rows: per 32 values one scale, the largest amount / 127, and codes rounded
+    /// to nearest, ties to even.
     ///
     /// |value − scale · code| ≤ 0.501 · scale. Where all amounts of a block are below 1e-36 it becomes zeros. A block with a NaN or an
     /// infinity gets the scale NaN and codes of zero, so that every product with its row is NaN.

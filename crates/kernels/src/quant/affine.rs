@@ -1,4 +1,5 @@
-//! The quantiser of Q4_K and Q5_K: weight ≈ scale · code − min, with the scales and mins of eight sub-blocks rounded to six bits.
+//! The quantiser of Q4_K and Q5_K: weight ≈ scale · code − min, with the scales and mins of eight
+//! sub-blocks rounded to six bits.
 //!
 //! 1. Each sub-block alone: codes are made with several spacings around the one that just spans the values; for each the
 //!    best scale and min follow by weighted least squares, and the spacing of the smallest error wins.
@@ -48,8 +49,9 @@ pub(crate) fn quantise<S: Search>(search: S, max: f32, values: &[f32; 256]) -> (
     (best.scales, best.codes)
 }
 
-/// Where the variance of the codes is less than this part of their mean square, rounding errors are most of it: sixteen times
-/// what 32 sums of f32 may be off. One code in 32 that differs by one from the largest of Q5_K is still above.
+/// Where the variance of the codes is less than this part of their mean square, rounding errors are
+/// most of it: sixteen times what 32 sums of f32 may be off. One code in 32 that differs by one
+/// from the largest of Q5_K is still above.
 const DEGENERATE: f32 = 3e-5;
 
 /// How the number of spacings may differ from the number of codes less one. Wider ones cut off the largest values.
@@ -65,7 +67,8 @@ fn fit<S: Search>(search: S, group: Group<'_>, sums: [f32; 2]) -> (f32, f32) {
         return (0.0, -low);
     }
     let mut best = Fit { scale: 0.0, base: low, loss: f32::INFINITY };
-    // The next time from where the first one led: with one large value among small ones the best base is far from `low`.
+    // The next time from where the first one led: with one large value among small ones the best
+    // base is far from `low`.
     let (mut origin, mut span) = (low, high - low);
     for _ in 0..3 {
         let next = fit_from(search, group, sums, origin, span);
@@ -89,8 +92,8 @@ struct Fit {
     loss: f32,
 }
 
-/// The best of several spacings, where code 0 is at `origin` and the largest code about `span` above it. `sums` are those of w
-/// and w·x.
+/// The best of several spacings, where code 0 is at `origin` and the largest code about `span`
+/// above it. `sums` are those of w and w·x.
 #[inline(always)]
 fn fit_from<S: Search>(search: S, group: Group<'_>, sums: [f32; 2], origin: f32, span: f32) -> Fit {
     let inverses = each(&SPACINGS, |more| (group.codes[1] + more) / span);

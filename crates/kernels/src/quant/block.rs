@@ -10,12 +10,31 @@ pub unsafe trait Block: Copy + Send + Sync + 'static {
     /// How many bytes a block takes.
     const BYTES: usize = size_of::<Self>();
 
-    /// The weights of this block, `LEN` of them. Every product and sum is rounded to f32 in the order that the format's file
-    /// gives, so that every instruction set has the same bits.
+    /// The weights of this block, `LEN` of them. Every product and sum is rounded to f32 in the
+    /// order that the format's file gives, so that every instruction set has the same bits.
     fn dequantise(&self, out: &mut [f32]);
 
     /// The block that stands for `LEN` values.
     fn quantise(values: &[f32]) -> Self;
+
+    /// Whether all weights are finite. In formats with codes they are if the scales are: the
+    /// product of the largest f16 with the largest codes is far below the largest f32.
+    fn is_finite(&self) -> bool;
+
+    /// The largest magnitude that a weight may have before it is quantised: that of a half, where scales are halves.
+    const LARGEST: f32 = 65504.0;
+}
+
+/// Blocks checked between two decisions to stop: inside, the loop has no branch and becomes vectors.
+const STRETCH: usize = 1024;
+
+/// The first block with a weight that is infinite or NaN.
+pub(crate) fn first_non_finite<B: Block>(bytes: &[u8]) -> Option<usize> {
+    let blocks = blocks::<B>(&bytes[..bytes.len() - bytes.len() % B::BYTES]);
+    let mut stretches = blocks.chunks(STRETCH);
+    let stretch = stretches.position(|stretch| stretch.iter().fold(false, |any, block| any | !block.is_finite()))?;
+    let within = blocks[stretch * STRETCH..].iter().position(|block| !block.is_finite())?;
+    Some(stretch * STRETCH + within)
 }
 
 /// The blocks of a row or of a whole tensor, where they lie; at any alignment.
@@ -64,6 +83,12 @@ pub(crate) fn half(bytes: [u8; 2]) -> f32 {
     super::half::f16_to_f32(u16::from_le_bytes(bytes))
 }
 
+/// Whether such a value is neither infinite nor NaN.
+#[inline(always)]
+pub(crate) fn half_is_finite(bytes: [u8; 2]) -> bool {
+    u16::from_le_bytes(bytes) & 0x7c00 != 0x7c00
+}
+
 /// The codes of 16 bytes: the low halves are the first 16 elements, the high halves the other 16.
 #[inline(always)]
 pub(crate) fn nibbles(bytes: &[u8; 16]) -> [u8; 32] {
@@ -85,20 +110,26 @@ pub(crate) fn pack_nibbles(codes: &[u8; 32]) -> [u8; 16] {
     bytes
 }
 
-/// The codes of 5-bit blocks of 32: low four bits as in [`nibbles`], bit i of `high` is the fifth of element i.
+/// Adds the fifth bits of 32 codes, where there are four bytes of them: bit i of the little-endian
+/// number is that of element i.
 #[inline(always)]
-pub(crate) fn nibbles_and_fifth(low: &[u8; 16], high: [u8; 4]) -> [u8; 32] {
-    let mut codes = nibbles(low);
-    let high = u32::from_le_bytes(high);
-    for (i, code) in codes.iter_mut().enumerate() {
-        *code |= (((high >> i) & 1) << 4) as u8;
+pub(crate) fn fifth_bits<const HIGH: usize>(mut codes: [u8; 32], high: [u8; HIGH]) -> [u8; 32] {
+    if let Some(high) = high.first_chunk::<4>() {
+        let high = u32::from_le_bytes(*high);
+        for (i, code) in codes.iter_mut().enumerate() {
+            *code |= (((high >> i) & 1) << 4) as u8;
+        }
     }
     codes
 }
 
-/// The fifth bits of 32 codes, as [`nibbles_and_fifth`] reads them.
+/// The fifth bits of 32 codes, as [`fifth_bits`] reads them.
 #[inline(always)]
-pub(crate) fn pack_fifth(codes: &[u8; 32]) -> [u8; 4] {
-    let high = codes.iter().enumerate().fold(0, |high, (i, code)| high | (u32::from((code >> 4) & 1) << i));
-    high.to_le_bytes()
+pub(crate) fn pack_fifth_bits<const HIGH: usize>(codes: &[u8; 32]) -> [u8; HIGH] {
+    let mut bytes = [0; HIGH];
+    if let Some(bytes) = bytes.first_chunk_mut::<4>() {
+        let high = codes.iter().enumerate().fold(0, |high, (i, code)| high | (u32::from((code >> 4) & 1) << i));
+        *bytes = high.to_le_bytes();
+    }
+    bytes
 }

@@ -62,11 +62,13 @@ pub(crate) trait ByteSimd: Simd {
     unsafe fn begin(self, from: *const i32) -> Self::Sum;
     /// Sums that begin with zero.
     fn zero(self) -> Self::Sum;
-    /// Adds the products of codes by activations. Between two calls of [`settle`](ByteSimd::settle) the codes that meet in a lane must
-    /// not exceed 127 · 2 in sum: eight steps of four bits, four of five, two of six.
+    /// Adds the products of codes by activations. Between two calls of [`settle`](ByteSimd::settle)
+    /// the codes that meet in a lane must not exceed 127 · 2 in sum: eight steps of four bits, four
+    /// of five, two of six.
     fn dot(self, sum: Self::Sum, codes: Self::Bytes, word: Self::Bytes) -> Self::Sum;
-    /// Adds the products of the high four bits of bytes by activations to two sums that [`join`](ByteSimd::join) makes one of. Where sums
-    /// have room for it, they go to the second one sixteenfold: a shift less for each vector.
+    /// Adds the products of the high four bits of bytes by activations to two sums that
+    /// [`join`](ByteSimd::join) makes one of. Where sums have room for it, they go to the second
+    /// one sixteenfold: a shift less for each vector.
     #[inline(always)]
     fn dot_high(self, [sum, sixteenfold]: [Self::Sum; 2], two: Self::Bytes, word: Self::Bytes) -> [Self::Sum; 2] {
         [self.dot(sum, self.high(two), word), sixteenfold]

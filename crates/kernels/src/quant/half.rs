@@ -1,7 +1,8 @@
 //! The two 16-bit floats, one value at a time: IEEE half precision (f16) and the upper half of an f32 (bf16).
 //!
-//! Narrowing rounds to nearest, ties to even; what is too large becomes infinite, what is too small becomes subnormal and
-//! then zero; a NaN stays a NaN of the same sign, with an unspecified payload.
+//! Narrowing rounds to nearest, ties to even; what is too large becomes infinite, what is too small
+//! becomes subnormal and then zero; a NaN stays a NaN of the same sign, with an unspecified
+//! payload.
 
 /// 2¹¹²: the exponent biases of f32 and f16 differ by 112.
 const BIAS_GAP: f32 = f32::from_bits((127 + 112) << 23);

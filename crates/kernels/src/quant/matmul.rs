@@ -1,10 +1,11 @@
 //! Quantised weights times quantised activations.
 //!
-//! out\[m\]\[n\] = Σₖ weight\[n\]\[k\] · activation\[m\]\[k\], computed tile by tile in the order of k. A tile gives an integer sum, which is
-//! exact, and then one rounded multiplication of scales and one fused addition:
-//! acc = fma(Σ (code − zero) · x, scale · x_scale, acc), for either half of a tile in Q6_K; and where weights have an offset,
-//! acc = fma(offset, x_scale · Σ x, acc). Every instruction set does just that, so all give the same bits, and so do the product by a
-//! vector and by a matrix, whichever rows a call computes and however many threads share them.
+//! out\[m\]\[n\] = Σₖ weight\[n\]\[k\] · activation\[m\]\[k\], computed tile by tile in the order
+//! of k. A tile gives an integer sum, which is exact, and then one rounded multiplication of scales
+//! and one fused addition: acc = fma(Σ (code − zero) · x, scale · x_scale, acc), for either half of
+//! a tile in Q6_K; and where weights have an offset, acc = fma(offset, x_scale · Σ x, acc). Every
+//! instruction set does just that, so all give the same bits, and so do the product by a vector and
+//! by a matrix, whichever rows a call computes and however many threads share them.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -21,8 +22,8 @@ kernels! { quant_packed:
         weights.columns() == x.columns(),
         weights.rows().len() == out.len(),
     };
-    /// out\[m\]\[n\] = weights\[n\] · x\[m\]. `out` has a column for each of [`weights.rows()`](PackedRows::rows), and at least as many rows as
-    /// the activations.
+    /// out\[m\]\[n\] = weights\[n\] · x\[m\]. `out` has a column for each of
+    /// [`weights.rows()`](PackedRows::rows), and at least as many rows as the activations.
     pub fn matmul_packed(weights: PackedRows<'_>, x: &Activations, out: &mut Outputs<'_>) where {
         weights.columns() == x.columns(),
         weights.rows().len() == out.columns(),
@@ -31,15 +32,16 @@ kernels! { quant_packed:
 }
 
 kernels! { quant_blocks:
-    /// out\[n\] = weights\[n\] · x, for rows of weights as they lie in a file, one behind the other: the same bits as
-    /// [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) gives, more slowly. For weights that are not worth packing.
+    /// out\[n\] = weights\[n\] · x, for rows of weights as they lie in a file, one behind the
+    /// other: the same bits as [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) gives,
+    /// more slowly. For weights that are not worth packing.
     pub fn matvec_blocks(format: Format, weights: &[u8], x: ActivationRow<'_>, out: &mut [f32]) where {
         format.row_bytes(x.columns()).and_then(|bytes| bytes.checked_mul(out.len())) == Some(weights.len()),
     };
 }
 
-/// What one thread reads per nanosecond from its caches, and multiplies where there are many rows: for deciding whether other
-/// threads are worth waking.
+/// What one thread reads per nanosecond from its caches, and multiplies where there are many rows:
+/// for deciding whether other threads are worth waking.
 const BYTES_PER_NS: f64 = 50.0;
 const PRODUCTS_PER_NS: f64 = 100.0;
 

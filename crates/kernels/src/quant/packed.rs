@@ -1,8 +1,9 @@
 //! Weights laid out for the vectors that multiply them.
 //!
-//! Rows go in groups of 16, the last one filled up with zeros. A tile of 16 rows × 32 columns is eight steps of 16 rows × 4
-//! columns: 64 bytes, in which 32 bits are four columns of one row. A vector multiplies such words by four activations that are the
-//! same for all rows, so its lanes are the rows and nothing is ever added across lanes.
+//! Rows go in groups of 16, the last one filled up with zeros. A tile of 16 rows × 32 columns is
+//! eight steps of 16 rows × 4 columns: 64 bytes, in which 32 bits are four columns of one row. A
+//! vector multiplies such words by four activations that are the same for all rows, so its lanes
+//! are the rows and nothing is ever added across lanes.
 //!
 //! | bits | a tile in memory |
 //! |---|---|
@@ -11,11 +12,12 @@
 //! | 5 | a line in which bit j is the fifth bit of step j, then as 4 |
 //! | 6 | three lines whose low six bits are steps 0, 1 and 2, the upper two those of step 3 from the highest on; the same for steps 4 + j |
 //!
-//! A chunk is pairs of tiles, each behind its scales; a group is a row of chunks. The chunks of four groups lie in turn (a band; the last
-//! one may have fewer groups), and the matrix is a column of bands: memory is read in the order in which it lies, and activations are
-//! read once for four groups. With one group after the other, activations had left L1 each time they were needed again, and
-//! from DRAM q4_0 came at 75 % of the bandwidth instead of 93 %; with the scales of eight tiles before all of them, q4_k came up to
-//! 3 % slower. Chunks are whole cache lines:
+//! A chunk is pairs of tiles, each behind its scales; a group is a row of chunks. The chunks of
+//! four groups lie in turn (a band; the last one may have fewer groups), and the matrix is a column
+//! of bands: memory is read in the order in which it lies, and activations are read once for four
+//! groups. With one group after the other, activations had left L1 each time they were needed
+//! again, and from DRAM q4_0 came at 75 % of the bandwidth instead of 93 %; with the scales of
+//! eight tiles before all of them, q4_k came up to 3 % slower. Chunks are whole cache lines:
 //!
 //! | formats | tiles | before all of them | before each pair (16 rows each) |
 //! |---|---|---|---|
@@ -24,18 +26,18 @@
 //! | Q4_K, Q5_K | 8 | f16 d, f16 dmin of 16 rows | u8 scales of each tile, u8 mins of each tile |
 //! | Q6_K | 8 | f16 d of 16 rows, 32 bytes of nothing | i8 scales of both halves of each tile |
 //!
-//! An odd tile at the end of a row has a chunk of its own, with nothing behind its codes: filled up, rows of nine tiles would take
-//! 11 % more memory.
+//! An odd tile at the end of a row has a chunk of its own, with nothing behind its codes: filled
+//! up, rows of nine tiles would take 11 % more memory.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::block::blocks;
 use super::format::Format;
+pub(crate) use super::format::with_layout;
 use super::half::f32_to_f16;
 use super::tile::{TILE, Tiled};
-use super::{BlockQ4_0, BlockQ4_1, BlockQ4_K, BlockQ5_0, BlockQ5_1, BlockQ5_K, BlockQ6_K, BlockQ8_0};
-use crate::memory::{AlignedBuffer, Shelf};
+use crate::memory::{AlignedBuffer, HugePageArena};
 
 /// How many rows a group has.
 pub const GROUP: usize = 16;
@@ -46,14 +48,14 @@ pub(crate) const BAND: usize = 4;
 /// A step of one group: 16 rows × 4 columns.
 pub(crate) const LINE: usize = 64;
 
-/// The line of a tile of codes of four or five bits that holds the low four bits of a step. The fifth bits come first, since they are
-/// needed first.
+/// The line of a tile of codes of four or five bits that holds the low four bits of a step. The
+/// fifth bits come first, since they are needed first.
 pub(crate) const fn low_line(bits: usize, step: usize) -> usize {
     (bits - 4) + step / 2
 }
 
-/// The line of a tile of codes of six bits that holds those of a step, the fourth of each four excepted; that is in this and the two
-/// behind it.
+/// The line of a tile of codes of six bits that holds those of a step, the fourth of each four
+/// excepted; that is in this and the two behind it.
 pub(crate) const fn six_bit_line(step: usize) -> usize {
     step / 4 * 3 + step % 4 % 3
 }
@@ -61,7 +63,7 @@ pub(crate) const fn six_bit_line(step: usize) -> usize {
 /// How a format lies in a [`PackedWeights`]. Offsets are in bytes from the beginning of a chunk.
 pub(crate) trait Layout: Tiled {
     /// Whether scales are small integers times an f16 of the chunk.
-    const NESTED: bool;
+    const NESTED: bool = false;
     /// Tiles per chunk.
     const TILES: usize = if Self::NESTED { 8 } else { 2 };
     /// Where the first pair of tiles begins.
@@ -91,104 +93,27 @@ pub(crate) trait Layout: Tiled {
         Self::scales_at(tile - tile % 2) + Self::PAIR_SCALES + tile % 2 * Self::TILE_CODES
     }
 
-    /// Writes the scales of row `row` of a group into its chunk.
-    fn write_scales(&self, chunk: &mut [u8], first_tile: usize, row: usize);
-}
-
-/// Writes an f16.
-fn put_half(chunk: &mut [u8], at: usize, value: f32) {
-    chunk[at..at + 2].copy_from_slice(&f32_to_f16(value).to_le_bytes());
-}
-
-/// The formats with one f16 scale per tile, and perhaps an f16 offset.
-macro_rules! flat {
-    ($($block:ty)+) => {$(
-        impl Layout for $block {
-            const NESTED: bool = false;
-
-            fn write_scales(&self, chunk: &mut [u8], first_tile: usize, row: usize) {
-                let tile = self.tile_scales(0);
-                put_half(chunk, Self::scales_at(first_tile) + 2 * row, tile.scales[0]);
-                if Self::OFFSETS {
-                    put_half(chunk, Self::offsets_at(first_tile) + 2 * row, tile.offset);
-                }
-            }
-        }
-    )+};
-}
-flat! { BlockQ8_0 BlockQ4_0 BlockQ4_1 BlockQ5_0 BlockQ5_1 }
-
-/// The formats with scales and mins of six bits.
-macro_rules! nested {
-    ($($block:ty)+) => {$(
-        impl Layout for $block {
-            const NESTED: bool = true;
-
-            fn write_scales(&self, chunk: &mut [u8], _: usize, row: usize) {
-                put_half(chunk, 2 * row, self.d());
-                put_half(chunk, 2 * GROUP + 2 * row, self.dmin());
-                for (tile, (scale, min)) in self.scales().into_iter().zip(self.mins()).enumerate() {
-                    chunk[Self::scales_at(tile) + row] = scale;
-                    chunk[Self::offsets_at(tile) + row] = min;
-                }
-            }
-        }
-    )+};
-}
-nested! { BlockQ4_K BlockQ5_K }
-
-impl Layout for BlockQ6_K {
-    const NESTED: bool = true;
-
-    fn write_scales(&self, chunk: &mut [u8], _: usize, row: usize) {
-        put_half(chunk, 2 * row, self.d());
-        for (half, scale) in self.scales().into_iter().enumerate() {
-            chunk[Self::scales_at(half / 2) + half % 2 * GROUP + row] = scale as u8;
+    /// Writes the scales of row `row` of a group into its chunk. This is for formats that are not
+    /// nested: one f16 scale per tile, and perhaps an f16 offset.
+    fn write_scales(&self, chunk: &mut [u8], first_tile: usize, row: usize) {
+        let tile = self.tile_scales(0);
+        put_half(chunk, Self::scales_at(first_tile) + 2 * row, tile.scales[0]);
+        if Self::OFFSETS {
+            put_half(chunk, Self::offsets_at(first_tile) + 2 * row, tile.offset);
         }
     }
 }
 
-/// Writes [`with_layout`] and [`can_be_packed`] from the list of formats.
-macro_rules! packed_formats {
-    ($($name:ident $block:ident;)+) => {
-        /// Whether a format has a packed layout.
-        pub(crate) const fn can_be_packed(format: Format) -> bool {
-            matches!(format, $(Format::$name)|+)
-        }
-
-        packed_formats! { @with ($) $($name $block;)+ }
-    };
-    (@with ($dollar:tt) $($name:ident $block:ident;)+) => {
-        /// The value of an expression in which a name stands for the block type of a [`Format`] that can be packed.
-        macro_rules! with_layout {
-            ($dollar format:expr, $dollar layout:ident => $dollar body:expr) => {
-                match $dollar format {
-                    $($crate::quant::Format::$name => {
-                        type $dollar layout = $crate::quant::$block;
-                        $dollar body
-                    })+
-                    format => panic!("{format} has no packed layout"),
-                }
-            };
-        }
-        pub(crate) use with_layout;
-    };
-}
-packed_formats! {
-    Q4_0 BlockQ4_0;
-    Q4_1 BlockQ4_1;
-    Q5_0 BlockQ5_0;
-    Q5_1 BlockQ5_1;
-    Q8_0 BlockQ8_0;
-    Q4_K BlockQ4_K;
-    Q5_K BlockQ5_K;
-    Q6_K BlockQ6_K;
+/// Writes an f16.
+pub(crate) fn put_half(chunk: &mut [u8], at: usize, value: f32) {
+    chunk[at..at + 2].copy_from_slice(&f32_to_f16(value).to_le_bytes());
 }
 
-/// A matrix of weights, one row per output, laid out for [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) and
-/// [`Kernels::matmul_packed`](crate::Kernels::matmul_packed). Where rows come in sixteens and blocks in
-/// pairs it takes the memory that the file takes, Q4_K, Q5_K and Q6_K up to 3 % more; else rows are filled up to sixteens, and the scales
-/// of an odd block take a pair's room.
+/// A matrix of weights, one row per output, laid out for
+/// [`Kernels::matvec_packed`](crate::Kernels::matvec_packed) and
+/// [`Kernels::matmul_packed`](crate::Kernels::matmul_packed). Where rows come in sixteens and
+/// blocks in pairs it takes the memory that the file takes, Q4_K, Q5_K and Q6_K up to 3 % more;
+/// else rows are filled up to sixteens, and the scales of an odd block take a pair's room.
 #[derive(Debug, Clone)]
 pub struct PackedWeights {
     format: Format,
@@ -201,7 +126,7 @@ pub struct PackedWeights {
 impl PackedWeights {
     /// Whether weights of this format can be packed: all but the floats can.
     pub const fn supports(format: Format) -> bool {
-        can_be_packed(format)
+        format.is_packable()
     }
 
     /// A matrix of zeros, to be filled by [`PackedWeights::groups_mut`].
@@ -209,19 +134,19 @@ impl PackedWeights {
     /// # Panics
     /// Where the format cannot be packed, or `columns` are no whole blocks.
     pub fn zeroed(format: Format, rows: usize, columns: usize) -> Self {
-        Self::zeroed_on(&mut Shelf::new(0), format, rows, columns)
+        Self::zeroed_in(&mut HugePageArena::new(0), format, rows, columns)
     }
 
-    /// As [`PackedWeights::zeroed`], in memory of a shelf.
+    /// As [`PackedWeights::zeroed`], in memory of an arena.
     ///
     /// # Panics
     /// As that.
-    pub fn zeroed_on(shelf: &mut Shelf, format: Format, rows: usize, columns: usize) -> Self {
+    pub fn zeroed_in(arena: &mut HugePageArena, format: Format, rows: usize, columns: usize) -> Self {
         let len = format.block_len();
         assert!(columns.is_multiple_of(len), "{columns} columns are no whole blocks of {len}");
         let shape = with_layout!(format, L => Shape::new::<L>(rows, columns));
         let bytes = shape.bytes();
-        let bytes = shelf.zeroed(bytes.expect("a matrix no larger than memory can be"));
+        let bytes = arena.zeroed(bytes.expect("a matrix no larger than memory can be"));
         Self { format, rows, columns, shape, bytes }
     }
 
@@ -482,7 +407,8 @@ fn pack_group<L: Layout>(mut group: GroupMut<'_>, file: &[L]) {
     }
 }
 
-/// Writes the codes of one row into a tile, four at a time: no byte of such a word meets its neighbour, as codes are small.
+/// Writes the codes of one row into a tile, four at a time: no byte of such a word meets its
+/// neighbour, as codes are small.
 #[inline(always)]
 fn write_codes<L: Layout>(codes: &[u8; TILE], row: usize, tile: &mut [u8]) {
     let words: [u32; 8] = std::array::from_fn(|step| u32::from_le_bytes(codes.as_chunks::<4>().0[step]));

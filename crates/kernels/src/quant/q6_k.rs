@@ -1,13 +1,16 @@
 //! Q6_K: 256 weights in 210 bytes, sixteen sub-blocks of 16.
 //!
-//! Weight i of sub-block s = (d · scale\[s\]) · (code\[i\] − 32). Each half of 128 elements takes 64 bytes of `low` and 32 of
-//! `high`: byte j of `low` holds the low four bits of element j in its low half and of element j + 64 in its high half;
-//! byte j of `high` the upper two bits of the elements j, j + 32, j + 64 and j + 96, from its low end.
+//! Weight i of sub-block s = (d · scale\[s\]) · (code\[i\] − 32). Each half of 128 elements takes
+//! 64 bytes of `low` and 32 of `high`: byte j of `low` holds the low four bits of element j in its
+//! low half and of element j + 64 in its high half; byte j of `high` the upper two bits of the
+//! elements j, j + 32, j + 64 and j + 96, from its low end.
 
-use super::block::{Block, half};
+use super::block::{Block, half, half_is_finite};
+use super::packed::{GROUP, Layout, put_half};
 use super::round::finite;
 use super::search::Search;
 use super::symmetric;
+use super::tile::{MOST_CODES, Scales, Tiled};
 use crate::scalar::quant::Plain;
 
 /// A block as it stands in a file.
@@ -41,6 +44,11 @@ unsafe impl Block for BlockQ6_K {
     #[inline(always)]
     fn quantise(values: &[f32]) -> Self {
         Self::quantise_by(Plain, values)
+    }
+
+    #[inline(always)]
+    fn is_finite(&self) -> bool {
+        half_is_finite(self.d)
     }
 }
 
@@ -96,5 +104,33 @@ impl BlockQ6_K {
             }
         }
         codes
+    }
+}
+
+impl Tiled for BlockQ6_K {
+    const BITS: usize = 6;
+    const ZERO: i32 = Self::ZERO as i32;
+    const HALVED: bool = true;
+
+    #[inline(always)]
+    fn all_codes(&self) -> [u8; MOST_CODES] {
+        self.codes()
+    }
+
+    #[inline(always)]
+    fn tile_scales(&self, index: usize) -> Scales {
+        let scales = [0, 1].map(|half| self.d() * f32::from(self.scales()[2 * index + half]));
+        Scales { scales, offset: 0.0 }
+    }
+}
+
+impl Layout for BlockQ6_K {
+    const NESTED: bool = true;
+
+    fn write_scales(&self, chunk: &mut [u8], _: usize, row: usize) {
+        put_half(chunk, 2 * row, self.d());
+        for (half, scale) in self.scales().into_iter().enumerate() {
+            chunk[Self::scales_at(half / 2) + half % 2 * GROUP + row] = scale as u8;
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Q8_0: 32 weights in 34 bytes. Weight i = d · code\[i\].
 
-use super::block::{Block, half};
+use super::block::{Block, half, half_is_finite};
+use super::packed::Layout;
 use super::round::{each, finite, inverse, largest_magnitude, low_byte, nearest_away, scale_bits};
+use super::tile::{MOST_CODES, Scales, TILE, Tiled, padded};
 
 /// A block as it stands in a file.
 #[repr(C)]
@@ -35,6 +37,11 @@ unsafe impl Block for BlockQ8_0 {
         let codes = each(&values, |value| low_byte(nearest_away(value * inverse)) as i8);
         Self::from_parts(scale_bits(d), &codes)
     }
+
+    #[inline(always)]
+    fn is_finite(&self) -> bool {
+        half_is_finite(self.d)
+    }
 }
 
 impl BlockQ8_0 {
@@ -56,3 +63,24 @@ impl BlockQ8_0 {
         self.codes
     }
 }
+
+impl Tiled for BlockQ8_0 {
+    const BITS: usize = 8;
+    const ZERO: i32 = 128;
+
+    #[inline(always)]
+    fn all_codes(&self) -> [u8; MOST_CODES] {
+        let mut codes = [0; TILE];
+        for (to, code) in codes.iter_mut().zip(self.codes()) {
+            *to = code as u8 ^ 0x80;
+        }
+        padded(codes)
+    }
+
+    #[inline(always)]
+    fn tile_scales(&self, _: usize) -> Scales {
+        Scales { scales: [self.d(); 2], offset: 0.0 }
+    }
+}
+
+impl Layout for BlockQ8_0 {}

@@ -6,7 +6,8 @@ const WHOLE: f32 = 12_582_912.0;
 /// The largest finite f16: scales beyond it would be infinite, and every weight of their block NaN.
 const LARGEST_SCALE: f32 = 65504.0;
 
-/// Beyond every weight that a block format can hold (Q6_K: 65504 · 128 · 32), and its fourth power is still far from infinite.
+/// Beyond every weight that a block format can hold (Q6_K: 65504 · 128 · 32), and its fourth power
+/// is still far from infinite.
 const LARGEST_WEIGHT: f32 = (1 << 28) as f32;
 
 /// To the nearest whole number, ties to even, for |value| < 2²².
@@ -64,8 +65,8 @@ pub(crate) fn scale_bits(scale: f32) -> u16 {
     super::half::f32_to_f16(at_least(at_most(scale, LARGEST_SCALE), -LARGEST_SCALE))
 }
 
-/// A scale that as an f16 is no smaller in magnitude, unless by the last bit of a normal number: among subnormal ones the
-/// nearest may be so much smaller that the largest codes no longer reach.
+/// A scale that as an f16 is no smaller in magnitude, unless by the last bit of a normal number:
+/// among subnormal ones the nearest may be so much smaller that the largest codes no longer reach.
 #[inline(always)]
 pub(crate) fn reaching(scale: f32) -> f32 {
     /// The smallest normal f16 and the smallest subnormal one.
@@ -108,8 +109,8 @@ pub(crate) fn limited_code(position: f32, [smallest, largest]: [f32; 2]) -> f32 
     nearest_even(at_most(at_least(position, smallest), largest))
 }
 
-/// The outcome for each value. The standard library's `map` is not always inlined, and what is not inlined does not use the
-/// instructions of its caller.
+/// The outcome for each value. The standard library's `map` is not always inlined, and what is not
+/// inlined does not use the instructions of its caller.
 #[inline(always)]
 pub(crate) fn each<T: Copy, U: Copy + Default, const LEN: usize>(
     values: &[T; LEN],

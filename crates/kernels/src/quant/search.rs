@@ -1,6 +1,7 @@
-//! What the quantisers of Q4_K, Q5_K and Q6_K spend their time with: the codes of a group of weights for sixteen candidates at
-//! once. [`scalar`](crate::scalar::quant) defines it, [`vector`](crate::vector::quant) has one candidate per lane; sums run over
-//! the elements in order, so both round alike.
+//! What the quantisers of Q4_K, Q5_K and Q6_K spend their time with: the codes of a group of
+//! weights for sixteen candidates at once. [`scalar`](crate::scalar::quant) defines it,
+//! [`vector`](crate::vector::quant) has one candidate per lane; sums run over the elements in
+//! order, so both round alike.
 
 /// How many candidates are tried at a time.
 pub(crate) const LANES: usize = 16;

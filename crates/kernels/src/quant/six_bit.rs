@@ -1,7 +1,8 @@
 //! The eight scales and eight mins of Q4_K and Q5_K, six bits each, in twelve bytes.
 //!
-//! The first four scales are the low six bits of bytes 0 to 3, the first four mins those of bytes 4 to 7. Byte 8 + j holds the
-//! low four bits of scale 4 + j and, above them, of min 4 + j; their upper two bits are the upper two of bytes j and 4 + j.
+//! The first four scales are the low six bits of bytes 0 to 3, the first four mins those of bytes 4
+//! to 7. Byte 8 + j holds the low four bits of scale 4 + j and, above them, of min 4 + j; their
+//! upper two bits are the upper two of bytes j and 4 + j.
 
 /// The scales and mins of a block of Q4_K or Q5_K.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The quantiser of Q6_K: weight ≈ scale · (code − 32), with the scales of sixteen sub-blocks rounded to eight bits.
 //!
-//! As in [`affine`](super::affine): spacings are tried per sub-block, then the neighbours of the rounded scale, then the best `d`
-//! for the codes. The squares are weighted by x².
+//! As in [`affine`](super::affine): spacings are tried per sub-block, then the neighbours of the
+//! rounded scale, then the best `d` for the codes. The squares are weighted by x².
 
 use super::f16_to_f32;
 use super::q6_k::BlockQ6_K;

@@ -2,8 +2,8 @@
 
 use crate::dropout::Dropout;
 
-/// From the place of a value to a word without any pattern: two rounds of a multiplication between shifts, with half of the key before
-/// each.
+/// From the place of a value to a word without any pattern: two rounds of a multiplication between
+/// shifts, with half of the key before each.
 fn word(place: u32, key: [u32; 2]) -> u32 {
     let mut word = place.wrapping_add(key[0]);
     word = (word ^ (word >> 16)).wrapping_mul(0x85eb_ca6b);

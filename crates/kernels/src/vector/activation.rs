@@ -1,9 +1,10 @@
 //! Activations, their building block `exp`, and their gradients.
 //!
-//! GELU and SiLU are x · s(x) with an s that rises from 0 to 1 and has s(−x) = 1 − s(x). So with a = |x| each is
-//! max(x, 0) − a · s(−a), where s(−a) = e^(−…) · (something smooth): the exponential gives the tails their right relative
-//! size, the subtraction loses nothing because s(−a) ≤ ½, and there is no case distinction. The power of two of the
-//! exponential comes in last, so that a product is right even where the exponential alone is subnormal already.
+//! GELU and SiLU are x · s(x) with an s that rises from 0 to 1 and has s(−x) = 1 − s(x). So with a
+//! = |x| each is max(x, 0) − a · s(−a), where s(−a) = e^(−…) · (something smooth): the exponential
+//! gives the tails their right relative size, the subtraction loses nothing because s(−a) ≤ ½, and
+//! there is no case distinction. The power of two of the exponential comes in last, so that a
+//! product is right even where the exponential alone is subnormal already.
 
 use super::exp;
 use super::map::{Formula, map, map_in_place, map_onto, map_to_two};
@@ -13,7 +14,8 @@ use crate::simd::Simd;
 
 /// From here on tanh is 1, to the last place.
 const TANH_IS_ONE: f32 = 10.0;
-/// From here down the sigmoid and its product with x are zero: 110 · e⁻¹¹⁰ is less than half of the smallest subnormal number.
+/// From here down the sigmoid and its product with x are zero: 110 · e⁻¹¹⁰ is less than half of the
+/// smallest subnormal number.
 const SIGMOID_IS_ZERO: f32 = 110.0;
 
 /// Writes the formulas of one input, and of each the kernel and its form in place.

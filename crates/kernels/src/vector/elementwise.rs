@@ -99,7 +99,8 @@ impl Formula<5, 1> for AddFour {
     }
 }
 
-/// See [`Kernels::sum_rows`](crate::Kernels::sum_rows). Four rows at once: the sums are loaded and stored a quarter as often.
+/// See [`Kernels::sum_rows`](crate::Kernels::sum_rows). Four rows at once: the sums are loaded and
+/// stored a quarter as often.
 #[inline(always)]
 pub(crate) fn sum_rows<S: Simd>(simd: S, x: &[f32], sums: &mut [f32]) {
     let cols = sums.len();

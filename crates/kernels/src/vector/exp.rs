@@ -18,7 +18,8 @@ const TAIL: [f32; 5] = [0.499_999_94, 0.166_665_17, 0.041_668_106, 0.008_369_14,
 /// The same with one power less: 1.06e-7.
 const SHORT_TAIL: [f32; 4] = [0.499_992_3, 0.166_671_16, 0.041_890_33, 0.008_312_501];
 
-/// e^x, at most 1.1 ulp away; infinity and zero beyond the range of f32, subnormal results where they belong, NaN for NaN.
+/// e^x, at most 1.1 ulp away; infinity and zero beyond the range of f32, subnormal results where
+/// they belong, NaN for NaN.
 #[inline(always)]
 pub(crate) fn exp<S: Simd>(simd: S, x: S::F) -> S::F {
     // A comparison with NaN picks the second: it passes through.
@@ -57,7 +58,8 @@ pub(crate) fn parts_of_difference<S: Simd>(simd: S, x: S::F, excess: S::F) -> (S
     simd.begin_scale(simd.fma(square, simd.fma(square, high, low), r), shifted)
 }
 
-/// 2^x for x from −252 to 254, as [`parts`]: a little faster than e^x, and where |x| is large just as precise as x itself is.
+/// 2^x for x from −252 to 254, as [`parts`]: a little faster than e^x, and where |x| is large just
+/// as precise as x itself is.
 #[inline(always)]
 pub(crate) fn exp2_parts<S: Simd>(simd: S, x: S::F) -> (S::F, S::Power) {
     let shifted = simd.add(x, simd.constant(EXPONENT_SHIFT));

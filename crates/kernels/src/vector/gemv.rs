@@ -1,9 +1,11 @@
 //! A matrix times a vector.
 //!
-//! How many rows are computed together, and which, decides how memory is read, and no bit: a row is summed in the same order in
-//! any company. Rows that are computed together are a quarter of the matrix apart (a half, where registers are few): so few streams
-//! are read, each of them in order to its end. Rows side by side are streams that break off at the end of each row: in a
-//! sketch that only reads, eight of 8 KiB came from DRAM at 19 GB/s, four far ones at 25; from L3 at 55 and 73 (medians of one run).
+//! How many rows are computed together, and which, decides how memory is read, and no bit: a row is
+//! summed in the same order in any company. Rows that are computed together are a quarter of the
+//! matrix apart (a half, where registers are few): so few streams are read, each of them in order
+//! to its end. Rows side by side are streams that break off at the end of each row: in a sketch
+//! that only reads, eight of 8 KiB came from DRAM at 19 GB/s, four far ones at 25; from L3 at 55
+//! and 73 (medians of one run).
 
 use crate::simd::Simd;
 
@@ -66,8 +68,8 @@ fn far_apart<S: Simd, const R: usize, const SUMS: usize, const TURNS: usize>(sim
     each * R
 }
 
-/// `R` rows, each `apart` rows behind the one before, in `SUMS` sums that take the vectors of a row in turn, so that none waits
-/// for the one before.
+/// `R` rows, each `apart` rows behind the one before, in `SUMS` sums that take the vectors of a row
+/// in turn, so that none waits for the one before.
 #[inline(always)]
 fn together<S: Simd, const R: usize, const SUMS: usize, const TURNS: usize>(
     simd: S,

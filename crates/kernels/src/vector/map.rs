@@ -92,13 +92,14 @@ pub(crate) unsafe fn run<S: Simd, M: Formula<IN, OUT>, const IN: usize, const OU
         unsafe { run_part(simd, formula, from, to, len) };
         return;
     }
-    // What is left at the end is done as a whole vector that overlaps the one before: a partial store costs 12 cycles, and 30
-    // where memory behind it is read soon. Its values are loaded first, because others may be stored over them.
+    // What is left at the end is done as a whole vector that overlaps the one before: a partial
+    // store costs 12 cycles, and 30 where memory behind it is read soon. Its values are loaded
+    // first, because others may be stored over them.
     let last = len - S::LANES;
     // SAFETY: a vector fits, as was just checked.
     let values = unsafe { load(simd, from, last) };
-    // The same at the beginning, where that is not at half a line, as allocators that align to 16 bytes place it: stores that cross
-    // lines elsewhere took a tenth longer.
+    // The same at the beginning, where that is not at half a line, as allocators that align to 16
+    // bytes place it: stores that cross lines elsewhere took a tenth longer.
     let ragged = to[0].addr() / size_of::<f32>() % HALF_LINE;
     let (mut at, mut first) = (0, None);
     if len >= LONG && ragged != 0 {
@@ -134,9 +135,10 @@ pub(crate) unsafe fn run<S: Simd, M: Formula<IN, OUT>, const IN: usize, const OU
     }
 }
 
-/// Whether what is stored lies, but for whole pages, a little behind what is loaded, so that each store is followed by loads of the
-/// same place in another page. The CPU tells such places apart late: `exp` of 2²⁰ values ran at 4.5 to 5.6 per ns, and at 5.9 from the end
-/// to the beginning, where nothing follows.
+/// Whether what is stored lies, but for whole pages, a little behind what is loaded, so that each
+/// store is followed by loads of the same place in another page. The CPU tells such places apart
+/// late: `exp` of 2²⁰ values ran at 4.5 to 5.6 per ns, and at 5.9 from the end to the beginning,
+/// where nothing follows.
 #[inline(always)]
 fn is_followed<const IN: usize, const OUT: usize>(from: [*const f32; IN], to: [*mut f32; OUT]) -> bool {
     let behind = |from: *const f32, to: *mut f32| to.addr().wrapping_sub(from.addr()) % PAGE;

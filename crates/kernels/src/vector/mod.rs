@@ -1,4 +1,4 @@
-//! The speeds: each kernel told once, over the vectors of [`Simd`](crate::simd::Simd).
+//! The speeds: each kernel written once, over the vectors of [`Simd`](crate::simd::Simd).
 
 pub(crate) mod activation;
 pub(crate) mod attention;

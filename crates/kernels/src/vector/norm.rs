@@ -1,7 +1,7 @@
 //! Layer norm and RMS norm, over rows, and their gradients.
 //!
-//! A row is read again for each statistic: it lies in the first cache by then, and the variance around the known mean is
-//! exact where that of a single pass cancels.
+//! A row is read again for each statistic: it lies in the first cache by then, and the variance
+//! around the known mean is exact where that of a single pass cancels.
 
 use super::elementwise::{Sum, SumOfSquares};
 use super::fold::{Fold, fold};

@@ -1,4 +1,5 @@
-//! The steps of optimisers. As the definitions, operation by operation: what is bound by memory gains nothing by fusing.
+//! The steps of optimisers. As the definitions, operation by operation: what is bound by memory
+//! gains nothing by fusing.
 
 use super::map::{Formula, run};
 use crate::optimise::{AdamWStep, Moments, SgdStep};

@@ -1,50 +1,106 @@
 //! Rows of weights, to and from their formats.
 //!
-//! The blocks are taken apart as their definitions do it, in loops that the compiler turns into vectors of bytes; what follows,
-//! and the search of the quantisers, is told in vectors here. (Left to the compiler, AVX-512 gathers and scatters over sixteen
-//! blocks at a time, five times slower.) F32 and BF16 are copies and shifts that it does well, and so are the quantisers
-//! without a search.
+//! The blocks are taken apart as their definitions do it, in loops that the compiler turns into
+//! vectors of bytes; what follows, and the search of the quantisers, is written with vectors here.
+//! (Left to the compiler, AVX-512 gathers and scatters over sixteen blocks at a time, five times
+//! slower.) F32 and BF16 are copies and shifts that it does well, and so are the quantisers without
+//! a search.
 
+use crate::quant::block::{dequantise_row, quantise_row};
+use crate::quant::float::{BlockBF16, BlockF16, BlockF32};
 use crate::quant::round::{each, inverse};
 use crate::quant::search::{Group, LANES, Lanes, Search};
 use crate::quant::*;
 use crate::simd::Simd;
 
-/// See [`Kernels::dequantise`](crate::Kernels::dequantise).
-#[inline(always)]
-pub(crate) fn dequantise<S: Simd>(simd: S, format: Format, from: &[u8], out: &mut [f32]) {
-    match format {
-        Format::F16 => halves(simd, from, out),
-        Format::Q8_0 => rows(from, out, |block: &BlockQ8_0, out| symmetric(simd, &block.codes(), 0, block.d(), out)),
-        Format::Q4_0 => rows(from, out, |block: &BlockQ4_0, out| {
-            symmetric(simd, signed(&block.codes()), BlockQ4_0::ZERO, block.d(), out);
-        }),
-        Format::Q5_0 => rows(from, out, |block: &BlockQ5_0, out| {
-            symmetric(simd, signed(&block.codes()), BlockQ5_0::ZERO, block.d(), out);
-        }),
-        Format::Q4_1 => rows(from, out, |block: &BlockQ4_1, out| {
-            affine(simd, signed(&block.codes()), block.d(), block.m(), out);
-        }),
-        Format::Q5_1 => rows(from, out, |block: &BlockQ5_1, out| {
-            affine(simd, signed(&block.codes()), block.d(), block.m(), out);
-        }),
-        Format::Q4_K => rows(from, out, |block: &BlockQ4_K, out| {
+/// A format's rows by vectors, where that is faster than what the compiler makes of its definition;
+/// the bits are the same.
+pub(crate) trait ByVectors: Block {
+    /// A row of blocks to its weights.
+    #[inline(always)]
+    fn dequantise_row<S: Simd>(_: S, from: &[u8], out: &mut [f32]) {
+        dequantise_row::<Self>(from, out);
+    }
+
+    /// A row of weights to blocks.
+    #[inline(always)]
+    fn quantise_row<S: Simd>(_: S, from: &[f32], out: &mut [u8]) {
+        quantise_row::<Self>(from, out);
+    }
+}
+
+impl ByVectors for BlockF32 {}
+impl ByVectors for BlockBF16 {}
+
+impl ByVectors for BlockF16 {
+    #[inline(always)]
+    fn dequantise_row<S: Simd>(simd: S, from: &[u8], out: &mut [f32]) {
+        halves(simd, from, out);
+    }
+}
+
+impl ByVectors for BlockQ8_0 {
+    #[inline(always)]
+    fn dequantise_row<S: Simd>(simd: S, from: &[u8], out: &mut [f32]) {
+        rows(from, out, |block: &Self, out| symmetric(simd, &block.codes(), 0, block.d(), out));
+    }
+}
+
+impl<const HIGH: usize> ByVectors for SymmetricBlock<HIGH> {
+    #[inline(always)]
+    fn dequantise_row<S: Simd>(simd: S, from: &[u8], out: &mut [f32]) {
+        rows(from, out, |block: &Self, out| symmetric(simd, signed(&block.codes()), Self::ZERO, block.d(), out));
+    }
+}
+
+impl<const HIGH: usize> ByVectors for AffineBlock<HIGH> {
+    #[inline(always)]
+    fn dequantise_row<S: Simd>(simd: S, from: &[u8], out: &mut [f32]) {
+        rows(from, out, |block: &Self, out| affine(simd, signed(&block.codes()), block.d(), block.m(), out));
+    }
+}
+
+impl<const HIGH: usize> ByVectors for NestedBlock<HIGH> {
+    #[inline(always)]
+    fn dequantise_row<S: Simd>(simd: S, from: &[u8], out: &mut [f32]) {
+        rows(from, out, |block: &Self, out| {
             let scales = [block.scales(), block.mins()];
             sub_blocks(simd, signed(&block.codes()), [block.d(), block.dmin()], scales, out);
-        }),
-        Format::Q5_K => rows(from, out, |block: &BlockQ5_K, out| {
-            let scales = [block.scales(), block.mins()];
-            sub_blocks(simd, signed(&block.codes()), [block.d(), block.dmin()], scales, out);
-        }),
-        Format::Q6_K => rows(from, out, |block: &BlockQ6_K, out| {
+        });
+    }
+
+    #[inline(always)]
+    fn quantise_row<S: Simd>(simd: S, from: &[f32], out: &mut [u8]) {
+        for (values, block) in from.chunks_exact(Self::LEN).zip(blocks_mut(out)) {
+            *block = Self::quantise_by(Wide(simd), values);
+        }
+    }
+}
+
+impl ByVectors for BlockQ6_K {
+    #[inline(always)]
+    fn dequantise_row<S: Simd>(simd: S, from: &[u8], out: &mut [f32]) {
+        rows(from, out, |block: &Self, out| {
             let (d, scales, codes) = (block.d(), block.scales(), block.codes());
             for (s, out) in out.chunks_exact_mut(16).enumerate() {
                 let scale = d * f32::from(scales[s]);
-                symmetric(simd, signed(&codes[16 * s..16 * s + 16]), BlockQ6_K::ZERO, scale, out);
+                symmetric(simd, signed(&codes[16 * s..16 * s + 16]), Self::ZERO, scale, out);
             }
-        }),
-        Format::F32 | Format::BF16 => format.dequantise(from, out),
+        });
     }
+
+    #[inline(always)]
+    fn quantise_row<S: Simd>(simd: S, from: &[f32], out: &mut [u8]) {
+        for (values, block) in from.chunks_exact(Self::LEN).zip(blocks_mut(out)) {
+            *block = Self::quantise_by(Wide(simd), values);
+        }
+    }
+}
+
+/// See [`Kernels::dequantise`](crate::Kernels::dequantise).
+#[inline(always)]
+pub(crate) fn dequantise<S: Simd>(simd: S, format: Format, from: &[u8], out: &mut [f32]) {
+    format.dequantise_by_vectors(simd, from, out);
 }
 
 /// F16 to F32.
@@ -107,25 +163,7 @@ fn signed(codes: &[u8]) -> &[i8] {
 /// See [`Kernels::quantise`](crate::Kernels::quantise).
 #[inline(always)]
 pub(crate) fn quantise<S: Simd>(simd: S, format: Format, from: &[f32], out: &mut [u8]) {
-    let blocks = from.chunks_exact(format.block_len());
-    match format {
-        Format::Q4_K => {
-            for (values, block) in blocks.zip(blocks_mut(out)) {
-                *block = BlockQ4_K::quantise_by(Wide(simd), values);
-            }
-        }
-        Format::Q5_K => {
-            for (values, block) in blocks.zip(blocks_mut(out)) {
-                *block = BlockQ5_K::quantise_by(Wide(simd), values);
-            }
-        }
-        Format::Q6_K => {
-            for (values, block) in blocks.zip(blocks_mut(out)) {
-                *block = BlockQ6_K::quantise_by(Wide(simd), values);
-            }
-        }
-        _ => format.quantise(from, out),
-    }
+    format.quantise_by_vectors(simd, from, out);
 }
 
 /// See [`Kernels::has_non_finite`](crate::Kernels::has_non_finite).

@@ -23,8 +23,8 @@ pub(crate) fn quantise_blocks<S: ByteSimd>(simd: S, values: &[f32], out: Activat
     }
 }
 
-/// Blocks for which scales are found before the first is rounded: finding a scale is a long chain of operations, and so more of
-/// them overlap (0.26 became 0.225 ns per value with AVX2).
+/// Blocks for which scales are found before the first is rounded: finding a scale is a long chain
+/// of operations, and so more of them overlap (0.26 became 0.225 ns per value with AVX2).
 const RUN: usize = 8;
 
 #[inline(always)]

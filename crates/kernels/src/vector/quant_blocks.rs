@@ -1,7 +1,8 @@
 //! Weights as they lie in a file, times activations.
 //!
-//! Row by row. The products of a tile are added up in the lanes of a vector; the lanes of four tiles are added up together,
-//! and the sums are scaled one after the other, in the order of the definition.
+//! Row by row. The products of a tile are added up in the lanes of a vector; the lanes of four
+//! tiles are added up together, and the sums are scaled one after the other, in the order of the
+//! definition.
 
 use crate::quant::activations::{ActivationBlock, ActivationRow};
 use crate::quant::byte_simd::ByteSimd;

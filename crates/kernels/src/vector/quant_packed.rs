@@ -121,8 +121,9 @@ unsafe fn add_chunk<S: ByteSimd, L: Layout>(simd: S, chunk: *const u8, x: Row, a
         unsafe { chunk.read_volatile() };
     }
     for tile in (0..L::TILES).step_by(2) {
-        // The scales before the tiles, because what is read in order is read ahead: left to the compiler, which loads scales when
-        // they are needed, q4_k came from DRAM at 14 GB/s instead of 18, and prefetching all of it was no better.
+        // The scales before the tiles, because what is read in order is read ahead: left to the
+        // compiler, which loads scales when they are needed, q4_k came from DRAM at 14 GB/s instead
+        // of 18, and prefetching all of it was no better.
         for line in 0..L::PAIR_SCALES.div_ceil(LINE) {
             // SAFETY: a line of the scales.
             unsafe { chunk.add(L::scales_at(tile) + line * LINE).read_volatile() };
@@ -139,9 +140,11 @@ unsafe fn add_chunk<S: ByteSimd, L: Layout>(simd: S, chunk: *const u8, x: Row, a
     in_order();
 }
 
-/// Keeps loads of what comes next behind those of what came before. Left to the compiler, which mixes them, what is read does not
-/// ascend, and the CPU reads ahead worse: of q8_0, from DRAM, rows of 288 columns came at 15 GB/s instead of 26 where the odd tiles of
-/// groups were mixed, and the two tiles of a chunk made 22 of 26. Fewer bits have more to compute, for which mixing two tiles is better.
+/// Keeps loads of what comes next behind those of what came before. Left to the compiler, which
+/// mixes them, what is read does not ascend, and the CPU reads ahead worse: of q8_0, from DRAM,
+/// rows of 288 columns came at 15 GB/s instead of 26 where the odd tiles of groups were mixed, and
+/// the two tiles of a chunk made 22 of 26. Fewer bits have more to compute, for which mixing two
+/// tiles is better.
 #[inline(always)]
 fn in_order() {
     compiler_fence(Ordering::SeqCst);
@@ -164,12 +167,12 @@ unsafe fn add_tile<S: ByteSimd, L: Layout>(
         let mut sums = begin_two::<S, L>(simd, block, 0);
         steps!(STEP in [0 1 2 3] { add_step::<S, L, STEP>(simd, codes, x, &mut sums) });
         if L::HALVED {
-            let part = Part { chunk, tile, half: 0 };
+            let part = TileHalf { chunk, tile, half: 0 };
             add_scaled::<S, L>(simd, part, &sums, block, acc);
             sums = begin_two::<S, L>(simd, block, 1);
         }
         steps!(STEP in [4 5 6 7] { add_step::<S, L, STEP>(simd, codes, x, &mut sums) });
-        add_scaled::<S, L>(simd, Part { chunk, tile, half: 1 }, &sums, block, acc);
+        add_scaled::<S, L>(simd, TileHalf { chunk, tile, half: 1 }, &sums, block, acc);
         if L::OFFSETS {
             let sum = simd.splat(block.scaled_sum);
             unrolled!(v < vectors GROUP / S::LANES => {
@@ -181,7 +184,7 @@ unsafe fn add_tile<S: ByteSimd, L: Layout>(
 
 /// Which scales of a chunk.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct TileHalf {
     pub chunk: *const u8,
     pub tile: usize,
     pub half: usize,
@@ -282,7 +285,7 @@ pub(super) unsafe fn load_codes<S: ByteSimd, L: Layout, const STEP: usize>(simd:
 #[inline(always)]
 unsafe fn add_scaled<S: ByteSimd, L: Layout>(
     simd: S,
-    part: Part,
+    part: TileHalf,
     sums: &[[S::Sum; 2]; MOST_VECTORS],
     block: &ActivationBlock,
     acc: &mut [S::F; MOST_VECTORS],
@@ -300,7 +303,7 @@ unsafe fn add_scaled<S: ByteSimd, L: Layout>(
 /// # Safety
 /// A chunk lies at `part.chunk`.
 #[inline(always)]
-pub(super) unsafe fn scale<S: ByteSimd, L: Layout>(simd: S, part: Part, v: usize) -> S::F {
+pub(super) unsafe fn scale<S: ByteSimd, L: Layout>(simd: S, part: TileHalf, v: usize) -> S::F {
     let (row, of_tile) = (S::LANES * v, L::scales_at(part.tile));
     // SAFETY: all of it is in the chunk.
     unsafe {

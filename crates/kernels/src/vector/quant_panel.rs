@@ -1,19 +1,20 @@
 //! Packed weights times many rows of activations.
 //!
-//! For some groups of weights, 256 columns at a time are decoded into a panel that stays in the first cache: codes as bytes, which codes of eight
-//! bits are where they lie, scales as f32. Then a few rows of activations at a time are multiplied by it, with all sums in registers. So decoding is
-//! paid once for up to [`BATCH`] rows, and weights come from memory once for as many.
+//! For some groups of weights, 256 columns at a time are decoded into a panel that stays in the
+//! first cache: codes as bytes, which codes of eight bits are where they lie, scales as f32. Then a
+//! few rows of activations at a time are multiplied by it, with all sums in registers. So decoding
+//! is paid once for up to [`BATCH`] rows, and weights come from memory once for as many.
 
 use std::ops::Range;
 
-use super::quant_packed::{MOST_VECTORS, Part, Row, begin, load_codes, offset, scale};
+use super::quant_packed::{MOST_VECTORS, Row, TileHalf, begin, load_codes, offset, scale};
 use crate::quant::activations::Activations;
 use crate::quant::byte_simd::{ByteSimd, steps, unrolled};
 use crate::quant::matmul::Outputs;
 use crate::quant::packed::{GROUP, LINE, Layout, PackedRows};
 
-/// Rows of activations per pass over the weights, at most. Their sums take 16 KiB, and decoding is paid once for all of them: with 64
-/// it was a sixth of a product.
+/// Rows of activations per pass over the weights, at most. Their sums take 16 KiB, and decoding is
+/// paid once for all of them: with 64 it was a sixth of a product.
 const BATCH: usize = 128;
 /// Tiles that all groups are multiplied with before the next ones, at most: so much of all rows of a pass stays in L2.
 const DEEP: usize = 64;
@@ -31,7 +32,7 @@ const WIDTH: usize = 2 * GROUP;
 #[repr(C, align(64))]
 struct Panel {
     codes: [u8; TILES * 8 * 4 * WIDTH], // (tile, step, vector, lane, column); not used for codes that are bytes already
-    places: [Place; TILES],
+    places: [CodePlace; TILES],
     scales: [f32; TILES * 2 * WIDTH], // (tile, half, row)
     offsets: [f32; TILES * WIDTH],    // (tile, row)
     sums: [f32; BATCH * WIDTH],       // (row of activations, row of weights)
@@ -39,13 +40,13 @@ struct Panel {
 
 /// Where the codes of a tile are: in the panel, or in the weights themselves where they are bytes.
 #[derive(Clone, Copy)]
-struct Place {
+struct CodePlace {
     start: *const u8,
     /// How far it is to those of the second group.
     second: usize,
 }
 
-impl Place {
+impl CodePlace {
     /// From a step to the next.
     const fn step<L: Layout, const G: usize>() -> usize {
         if L::BITS == 8 { LINE } else { LINE * G }
@@ -57,7 +58,7 @@ impl Place {
 pub(super) fn matmul<S: ByteSimd, L: Layout>(simd: S, weights: PackedRows<'_>, x: &Activations, out: &mut Outputs<'_>) {
     let mut panel = Panel {
         codes: [0; TILES * 8 * 4 * WIDTH],
-        places: [Place { start: std::ptr::null(), second: 0 }; TILES],
+        places: [CodePlace { start: std::ptr::null(), second: 0 }; TILES],
         scales: [0.0; TILES * 2 * WIDTH],
         offsets: [0.0; TILES * WIDTH],
         sums: [0.0; BATCH * WIDTH],
@@ -108,8 +109,9 @@ struct Job<'a> {
     /// The first of its tiles, and how many there are.
     first_tile: usize,
     tiles: usize,
-    /// Eight, which the compiler must not know: it would unroll the loop over steps and then do one sum after the other, for which
-    /// there are not enough registers (measured: a third of the speed with AVX2).
+    /// Eight, which the compiler must not know: it would unroll the loop over steps and then do one
+    /// sum after the other, for which there are not enough registers (measured: a third of the
+    /// speed with AVX2).
     steps: usize,
 }
 
@@ -134,7 +136,7 @@ impl Sums {
 
 /// Where sums come from and go to.
 #[derive(Clone, Copy)]
-struct Way {
+struct SumPlaces {
     from: Sums,
     to: Sums,
     /// Those of the two that are in no near cache, and are asked for before their turn.
@@ -167,10 +169,10 @@ fn by_panel<S: ByteSimd, L: Layout, const G: usize>(
         let from = if number == 0 { result } else { beside };
         let to = if last && !narrow { result } else { beside };
         let far = (number == 0 && first > 0 || last && !narrow) && rows.len() * result.stride > RESULT_IN_L2;
-        let way = Way { from, to, far: far.then_some(result) };
+        let way = SumPlaces { from, to, far: far.then_some(result) };
         let ahead = match last {
-            false => Ahead::new::<L, G>(job, job.group, part(number + 1)),
-            true => Ahead::new::<L, G>(job, job.group + G, part(0)),
+            false => Prefetch::new::<L, G>(job, job.group, part(number + 1)),
+            true => Prefetch::new::<L, G>(job, job.group + G, part(0)),
         };
         // SAFETY: the groups exist and have so many tiles; there are so many rows of activations, and sums for them.
         unsafe {
@@ -189,9 +191,9 @@ fn by_panel<S: ByteSimd, L: Layout, const G: usize>(
     G
 }
 
-/// Weights that will be decoded next. They are asked for while the panel is multiplied, because the CPU does not find them by itself:
-/// two of four groups that lie in turn are read.
-struct Ahead {
+/// Weights that will be decoded next. They are asked for while the panel is multiplied, because the
+/// CPU does not find them by itself: two of four groups that lie in turn are read.
+struct Prefetch {
     chunk: *const u8,
     /// From a chunk to the next.
     step: usize,
@@ -204,7 +206,7 @@ struct Ahead {
     odd_lines: usize,
 }
 
-impl Ahead {
+impl Prefetch {
     /// Some tiles of the groups from `group` on, if there are any.
     #[inline(always)]
     fn new<L: Layout, const G: usize>(job: Job<'_>, group: usize, tiles: Range<usize>) -> Self {
@@ -259,10 +261,10 @@ impl Ahead {
 #[inline(always)]
 unsafe fn all_rows<S: ByteSimd, L: Layout, const G: usize>(
     simd: S,
-    (job, mut ahead): (Job<'_>, Ahead),
+    (job, mut ahead): (Job<'_>, Prefetch),
     rows: Range<usize>,
     panel: *const Panel,
-    way: Way,
+    way: SumPlaces,
 ) {
     let lines = ahead.left().div_ceil(rows.len().div_ceil(S::ROWS));
     let mut done = 0;
@@ -309,7 +311,7 @@ unsafe fn decode<S: ByteSimd, L: Layout, const G: usize>(simd: S, job: Job<'_>, 
                     place_codes::<S, L, G>(simd, (t, g, v), chunk.add(L::codes_at(tile)), panel);
                     for half in 0..if L::HALVED { 2 } else { 1 } {
                         let to = (&raw mut (*panel).scales).cast::<f32>().add((2 * t + half) * G * GROUP + row);
-                        simd.store_ptr(scale::<S, L>(simd, Part { chunk, tile, half }, v), to);
+                        simd.store_ptr(scale::<S, L>(simd, TileHalf { chunk, tile, half }, v), to);
                     }
                     if L::OFFSETS {
                         let to = (&raw mut (*panel).offsets).cast::<f32>().add(t * G * GROUP + row);
@@ -337,13 +339,13 @@ unsafe fn place_codes<S: ByteSimd, L: Layout, const G: usize>(
         let place = &mut (*panel).places[t];
         if L::BITS == 8 {
             match g {
-                0 => *place = Place { start: from, second: 0 },
+                0 => *place = CodePlace { start: from, second: 0 },
                 _ => place.second = from.addr().wrapping_sub(place.start.addr()),
             }
             return;
         }
         let start = (&raw mut (*panel).codes).cast::<u8>().add(t * 8 * LINE * G);
-        *place = Place { start, second: LINE };
+        *place = CodePlace { start, second: LINE };
         let (from, to) = (from.add(4 * S::LANES * v), start.add(LINE * g + 4 * S::LANES * v));
         steps!(STEP in [0 1 2 3 4 5 6 7] {
             simd.store_bytes(load_codes::<S, L, STEP>(simd, from), to.add(STEP * LINE * G));
@@ -351,8 +353,8 @@ unsafe fn place_codes<S: ByteSimd, L: Layout, const G: usize>(
     }
 }
 
-/// Adds the products of `R` rows of activations by the panel to their sums, which it takes from one place and brings to another;
-/// returns `R`.
+/// Adds the products of `R` rows of activations by the panel to their sums, which it takes from one
+/// place and brings to another; returns `R`.
 ///
 /// # Safety
 /// There are `R` rows of activations from `row` on, and of sums at both places.
@@ -404,7 +406,7 @@ unsafe fn some_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
 /// One tile of a panel.
 #[derive(Clone, Copy)]
 struct PanelTile {
-    codes: Place,
+    codes: CodePlace,
     scales: *const f32,
     offsets: *const f32,
     steps: usize,
@@ -459,7 +461,7 @@ unsafe fn tile_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
 #[inline(always)]
 unsafe fn steps_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     simd: S,
-    codes: Place,
+    codes: CodePlace,
     x: &[Row; R],
     steps: Range<usize>,
     sums: &mut [[S::Sum; MOST_VECTORS]; R],
@@ -496,14 +498,14 @@ fn settle_rows<S: ByteSimd, const G: usize, const R: usize>(simd: S, sums: &mut 
 #[inline(always)]
 unsafe fn step_by_rows<S: ByteSimd, L: Layout, const G: usize, const R: usize>(
     simd: S,
-    codes: Place,
+    codes: CodePlace,
     x: &[Row; R],
     step: usize,
     sums: &mut [[S::Sum; MOST_VECTORS]; R],
 ) {
     // SAFETY: as the caller promises.
     unsafe {
-        let first = codes.start.add(step * Place::step::<L, G>());
+        let first = codes.start.add(step * CodePlace::step::<L, G>());
         let mut bytes = [simd.load_bytes(first); MOST_VECTORS];
         unrolled!(u < vectors G * GROUP / S::LANES => {
             let (g, v) = (u * S::LANES / GROUP, u % (GROUP / S::LANES));

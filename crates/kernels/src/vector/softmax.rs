@@ -16,8 +16,8 @@ pub(crate) fn softmax_rows<S: Simd>(simd: S, x: &mut [f32], cols: usize) {
     }
 }
 
-/// What is taken off before the exponential so that it cannot overflow: the largest value, except where all are −∞, of which
-/// the difference would make NaN.
+/// What is taken off before the exponential so that it cannot overflow: the largest value, except
+/// where all are −∞, of which the difference would make NaN.
 #[inline(always)]
 pub(super) fn shift(max: f32) -> f32 {
     if max == f32::NEG_INFINITY { 0.0 } else { max }

@@ -50,9 +50,10 @@ pub(crate) fn slope_of_gelu_tanh<S: Simd>(simd: S, x: S::F) -> S::F {
     simd.mul(below, simd.fnma(simd.mul(a, slope), above, one))
 }
 
-/// The normal distribution's tail over e^(−a²/2) is t · Σ `RATIO`\[i\] · (u − `U_MIDDLE`)ⁱ with t = 1 / (1 + `SLOPE` · a) and u = a · t.
-/// Greatest relative error from 0 to 13.2, where results become subnormal: 8.4e-8; with a slope of 0.31 or 0.3 it is about twice that.
-/// Around the middle of u nothing cancels; in powers of t the rounding grew to 8 ulp.
+/// The normal distribution's tail over e^(−a²/2) is t · Σ `RATIO`\[i\] · (u − `U_MIDDLE`)ⁱ with t =
+/// 1 / (1 + `SLOPE` · a) and u = a · t. Greatest relative error from 0 to 13.2, where results
+/// become subnormal: 8.4e-8; with a slope of 0.31 or 0.3 it is about twice that. Around the middle
+/// of u nothing cancels; in powers of t the rounding grew to 8 ulp.
 const RATIO: [f32; 8] = [
     0.261_605_95,
     -0.123_451_754,

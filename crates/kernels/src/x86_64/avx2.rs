@@ -62,9 +62,9 @@ impl Simd for Avx2 {
         fn swap_pairs(a: __m256) -> __m256 = _mm256_permute_ps::<0b10_11_00_01>(a);
     }
 
-    /// Hides that the number is known. Polynomials have more constants than there are registers: known ones are broadcast
-    /// again before each use, hidden ones are kept on the stack, where an instruction finds them without another one. GELU
-    /// became a seventh faster.
+    /// Hides that the number is known. Polynomials have more constants than there are registers:
+    /// known ones are broadcast again before each use, hidden ones are kept on the stack, where an
+    /// instruction finds them without another one. GELU became a seventh faster.
     #[inline(always)]
     fn constant(self, value: f32) -> __m256 {
         let mut hidden = value;

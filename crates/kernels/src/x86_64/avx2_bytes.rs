@@ -1,8 +1,9 @@
 //! Products of bytes with AVX2.
 //!
-//! `vpmaddubsw` adds two products in 16 bits, and codes of up to six bits leave room to add further ones there before
-//! `vpmaddwd` brings them to 32 bits. Codes of eight bits would overflow even a pair; they are split into their even and odd
-//! bytes, and `vpmaddwd` multiplies them as 16-bit numbers.
+//! `vpmaddubsw` adds two products in 16 bits, and codes of up to six bits leave room to add further
+//! ones there before `vpmaddwd` brings them to 32 bits. Codes of eight bits would overflow even a
+//! pair; they are split into their even and odd bytes, and `vpmaddwd` multiplies them as 16-bit
+//! numbers.
 
 use core::arch::x86_64::*;
 

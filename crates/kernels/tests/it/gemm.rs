@@ -1,7 +1,8 @@
-//! Matrix products: every shape has the bits of the definition, whatever the instruction set, the layout and the threads.
+//! Matrix products: every shape has the bits of the definition, whatever the instruction set, the
+//! layout and the threads.
 
 use kernels::quant::Format;
-use kernels::{Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, Shelf, WeightRows};
+use kernels::{HugePageArena, Isa, Kernels, Matrix, MatrixMut, PackedMatrix, Pool, Product, WeightRows};
 
 use crate::effort::{rounds, sizes};
 use crate::guarded::Guarded;
@@ -183,7 +184,8 @@ fn more_than_one_block_of_rows_and_columns() {
     }
 }
 
-/// Seven to 23 rows, factors beyond L2 that are not packed: depths and columns that are no whole blocks, and one of nothing but a rest.
+/// Seven to 23 rows, factors beyond L2 that are not packed: depths and columns that are no whole
+/// blocks, and one of nothing but a rest.
 #[test]
 #[cfg_attr(miri, ignore = "too long")]
 fn some_rows_of_a_large_factor() {
@@ -346,7 +348,8 @@ fn a_result_of_another_shape_is_refused() {
     Kernels::best().gemm(product, MatrixMut::new(&mut [0.0; 6], 2, 3));
 }
 
-/// Weights as a file has them, at an odd address, packed on any number of threads: the same product as of rows in memory.
+/// Weights as a file has them, at an odd address, packed on any number of threads: the same product
+/// as of rows in memory.
 #[test]
 fn weights_from_a_file() {
     let pools = [1, 2, 3].map(Pool::new);
@@ -371,7 +374,8 @@ fn weights_from_a_file() {
             };
             let wanted = PackedMatrix::from_rows(rows, inputs);
             for pool in &pools {
-                let got = PackedMatrix::from_file(pool, &mut Shelf::new(file.len()), format, inputs, &file[1..]);
+                let got =
+                    PackedMatrix::from_file(pool, &mut HugePageArena::new(file.len()), format, inputs, &file[1..]);
                 let what = (format, inputs, outputs, pool.threads());
                 assert_eq!((got.rows(), got.cols(), got.bytes()), (inputs, wanted.cols(), wanted.bytes()), "{what:?}");
                 same_bits(&product(&got), &product(&wanted), what);
@@ -383,11 +387,11 @@ fn weights_from_a_file() {
 #[test]
 #[should_panic(expected = "no whole rows")]
 fn a_file_of_no_whole_rows_is_refused() {
-    PackedMatrix::from_file(&Pool::new(1), &mut Shelf::new(0), Format::F16, 3, &[0; 10]);
+    PackedMatrix::from_file(&Pool::new(1), &mut HugePageArena::new(0), Format::F16, 3, &[0; 10]);
 }
 
 #[test]
 #[should_panic(expected = "has blocks")]
 fn blocks_are_refused() {
-    PackedMatrix::from_file(&Pool::new(1), &mut Shelf::new(0), Format::Q8_0, 1, &[0; 34]);
+    PackedMatrix::from_file(&Pool::new(1), &mut HugePageArena::new(0), Format::Q8_0, 1, &[0; 34]);
 }

@@ -8,8 +8,9 @@ const CANARY: u32 = 0x7fc0_beef;
 /// Values before a slice.
 const BEFORE: usize = if cfg!(miri) { 1 } else { 32 };
 
-/// A slice that ends `offset` values before the end of its memory. Its length and `offset` together make its alignment; a
-/// touch beyond the `offset` values is no wrong number but the end of the process.
+/// A slice that ends `offset` values before the end of its memory. Its length and `offset` together
+/// make its alignment; a touch beyond the `offset` values is no wrong number but the end of the
+/// process.
 pub struct Guarded {
     memory: Fenced,
     len: usize,

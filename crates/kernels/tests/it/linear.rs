@@ -1,8 +1,10 @@
-//! Linear layers on a pool: the bits of the single products, however many are computed together and by how many threads.
+//! Linear layers on a pool: the bits of the single products, however many are computed together and
+//! by how many threads.
 
 use kernels::quant::{Activations, Format, Outputs, PackedWeights};
 use kernels::{
-    Kernels, Linear, LinearInput, LinearWeights, Matrix, MatrixMut, PackedMatrix, Pool, Product, Shelf, WeightsInFile,
+    HugePageArena, Kernels, Linear, LinearInput, LinearWeights, Matrix, MatrixMut, PackedMatrix, Pool, Product,
+    WeightsInFile,
 };
 
 use crate::effort::rounds;
@@ -34,8 +36,9 @@ impl Weights {
             format,
             shape,
             quantised: blocks.then(|| PackedWeights::pack(format, outputs, inputs, &file[1..])),
-            floats: (!blocks)
-                .then(|| PackedMatrix::from_file(&Pool::new(1), &mut Shelf::new(0), format, inputs, &file[1..])),
+            floats: (!blocks).then(|| {
+                PackedMatrix::from_file(&Pool::new(1), &mut HugePageArena::new(0), format, inputs, &file[1..])
+            }),
             file,
             bias: biased.then(|| numbers.take(outputs, 2.0)),
         }
@@ -142,8 +145,8 @@ impl Case {
         most
     }
 
-    /// Packed weights give the bits of single products, on any pool; so do quantised rows of a file. Rows of floats have
-    /// another order of their sums, the same on every pool.
+    /// Packed weights give the bits of single products, on any pool; so do quantised rows of a
+    /// file. Rows of floats have another order of their sums, the same on every pool.
     fn check(&self, pools: &[Pool]) {
         for kernels in Kernels::available() {
             let bytes = self.bytes(kernels);

@@ -52,8 +52,8 @@ pub fn ulp(x: f64) -> f64 {
     2f64.powi(exponent - 23)
 }
 
-/// How many units in the last place `got` is away from `wanted`. NaN is nothing away from NaN, nor a value beyond the range
-/// from the infinity that it rounds to.
+/// How many units in the last place `got` is away from `wanted`. NaN is nothing away from NaN, nor
+/// a value beyond the range from the infinity that it rounds to.
 pub fn ulps(got: f32, wanted: f64) -> f64 {
     if (got.is_nan() && wanted.is_nan()) || got == wanted as f32 {
         return ((f64::from(got) - wanted).abs() / ulp(wanted)).min(0.5);

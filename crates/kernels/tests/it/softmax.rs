@@ -23,7 +23,8 @@ fn rows_are_softmaxed_at_every_width() {
     for kernels in Kernels::available() {
         for cols in sizes((1..=130).chain([1000, 4099])) {
             for rows in [0, 1, 3] {
-                // Multiples of 2⁻¹⁶ below 16: their differences are exact, so what is tested is not the input's rounding.
+                // Multiples of 2⁻¹⁶ below 16: their differences are exact, so what is tested is not
+                // the input's rounding.
                 let x: Vec<f32> = Numbers::new(cols as u64).take(rows * cols, 16.0);
                 let x: Vec<f32> = x.iter().map(|x| (x * 65536.0).round() / 65536.0).collect();
                 let mut y = Guarded::new(&x, cols % 5);

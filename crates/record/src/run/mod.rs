@@ -3,7 +3,6 @@
 mod head;
 mod imported;
 mod memory;
-mod profile;
 mod quality;
 mod sample;
 mod subject;

@@ -8,8 +8,8 @@ use super::is_comparable;
 use super::words::{both, change, changed, interval, is_withheld, signed_bytes, signed_seconds, speed, value};
 use crate::document::{Block, Section, Table};
 use crate::gate::word;
-use crate::run::tree::short_names;
 use crate::units::{bytes, count, mean_bytes, plural, seconds, tokens_per_s, whole_percent};
+use profile::short_names;
 
 /// What both sides took, without counting anything twice.
 pub(super) fn totals(comparison: &Comparison) -> Option<Section> {

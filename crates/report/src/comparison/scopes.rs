@@ -8,9 +8,9 @@ use record::{Comparison, Presence, ScopeChange, ScopeFigures, Waterfall, Waterfa
 use super::is_comparable;
 use super::words::{both, changed, signed_seconds};
 use crate::document::{Block, Section, Table};
-use crate::run::estimates::{marks, tilde};
-use crate::run::tree::short_names;
 use crate::units::{count, mean_bytes, mean_count, plural, seconds, seconds_within};
+use profile::short_names;
+use profile::{marks, tilde};
 
 /// The trees with indices taken together, and what their scopes are called in short.
 struct Trees<'a> {

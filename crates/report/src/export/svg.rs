@@ -8,8 +8,8 @@ use super::format::{Format, Writer};
 use super::picture::title;
 use super::tree::Tree;
 use super::{figures, names};
-use crate::run::estimates::{Time, longest_text, percentile_text, rests_on_few};
 use crate::units;
+use profile::{TimeEstimate, longest_text, percentile_text, rests_on_few};
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 10.0;
@@ -157,7 +157,7 @@ fn tooltip(scope: &Scope, sum: u64) -> String {
     let mut lines = vec![names::whole(scope)];
     lines.extend(names::place(scope));
     for (name, ns, se) in [("total", scope.total_ns, scope.total_se_ns), ("self", scope.self_ns, scope.self_se_ns)] {
-        let time = Time { ns, se: se.map(|se| se as f64), is_estimate: scope.is_sampled };
+        let time = TimeEstimate { ns, se: se.map(|se| se as f64), is_estimate: scope.is_sampled };
         lines.push(format!("{name} {} ({})", time.text(), time.percent_of(sum.max(1))));
     }
     let is_said = |name: &str| matches!(name, "total_ns" | "total_se_ns" | "self_ns" | "self_se_ns");

@@ -2,16 +2,18 @@
 
 use std::cmp::Reverse;
 
-use super::estimates::whole_percents;
+use profile::whole_percents;
+
 use super::figures::{self, Group, Speed, groups};
+use super::lab_scopes::LabScope as _;
 use super::limits::InWords as _;
-use super::tree::Sum;
 use super::view::View;
 use super::{RunOptions, head, insights, short};
 use crate::document::terminal::{self, Ink};
 use crate::document::width::{shortened, wrapped};
 use crate::document::{WARNING, printable, quoted};
 use crate::units::{count, mean_bytes, mean_count, nanos, seconds, share, tokens_per_s, whole_percent};
+use profile::ScopeSum;
 
 /// No more lines are printed.
 const LINES: usize = 35;
@@ -128,7 +130,7 @@ fn of_limit(speed: &Speed) -> String {
 fn scopes(view: &View<'_>, most: usize, ink: &Ink) -> Vec<String> {
     let Some(tree) = &view.tree else { return Vec::new() };
     let whole = view.on_cpu_ns();
-    let mut by_self: Vec<&Sum<'_>> = tree.names.iter().filter(|sum| !sum.is_of_lab() && sum.self_ns > 0).collect();
+    let mut by_self: Vec<&ScopeSum<'_>> = tree.names.iter().filter(|sum| !sum.is_of_lab() && sum.self_ns > 0).collect();
     by_self.sort_by_key(|sum| Reverse(sum.self_ns));
     if by_self.is_empty() || whole == 0 {
         return Vec::new();

@@ -1,30 +1,27 @@
 //! The report of a run: [`document()`] is the whole of it, [`summary`] its first screen.
 
-mod call_tree;
-pub(crate) mod estimates;
 mod figures;
 mod first_screen;
 mod head;
 mod insights;
+mod lab_scopes;
 pub(crate) mod limits;
 mod memory;
 mod originals;
 mod process;
-mod profile;
 pub(crate) mod rows;
+mod scope_limits;
 pub(crate) mod shell;
 mod short;
 pub(crate) mod system;
 mod training;
-pub(crate) mod tree;
-mod trust;
 mod variants;
 mod view;
 mod written;
 
 use record::Run;
 
-use crate::document::{self, Block, Document, Page, Section};
+use crate::document::{Block, Document, Page, Section};
 use view::View;
 
 pub use originals::{loopos, smallmind};
@@ -84,8 +81,10 @@ pub fn document(run: &Run, options: &RunOptions) -> Document {
     sections.push(system::section(run));
     sections.extend(rows::section(&view).filter(|_| !is_foreign));
     sections.extend(variants::section(&view));
-    sections.extend(profile::sections(&view));
-    sections.extend(trust::section(&view));
+    if let Some(profile) = view.profile() {
+        sections.extend(profile::sections(&profile));
+        sections.push(profile::trust(&profile));
+    }
     sections.extend(memory::sections(&view));
     sections.extend(last);
     sections.extend(notes(run));

@@ -47,18 +47,17 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     }
     let shares = view.run.rows.iter().filter_map(|row| view.measured(row)?.share());
     let explanation = format!("per call; n: samples{}; allocs, bytes: allocated per call", view.legend(shares));
-    Some(Section::new("ROWS", &explanation).with(Block::Table(table)).with_what(view))
+    let section = Section::new("ROWS", &explanation).with(Block::Table(table));
+    let descriptions = descriptions(view);
+    Some(if descriptions.is_empty() { section } else { section.with(Block::Facts(descriptions)) })
 }
 
-impl Section {
-    /// What the rows are. Variants are explained side by side, and a program that is run as it is by the heading.
-    fn with_what(self, view: &View<'_>) -> Self {
-        let is_command = is_command(view.run);
-        let is_told = |row: &&Row| !is_command && !row.what.is_empty() && !row.name.contains('/');
-        let described = view.run.rows.iter().filter(is_told);
-        let facts: Vec<(String, String)> = described.map(|row| (row.name.clone(), row.what.clone())).collect();
-        if facts.is_empty() { self } else { self.with(Block::Facts(facts)) }
-    }
+/// What the rows are. Variants are explained side by side, and a program that is run as it is by the heading.
+fn descriptions(view: &View<'_>) -> Vec<(String, String)> {
+    let is_command = is_command(view.run);
+    let is_described = |row: &&Row| !is_command && !row.what.is_empty() && !row.name.contains('/');
+    let described = view.run.rows.iter().filter(is_described);
+    described.map(|row| (row.name.clone(), row.what.clone())).collect()
 }
 
 /// Rows with their depth: parts follow their whole.

@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 
-use super::estimates::{in_words, tied_groups, whole_percents};
+use profile::{in_words, tied_groups, whole_percents};
+
 use super::figures::{Group, groups};
 use super::insights;
+use super::lab_scopes::LabScope as _;
 use super::limits::InWords as _;
 use super::process::Repeats;
 use super::view::{Timing, View, is_command};

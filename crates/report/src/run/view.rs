@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::{Model, Phase, Row, Run, Sample, WorkloadKind};
 
 use super::limits::MachineLimits;
-use super::tree::{Sum, Tree};
+use profile::{CallTree, ScopeSum};
 
 /// A run and what is computed from it once.
 pub(super) struct View<'a> {
@@ -13,7 +13,7 @@ pub(super) struct View<'a> {
     /// The first so many of every ranking.
     pub(super) top: usize,
     pub(super) bounds: Option<MachineLimits<'a>>,
-    pub(super) tree: Option<Tree<'a>>,
+    pub(super) tree: Option<CallTree<'a>>,
     timed: HashMap<&'a str, Vec<&'a Sample>>,
     models: HashMap<&'a str, &'a Model>,
     /// Of each scope the nearest row at it or above it, by name.
@@ -26,13 +26,13 @@ impl<'a> View<'a> {
         for sample in run.samples.iter().filter(|sample| sample.phase == Phase::Timed) {
             timed.entry(&sample.row).or_default().push(sample);
         }
-        let tree = run.profile.as_ref().map(Tree::new);
+        let tree = run.profile.as_ref().map(CallTree::new);
         let models = run.models.iter().map(|model| (model.name.as_str(), model)).collect();
         View { run, top, bounds: MachineLimits::of(run), tree, timed, models, scope_rows: scope_rows(run) }
     }
 
     /// The row of these scopes, of which all that matters for their limit is the same; nothing where it is not.
-    pub(super) fn row_of(&self, sum: &Sum<'_>) -> Option<&'a Row> {
+    pub(super) fn row_of(&self, sum: &ScopeSum<'_>) -> Option<&'a Row> {
         let mut rows = sum.places.iter().map(|place| self.scope_rows.get(*place).copied().flatten());
         let first = rows.next()??;
         let kind = |row: &'a Row| (row.threads, &row.model);
@@ -83,20 +83,14 @@ impl<'a> View<'a> {
         is_foreign(self.run)
     }
 
-    /// The wall time of the profile.
-    pub(super) fn wall_ns(&self) -> u64 {
-        self.run.profile.as_ref().map_or(0, |profile| profile.wall_ns)
-    }
-
     /// The time of which scopes have their shares: wall time without waiting for a CPU.
     pub(super) fn on_cpu_ns(&self) -> u64 {
-        self.tree.as_ref().map_or(0, Tree::on_cpu_ns)
+        self.tree.as_ref().map_or(0, CallTree::on_cpu_ns)
     }
 
     /// The same in words.
     pub(super) fn whole(&self) -> &'static str {
-        let is_waiting_known = self.tree.as_ref().is_some_and(|tree| tree.waiting_ns().is_some());
-        if is_waiting_known { "the time on a CPU" } else { "the wall time" }
+        self.tree.as_ref().map_or("the wall time", CallTree::whole)
     }
 }
 

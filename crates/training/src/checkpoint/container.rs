@@ -1,7 +1,8 @@
 //! The file of a checkpoint: safetensors, whose last tensor is the BLAKE3 hash of every byte before it.
 //!
-//! A file is: the length of the header in 8 bytes, the header as JSON, the numbers. The header's `__metadata__` has notes as texts. Every byte
-//! is under the hash, so that whatever is flipped or cut off is seen before anything is believed.
+//! A file is: the length of the header in 8 bytes, the header as JSON, the numbers. The header's
+//! `__metadata__` has notes as texts. Every byte is under the hash, so that whatever is flipped or
+//! cut off is seen before anything is believed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,11 +25,11 @@ const ALIGNMENT: usize = 64;
 /// So many bytes are read, written and hashed at a time.
 const PIECE: usize = 1 << 18;
 
-const HINT: &str = "take another checkpoint: the folder may have an earlier one";
+const HINT: &str = "use another checkpoint; the folder may have an earlier one";
 
 /// Numbers that are to be written.
 #[derive(Debug, Clone)]
-pub(super) struct Part<'a> {
+pub(super) struct ContainerPart<'a> {
     pub(super) name: String,
     /// The length of a row last, as safetensors has it.
     pub(super) shape: Vec<usize>,
@@ -60,7 +61,7 @@ struct ReadHeader {
 }
 
 /// Writes a file, whole or not at all; how many bytes it has.
-pub(super) fn write(path: &Path, notes: &BTreeMap<&'static str, String>, parts: &[Part<'_>]) -> Result<u64> {
+pub(super) fn write(path: &Path, notes: &BTreeMap<&'static str, String>, parts: &[ContainerPart<'_>]) -> Result<u64> {
     let header = header(notes, parts)?;
     let file = AtomicFile::create(path, true).map_err(unwritten)?;
     let mut out = Out { file, hash: blake3::Hasher::new(), bytes: 0 };
@@ -82,7 +83,7 @@ pub(super) fn write(path: &Path, notes: &BTreeMap<&'static str, String>, parts: 
 /// What is said where the disk takes no more.
 fn unwritten(error: engine::Error) -> Error {
     let hint =
-        "make room, or choose another checkpointing.save_path; checkpoints that were there are there still: --resume";
+        "free disk space, or choose another checkpointing.save_path; earlier checkpoints are intact: use --resume";
     Error::of_output(error.to_string(), hint)
 }
 
@@ -100,7 +101,7 @@ impl Out {
     }
 }
 
-fn header(notes: &BTreeMap<&'static str, String>, parts: &[Part<'_>]) -> Result<Vec<u8>> {
+fn header(notes: &BTreeMap<&'static str, String>, parts: &[ContainerPart<'_>]) -> Result<Vec<u8>> {
     let mut offset = 0u64;
     let mut place = |dtype: &str, shape: Vec<u64>, bytes: usize| {
         let from = offset;
@@ -114,7 +115,7 @@ fn header(notes: &BTreeMap<&'static str, String>, parts: &[Part<'_>]) -> Result<
     }
     tensors.insert(CHECKSUM, place("U8", vec![CHECKSUM_BYTES as u64], CHECKSUM_BYTES));
     let json = serde_json::to_string(&Header { notes, tensors })
-        .map_err(|error| Error::new(format!("the state of the training cannot be written: {error}"), HINT))?;
+        .map_err(|error| Error::new(format!("cannot write the training state: {error}"), HINT))?;
     let length = (8 + json.len()).next_multiple_of(ALIGNMENT) - 8;
     let mut header = (length as u64).to_le_bytes().to_vec();
     header.extend(json.as_bytes());
@@ -146,18 +147,18 @@ impl Container {
         let io = |error: io::Error| wrong(&error.to_string());
         let mut file = fs::File::open(path).map_err(io)?;
         if !file.metadata().map_err(io)?.is_file() {
-            return Err(wrong("it is no file"));
+            return Err(wrong("not a file"));
         }
         let length = file.metadata().map_err(io)?.len();
         check_hash(&mut file, length).map_err(|error| match error {
-            Fault::Io(error) => io(error),
-            Fault::Wrong(message) => wrong(&message),
+            ReadError::Io(error) => io(error),
+            ReadError::Wrong(message) => wrong(&message),
         })?;
         let header = read_header(&mut file, length).map_err(io)?;
-        let header = header.ok_or_else(|| wrong("its header is longer than the file"))?;
+        let header = header.ok_or_else(|| wrong("header longer than the file"))?;
         let data = 8 + header.len() as u64;
         let header: ReadHeader =
-            serde_json::from_slice(&header).map_err(|error| wrong(&format!("its header is none: {error}")))?;
+            serde_json::from_slice(&header).map_err(|error| wrong(&format!("invalid header: {error}")))?;
         let tensors = places(header.tensors, data, length).map_err(|message| wrong(&message))?;
         Ok(Self { path: path.to_owned(), file, notes: header.notes, tensors })
     }
@@ -168,7 +169,7 @@ impl Container {
 
     /// A note by its name.
     pub(super) fn note(&self, name: &str) -> Result<&str> {
-        let missing = || Error::new(format!("{}: it says nothing of its {name}", self.path.display()), HINT);
+        let missing = || Error::new(format!("{}: {name} is missing from its header", self.path.display()), HINT);
         self.notes.get(name).map(String::as_str).ok_or_else(missing)
     }
 
@@ -199,10 +200,10 @@ impl Container {
     /// Reads a tensor into its place.
     pub(super) fn read(&self, name: &str, values: &mut [f32]) -> Result<()> {
         let wrong = |message: String| Error::new(format!("{}: tensor {name}: {message}", self.path.display()), HINT);
-        let stored = self.tensor(name).ok_or_else(|| wrong("it is missing".to_owned()))?;
+        let stored = self.tensor(name).ok_or_else(|| wrong("missing".to_owned()))?;
         let bytes = stored.bytes.end - stored.bytes.start;
         if bytes != 4 * values.len() as u64 {
-            return Err(wrong(format!("{bytes} bytes, not {} as the model has it", 4 * values.len())));
+            return Err(wrong(format!("{bytes} bytes; the model needs {}", 4 * values.len())));
         }
         let mut file = &self.file;
         file.seek(SeekFrom::Start(stored.bytes.start)).map_err(|error| wrong(error.to_string()))?;
@@ -217,30 +218,30 @@ impl Container {
     }
 }
 
-enum Fault {
+enum ReadError {
     Io(io::Error),
     Wrong(String),
 }
 
 /// Whether the last bytes are the hash of all before them.
-fn check_hash(file: &mut fs::File, length: u64) -> Result<(), Fault> {
+fn check_hash(file: &mut fs::File, length: u64) -> Result<(), ReadError> {
     let Some(mut left) = length.checked_sub(CHECKSUM_BYTES as u64).filter(|left| *left >= 8) else {
-        return Err(Fault::Wrong(format!("{length} bytes are no checkpoint; it was cut off")));
+        return Err(ReadError::Wrong(format!("truncated: {length} bytes are too few for a checkpoint")));
     };
     let mut hash = blake3::Hasher::new();
     let mut piece = vec![0; PIECE];
     while left > 0 {
         let bytes = &mut piece[..PIECE.min(usize::try_from(left).unwrap_or(PIECE))];
-        file.read_exact(bytes).map_err(Fault::Io)?;
+        file.read_exact(bytes).map_err(ReadError::Io)?;
         hash.update(bytes);
         left -= bytes.len() as u64;
     }
     let mut written = [0; CHECKSUM_BYTES];
-    file.read_exact(&mut written).map_err(Fault::Io)?;
+    file.read_exact(&mut written).map_err(ReadError::Io)?;
     if hash.finalize() == written {
         return Ok(());
     }
-    Err(Fault::Wrong("the checksum does not match: it was cut off or damaged".to_owned()))
+    Err(ReadError::Wrong("checksum mismatch: truncated or damaged".to_owned()))
 }
 
 /// The header, where the file has that many bytes.
@@ -269,7 +270,7 @@ fn places(tensors: BTreeMap<String, Entry>, data: u64, length: u64) -> Result<BT
         let bytes = shape.iter().try_fold(width, |bytes: u64, length| bytes.checked_mul(*length));
         let fits = known && from == end && bytes == to.checked_sub(from) && data.checked_add(to) <= Some(length);
         if !fits {
-            return Err(format!("tensor {}: its place in the file is none", name.escape_debug()));
+            return Err(format!("tensor {}: invalid position in the file", name.escape_debug()));
         }
         end = to;
         if dtype == "F32" {
@@ -278,7 +279,7 @@ fn places(tensors: BTreeMap<String, Entry>, data: u64, length: u64) -> Result<BT
         }
     }
     if data + end != length {
-        return Err(format!("{} bytes of it belong to no tensor", length - data - end));
+        return Err(format!("{} bytes belong to no tensor", length - data - end));
     }
     Ok(places)
 }

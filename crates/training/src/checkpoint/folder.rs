@@ -31,7 +31,7 @@ impl Lock {
     /// Makes the folder where there is none. `what` is written there.
     fn take(path: &Path, what: &str) -> Result<Self> {
         let io = |error: std::io::Error| {
-            let message = format!("{}: {what} cannot be written there: {error}", path.display());
+            let message = format!("{}: cannot write the {what}: {error}", path.display());
             Error::of_output(message, "choose another data.output_dir or checkpointing.save_path")
         };
         fs::create_dir_all(path).map_err(io)?;
@@ -39,8 +39,8 @@ impl Lock {
         match lock.try_lock() {
             Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(Self(lock)),
             Err(fs::TryLockError::WouldBlock) => {
-                let message = format!("{}: another training writes its {what} there", path.display());
-                Err(Error::new(message, "wait for its end, or choose another data.output_dir"))
+                let message = format!("{}: in use by another training for its {what}", path.display());
+                Err(Error::new(message, "wait until it ends, or choose another data.output_dir"))
             }
         }
     }
@@ -58,7 +58,8 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Locks the folder of everything else that a training writes: the log, the model, the corpus. `None` where it is this one.
+    /// Locks the folder of everything else that a training writes: the log, the model, the corpus.
+    /// `None` where it is this one.
     pub(crate) fn lock_beside(&self, output: &Path) -> Result<Option<Lock>> {
         let is_same = || Some(fs::canonicalize(output).ok()? == fs::canonicalize(&self.path).ok()?);
         if is_same() == Some(true) { Ok(None) } else { Lock::take(output, "log and model").map(Some) }
@@ -85,15 +86,16 @@ impl Folder {
         }
     }
 
-    /// Moves the checkpoints of an earlier training aside, so that none is lost or taken for one of this. Where to, if there are any.
+    /// Moves the checkpoints of an earlier training aside, so that none is lost or taken for one of
+    /// this. Where to, if there are any.
     ///
     /// # Errors
     /// Where they cannot be moved.
     pub fn set_aside(&self) -> Result<Option<PathBuf>> {
         let Some(aside) = self.earlier() else { return Ok(None) };
         let io = |error: std::io::Error| {
-            let message = format!("{}: earlier checkpoints cannot be moved there: {error}", aside.display());
-            Error::of_output(message, "choose another data.output_dir, or go on from them with --resume latest")
+            let message = format!("{}: cannot move the earlier checkpoints here: {error}", aside.display());
+            Error::of_output(message, "choose another data.output_dir, or continue from them with --resume latest")
         };
         fs::create_dir(&aside).map_err(io)?;
         for path in self.all() {
@@ -158,11 +160,11 @@ pub fn find(resume: &Path, folder: &Path) -> Result<Checkpoint> {
     match latest {
         Some((_, path)) => open(&path),
         None => {
-            let mut message = format!("{}: there is no checkpoint", folder.display());
+            let mut message = format!("{}: no checkpoint found", folder.display());
             if let Some(earlier) = newest_earlier(folder).or_else(|| newest_earlier(&below)) {
                 message += &format!("; those of an earlier training are in {}", earlier.display());
             }
-            Err(Error::new(message, "begin without --resume, or name the file or folder of a checkpoint"))
+            Err(Error::new(message, "start without --resume, or give the file or folder of a checkpoint"))
         }
     }
 }
@@ -183,10 +185,10 @@ fn open(path: &Path) -> Result<Checkpoint> {
         let whole = before.map(|(_, path)| path).find(|path| Checkpoint::open(path).is_ok());
         match whole {
             Some(whole) => Error::new(
-                format!("{error}; {} before it is whole", whole.display()),
-                "go on from the one that is whole: --resume and its path",
+                format!("{error}; the earlier {} is intact", whole.display()),
+                "continue from the intact one: --resume=PATH",
             ),
-            None => Error::new(format!("{error}; no checkpoint before it is whole"), "begin without --resume"),
+            None => Error::new(format!("{error}; no earlier checkpoint is intact"), "start without --resume"),
         }
     })
 }

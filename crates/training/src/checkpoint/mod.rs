@@ -1,9 +1,10 @@
 //! Checkpoints: everything from which a training goes on bit for bit as if it had never stopped.
 //!
-//! One safetensors file has the weights by their names of GGUF (`blk.0.attn_q.weight`), what the optimiser remembers of each
-//! (`optimizer.m.blk.0.attn_q.weight`), and as notes the [`State`] with the settings, and the vocabulary. Chance needs no state of its own: order and
-//! dropout follow from the seed and the numbers of steps and batches. A file gets its name when it is whole and on the disk, and an older one
-//! is removed after that.
+//! One safetensors file has the weights by their names of GGUF (`blk.0.attn_q.weight`), what the
+//! optimiser remembers of each (`optimizer.m.blk.0.attn_q.weight`), and as notes the [`State`] with
+//! the settings, and the vocabulary. Chance needs no state of its own: order and dropout follow
+//! from the seed and the numbers of steps and batches. A file gets its name when it is whole and on
+//! the disk, and an older one is removed after that.
 
 mod container;
 mod folder;
@@ -21,7 +22,7 @@ use crate::config::Settings;
 use crate::data::Position;
 use crate::schedule::ScheduleState;
 use crate::{Error, Result};
-use container::{Container, Part};
+use container::{Container, ContainerPart};
 
 pub(crate) use folder::Lock;
 pub use folder::{Folder, find, list};
@@ -30,7 +31,7 @@ pub use folder::{Folder, find, list};
 const FORMAT: &str = "hotloop-checkpoint";
 /// Raised when the meaning of something in them changes.
 const VERSION: &str = "1";
-const HINT: &str = "take another checkpoint, or begin without --resume";
+const HINT: &str = "use another checkpoint, or start without --resume";
 
 /// How far a training is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -77,7 +78,7 @@ pub struct Saved<'a> {
     pub parameters: &'a Parameters,
     /// What the optimiser remembers.
     pub optimiser: &'a Optimiser,
-    /// The vocabulary, in the words of GGUF.
+    /// The vocabulary, as in GGUF.
     pub vocabulary: &'a Metadata,
 }
 
@@ -88,7 +89,7 @@ impl Saved<'_> {
     /// Where it cannot be written; what was there before is there still.
     pub fn write(&self, path: &Path) -> Result<u64> {
         let state = serde_json::to_string(self.state)
-            .map_err(|error| Error::new(format!("the state of the training cannot be written: {error}"), HINT))?;
+            .map_err(|error| Error::new(format!("cannot write the training state: {error}"), HINT))?;
         let model = self.parameters.source(self.vocabulary.clone());
         let notes = BTreeMap::from([
             ("format", FORMAT.to_owned()),
@@ -104,11 +105,11 @@ impl Saved<'_> {
         container::write(path, &notes, &parts).map_err(Error::while_writing)
     }
 
-    fn add<'a>(&'a self, parts: &mut Vec<Part<'a>>, prefix: &str, values: &'a [f32]) {
+    fn add<'a>(&'a self, parts: &mut Vec<ContainerPart<'a>>, prefix: &str, values: &'a [f32]) {
         for entry in self.parameters.layout.entries() {
             let name = format!("{prefix}{}", entry.info.name);
             let shape = entry.info.shape.iter().rev().copied().collect();
-            parts.push(Part { name, shape, values: &values[entry.range.clone()] });
+            parts.push(ContainerPart { name, shape, values: &values[entry.range.clone()] });
         }
     }
 }
@@ -135,17 +136,17 @@ impl Checkpoint {
         let container = Container::open(path)?;
         let wrong = |message: String| Error::new(format!("{}: {message}", path.display()), HINT);
         if container.note("format")? != FORMAT {
-            return Err(wrong("it is no checkpoint of a training".to_owned()));
+            return Err(wrong("not a training checkpoint".to_owned()));
         }
         let version = container.note("version")?;
         if version != VERSION {
             let version = version.escape_debug();
-            return Err(wrong(format!("it is of version {version}; this program reads {VERSION}")));
+            return Err(wrong(format!("unsupported version {version}; supported is {VERSION}")));
         }
         let state = serde_json::from_str(container.note("state")?)
-            .map_err(|error| wrong(format!("its state cannot be read: {error}")))?;
+            .map_err(|error| wrong(format!("cannot read its state: {error}")))?;
         let metadata = words::read(container.note("model")?)
-            .map_err(|error| wrong(format!("its vocabulary cannot be read: {error}")))?;
+            .map_err(|error| wrong(format!("cannot read its vocabulary: {error}")))?;
         Ok(Self { container, state, metadata })
     }
 
@@ -174,7 +175,7 @@ impl Checkpoint {
         let claimed: u128 = layout.entries().iter().map(|entry| 4 * entry.range.len() as u128).sum();
         let there = self.container.bytes_in_all();
         if claimed > u128::from(there) {
-            return Err(wrong(format!("its sizes ask for {claimed} bytes of weights, and all of it has {there}")));
+            return Err(wrong(format!("its sizes need {claimed} bytes of weights, but the whole file has {there}")));
         }
         Ok(Parameters::read(self)?)
     }
@@ -195,7 +196,7 @@ impl Checkpoint {
     }
 }
 
-/// The same in the words of the engine, whose readers ask for tensors.
+/// The same as the engine takes them, whose readers ask for tensors.
 fn in_engine(error: Error) -> engine::Error {
     engine::Error::malformed(error.to_string())
 }

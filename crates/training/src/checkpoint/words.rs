@@ -1,4 +1,4 @@
-//! Metadata in the words of GGUF, as JSON: a checkpoint keeps the vocabulary and the sizes of the model with it.
+//! Metadata as in GGUF, as JSON: a checkpoint keeps the vocabulary and the sizes of the model with it.
 
 use engine::{Array, Metadata, Value};
 use serde::{Deserialize, Serialize};

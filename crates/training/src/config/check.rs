@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::document::Leaf;
-use super::{Expects, Key, ModelFamily, Places, Settings};
+use super::document::ConfigValue;
+use super::{Expects, Key, ModelFamily, Settings, SourcePositions};
 use crate::{Error, Result};
 
 /// Larger numbers are beyond any training, and sums of them do not overflow.
 const LARGEST: u64 = 1 << 40;
 
 /// The value, in the form that the settings take; or what was expected.
-pub(super) fn value(key: &Key, leaf: &Leaf, places: Places<'_>) -> Result<Value> {
+pub(super) fn value(key: &Key, leaf: &ConfigValue, places: SourcePositions<'_>) -> Result<Value> {
     let found = match key.expects {
         Expects::Whole(least) => whole_number(key, &leaf.value).filter(|number| *number >= least).map(Value::from),
         Expects::Number(bounds) => leaf.value.as_f64().filter(|number| bounds.has(*number)).map(Value::from),
@@ -19,7 +19,7 @@ pub(super) fn value(key: &Key, leaf: &Leaf, places: Places<'_>) -> Result<Value>
         Expects::Choice(choices) => leaf.value.as_str().filter(|text| choices.contains(text)).map(Value::from),
         Expects::Sources => sources(&leaf.value),
     };
-    found.ok_or_else(|| wrong(leaf, &format!("{} is expected", key.expects.words()), places))
+    found.ok_or_else(|| wrong(leaf, &format!("expected {}", key.expects.words()), places))
 }
 
 /// A whole number, also one that is written as 8.0.
@@ -40,52 +40,55 @@ fn sources(value: &Value) -> Option<Value> {
     }
 }
 
-fn wrong(leaf: &Leaf, expected: &str, places: Places<'_>) -> Error {
+fn wrong(leaf: &ConfigValue, expected: &str, places: SourcePositions<'_>) -> Error {
     let shown = leaf.value.to_string();
     let shown: String = shown.chars().take(80).collect();
     let message = format!("{}{} = {shown}: {expected}", places.of(leaf.origin), leaf.path);
-    Error::new(message, "mend that value, in the config or with --set")
+    Error::new(message, "correct the value in the config or with --set")
 }
 
 /// Whether the settings fit together.
-pub(super) fn whole(settings: &Settings, leaves: &[Leaf], places: Places<'_>) -> Result<()> {
+pub(super) fn whole(settings: &Settings, leaves: &[ConfigValue], places: SourcePositions<'_>) -> Result<()> {
     let refused = |path: &str, message: String| {
         let place = leaves.iter().find(|leaf| leaf.path == path).map(|leaf| places.of(leaf.origin));
         let place = place.unwrap_or_else(|| format!("{}: ", places.file.display()));
-        Err(Error::new(format!("{place}{path}: {message}"), "mend that value, in the config or with --set"))
+        Err(Error::new(format!("{place}{path}: {message}"), "correct the value in the config or with --set"))
     };
     let (model, computation) = (&settings.model, &settings.computation);
     if computation.mode != "pretraining" {
         let mode = &computation.mode;
-        return refused("computation.mode", format!("{mode} is not there; autoregressive pretraining is"));
+        return refused("computation.mode", format!("{mode} is not supported; only autoregressive pretraining is"));
     }
     if computation.method != "autoregressive" {
         let method = &computation.method;
-        return refused("computation.method", format!("{method} is not there; autoregressive pretraining is"));
+        return refused("computation.method", format!("{method} is not supported; only autoregressive pretraining is"));
     }
     for (path, found, most) in bounds(settings) {
         if found > most {
-            return refused(path, format!("{found} is more than {most}, the most there can be"));
+            return refused(path, format!("{found} exceeds the maximum of {most}"));
         }
     }
     let (width, heads) = (model.d_model, model.num_heads);
     if !width.is_multiple_of(heads) {
-        return refused("model.num_heads", format!("d_model {width} cannot be shared evenly among {heads} heads"));
+        return refused("model.num_heads", format!("d_model {width} is not divisible by {heads} heads"));
     }
     let kv_heads = model.kv_heads.unwrap_or(heads);
     if !heads.is_multiple_of(kv_heads) {
-        return refused("model.kv_heads", format!("{heads} heads cannot share {kv_heads} heads of keys evenly"));
+        return refused("model.kv_heads", format!("{heads} heads are not divisible by {kv_heads} key/value heads"));
     }
     if model.architecture == ModelFamily::Gpt2 && kv_heads != heads {
-        return refused("model.kv_heads", format!("gpt2 has as many heads of keys as of queries, {heads}"));
+        return refused("model.kv_heads", format!("gpt2 needs as many key/value heads as query heads, {heads}"));
     }
     if model.architecture == ModelFamily::Llama && !(width / heads).is_multiple_of(2) {
         let head = width / heads;
-        return refused("model.num_heads", format!("heads of {head} values cannot be turned in pairs, as llama does"));
+        return refused("model.num_heads", format!("head size {head} is odd, but RoPE rotates pairs"));
     }
     let (length, context) = (settings.training.max_length, model.context);
     if let Some(context) = context.filter(|context| *context < length) {
-        return refused("model.context", format!("{context} positions; sequences have {length} (training.max_length)"));
+        return refused(
+            "model.context",
+            format!("{context} positions are fewer than the sequence length {length} (training.max_length)"),
+        );
     }
     let (rate, least) = (settings.training.learning_rate, settings.training.schedule.min_learning_rate);
     if least > rate {

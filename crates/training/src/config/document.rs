@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// A key with a value that is no table.
 #[derive(Debug, Clone)]
-pub(super) struct Leaf {
+pub(super) struct ConfigValue {
     /// `training.batch_size`.
     pub(super) path: String,
     pub(super) value: Value,
@@ -31,7 +31,7 @@ pub(super) enum Origin {
 }
 
 /// All keys of a file, in its order.
-pub(super) fn read(file: &Path) -> Result<Vec<Leaf>> {
+pub(super) fn read(file: &Path) -> Result<Vec<ConfigValue>> {
     let io = |error: std::io::Error| {
         Error::new(format!("{}: {error}", file.display()), "give the path of a config, JSON or TOML")
     };
@@ -39,12 +39,12 @@ pub(super) fn read(file: &Path) -> Result<Vec<Leaf>> {
     let mut bytes = Vec::new();
     opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
     if bytes.len() as u64 > MOST_BYTES {
-        let message = format!("{}: larger than {MOST_BYTES} bytes, so it is no config", file.display());
+        let message = format!("{}: larger than {MOST_BYTES} bytes: not a config", file.display());
         return Err(Error::new(message, "give the path of a config, JSON or TOML"));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Error::new(format!("{}: byte {at} is no text in UTF-8", file.display()), "save the config as UTF-8")
+        Error::new(format!("{}: invalid UTF-8 at byte {at}", file.display()), "save the config as UTF-8")
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let is_toml = match file.extension().and_then(|ending| ending.to_str()) {
@@ -55,14 +55,14 @@ pub(super) fn read(file: &Path) -> Result<Vec<Leaf>> {
     if is_toml { read_toml(file, text) } else { read_json(file, text) }
 }
 
-fn read_json(file: &Path, text: &str) -> Result<Vec<Leaf>> {
+fn read_json(file: &Path, text: &str) -> Result<Vec<ConfigValue>> {
     let root: Value = serde_json::from_str(text).map_err(|error| {
         let message = format!("{}:{}: {error}", file.display(), error.line());
-        Error::new(message, "mend the JSON at that place")
+        Error::new(message, "correct the JSON there")
     })?;
     let Value::Object(root) = root else {
-        let message = format!("{}:1: a config is an object with sections such as \"model\"", file.display());
-        return Err(Error::new(message, "begin with { \"model\": …"));
+        let message = format!("{}:1: expected an object with sections such as \"model\"", file.display());
+        return Err(Error::new(message, "start with { \"model\": …"));
     };
     let mut scan = Scan { bytes: text.as_bytes(), at: 0, line: 1, path: Vec::new(), keys: Vec::new() };
     scan.value();
@@ -70,8 +70,8 @@ fn read_json(file: &Path, text: &str) -> Result<Vec<Leaf>> {
     keys.sort();
     if let Some(pair) = keys.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         let (key, first, second) = (&pair[0].0, pair[0].1, pair[1].1);
-        let message = format!("{}:{second}: {key} is there twice, on line {first} too", file.display());
-        return Err(Error::new(message, "take one of them away"));
+        let message = format!("{}:{second}: duplicate key {key}, first on line {first}", file.display());
+        return Err(Error::new(message, "remove one of them"));
     }
     let mut leaves = Vec::new();
     flatten(&mut Vec::new(), root, &keys, &mut leaves);
@@ -82,7 +82,7 @@ fn read_json(file: &Path, text: &str) -> Result<Vec<Leaf>> {
     Ok(leaves)
 }
 
-fn flatten(path: &mut Vec<String>, table: Map<String, Value>, keys: &[(String, usize)], leaves: &mut Vec<Leaf>) {
+fn flatten(path: &mut Vec<String>, table: Map<String, Value>, keys: &[(String, usize)], leaves: &mut Vec<ConfigValue>) {
     for (name, value) in table {
         path.push(name);
         match value {
@@ -90,7 +90,7 @@ fn flatten(path: &mut Vec<String>, table: Map<String, Value>, keys: &[(String, u
             value => {
                 let path = path.join(".");
                 let line = keys.binary_search_by(|(key, _)| key.cmp(&path)).map_or(1, |at| keys[at].1);
-                leaves.push(Leaf { path, value, origin: Origin::Line(line) });
+                leaves.push(ConfigValue { path, value, origin: Origin::Line(line) });
             }
         }
         path.pop();
@@ -164,11 +164,11 @@ impl Scan<'_> {
     }
 }
 
-fn read_toml(file: &Path, text: &str) -> Result<Vec<Leaf>> {
+fn read_toml(file: &Path, text: &str) -> Result<Vec<ConfigValue>> {
     let line = |at: usize| 1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
     let root = DeTable::parse(text).map_err(|error| {
         let place = error.span().map_or(1, |span| line(span.start));
-        Error::new(format!("{}:{place}: {}", file.display(), error.message()), "mend the TOML at that place")
+        Error::new(format!("{}:{place}: {}", file.display(), error.message()), "correct the TOML there")
     })?;
     let mut leaves = Vec::new();
     flatten_toml(&mut Vec::new(), root.into_inner(), &line, &mut leaves);
@@ -179,14 +179,19 @@ fn read_toml(file: &Path, text: &str) -> Result<Vec<Leaf>> {
     Ok(leaves)
 }
 
-fn flatten_toml(path: &mut Vec<String>, table: DeTable<'_>, line: &dyn Fn(usize) -> usize, leaves: &mut Vec<Leaf>) {
+fn flatten_toml(
+    path: &mut Vec<String>,
+    table: DeTable<'_>,
+    line: &dyn Fn(usize) -> usize,
+    leaves: &mut Vec<ConfigValue>,
+) {
     for (name, value) in table {
         let place = line(name.span().start);
         path.push(name.into_inner().into_owned());
         match value.into_inner() {
             DeValue::Table(table) if !table.is_empty() => flatten_toml(path, table, line, leaves),
             value => {
-                leaves.push(Leaf { path: path.join("."), value: plain(value), origin: Origin::Line(place) });
+                leaves.push(ConfigValue { path: path.join("."), value: plain(value), origin: Origin::Line(place) });
             }
         }
         path.pop();

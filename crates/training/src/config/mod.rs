@@ -1,13 +1,14 @@
 //! Configs: LoopOS's JSON as it is, the same with more keys, and TOML.
 //!
-//! [`KEYS`] lists every key with what it expects and means. Keys that are not known are returned with a guess at what was
-//! meant, and keys of LoopOS that mean nothing here with the reason; neither stops a training. A value that cannot be is refused, with
-//! file, line and key.
+//! [`KEYS`] lists every key with what it expects and means. Keys that are not known are returned
+//! with a guess at what was meant, and keys of LoopOS that mean nothing here with the reason;
+//! neither stops a training. A value that cannot be is refused, with file, line and key.
 //!
-//! Paths: what is read (`data.input_file`, vocabularies) is looked for from the folder of the config, then from the current folder, where LoopOS
-//! is started; a note says so in that case. What is written (`data.output_dir`, `checkpointing.save_path`) goes to the folder
-//! from which `data.input_file` was found: the config's, or the current one. Paths that are typed on the command line begin where
-//! they are typed, and then everything is written there too.
+//! Paths: what is read (`data.input_file`, vocabularies) is looked for from the folder of the
+//! config, then from the current folder, where LoopOS is started; a note says so in that case. What
+//! is written (`data.output_dir`, `checkpointing.save_path`) goes to the folder from which
+//! `data.input_file` was found: the config's, or the current one. Paths that are typed on the
+//! command line begin where they are typed, and then everything is written there too.
 
 mod check;
 mod document;
@@ -23,7 +24,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::{Error, Result};
-use document::{Leaf, Origin};
+use document::{ConfigValue, Origin};
 
 pub use keys::{ALIASES, Bounds, Expects, KEYS, Key};
 pub use settings::{
@@ -78,7 +79,7 @@ pub fn read_from(file: &Path, sets: &[String], here: &Path) -> Result<Read> {
         leaves.retain(|other| other.path != leaf.path);
         leaves.push(leaf);
     }
-    settle(leaves, Places { file, here })
+    settle(leaves, SourcePositions { file, here })
 }
 
 /// What only `--set` says, over the defaults.
@@ -87,17 +88,17 @@ pub fn read_from(file: &Path, sets: &[String], here: &Path) -> Result<Read> {
 /// As for [`read`].
 pub fn defaults(sets: &[String]) -> Result<Read> {
     let leaves = sets.iter().map(|text| set::parse(text)).collect::<Result<Vec<_>>>()?;
-    settle(leaves, Places { file: Path::new(""), here: Path::new("") })
+    settle(leaves, SourcePositions { file: Path::new(""), here: Path::new("") })
 }
 
 /// Where the config is, and where the program was started.
 #[derive(Debug, Clone, Copy)]
-struct Places<'a> {
+struct SourcePositions<'a> {
     file: &'a Path,
     here: &'a Path,
 }
 
-impl Places<'_> {
+impl SourcePositions<'_> {
     /// How errors name where something was said.
     fn of(self, origin: Origin) -> String {
         match origin {
@@ -107,7 +108,7 @@ impl Places<'_> {
     }
 }
 
-fn settle(leaves: Vec<Leaf>, places: Places<'_>) -> Result<Read> {
+fn settle(leaves: Vec<ConfigValue>, places: SourcePositions<'_>) -> Result<Read> {
     let mut unknown = Vec::new();
     let known = sort_out(leaves, places, &mut unknown)?;
     let mut root = Map::new();
@@ -127,10 +128,14 @@ fn settle(leaves: Vec<Leaf>, places: Places<'_>) -> Result<Read> {
 }
 
 /// Known keys under their own names, each once; the others are told of.
-fn sort_out(leaves: Vec<Leaf>, places: Places<'_>, unknown: &mut Vec<Unknown>) -> Result<Vec<Leaf>> {
-    let is_off = |leaf: &Leaf| leaf.path == ADAPTIVE_SWITCH && leaf.value == Value::Bool(false);
+fn sort_out(
+    leaves: Vec<ConfigValue>,
+    places: SourcePositions<'_>,
+    unknown: &mut Vec<Unknown>,
+) -> Result<Vec<ConfigValue>> {
+    let is_off = |leaf: &ConfigValue| leaf.path == ADAPTIVE_SWITCH && leaf.value == Value::Bool(false);
     let adaptive = !leaves.iter().any(is_off);
-    let mut known: BTreeMap<&'static str, (Weight, Leaf)> = BTreeMap::new();
+    let mut known: BTreeMap<&'static str, (Weight, ConfigValue)> = BTreeMap::new();
     for mut leaf in leaves {
         let is_idle = leaf.path.starts_with(ADAPTIVE) && !adaptive;
         if leaf.path == ADAPTIVE_SWITCH || leaf.value.is_null() || is_idle {
@@ -159,15 +164,16 @@ fn sort_out(leaves: Vec<Leaf>, places: Places<'_>, unknown: &mut Vec<Unknown>) -
         }
     }
     unknown.sort_by_key(|key| key.line);
-    let renamed = |(path, (_, leaf)): (&'static str, (Weight, Leaf))| Leaf { path: path.to_owned(), ..leaf };
+    let renamed =
+        |(path, (_, leaf)): (&'static str, (Weight, ConfigValue))| ConfigValue { path: path.to_owned(), ..leaf };
     Ok(known.into_iter().map(renamed).collect())
 }
 
 const ADAPTIVE: &str = "training.adaptive_lr.";
 const ADAPTIVE_SWITCH: &str = "training.adaptive_lr.enabled";
 
-/// What is taken where something is said twice under two names: a schedule's rate is more than the one beside it, and what is typed is
-/// more than both.
+/// What is taken where something is said twice under two names: a schedule's rate is more than the
+/// one beside it, and what is typed is more than both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
     OtherName,
@@ -176,7 +182,7 @@ enum Weight {
     Typed,
 }
 
-fn weight(leaf: &Leaf, key: &Key) -> Weight {
+fn weight(leaf: &ConfigValue, key: &Key) -> Weight {
     match leaf.origin {
         Origin::Set => Weight::Typed,
         Origin::Line(_) if leaf.path.starts_with(ADAPTIVE) => Weight::Schedule,
@@ -185,24 +191,24 @@ fn weight(leaf: &Leaf, key: &Key) -> Weight {
     }
 }
 
-fn line(leaf: &Leaf) -> usize {
+fn line(leaf: &ConfigValue) -> usize {
     if let Origin::Line(line) = leaf.origin { line } else { 0 }
 }
 
 /// What is to be said of a key that is not known.
-fn no_effect(leaf: &Leaf, places: Places<'_>) -> Result<Option<Unknown>> {
+fn no_effect(leaf: &ConfigValue, places: SourcePositions<'_>) -> Result<Option<Unknown>> {
     if keys::is_section(&leaf.path) {
         if matches!(&leaf.value, Value::Object(table) if table.is_empty()) {
             return Ok(None);
         }
-        let message = format!("{}{} = {}: a table of keys is expected", places.of(leaf.origin), leaf.path, leaf.value);
+        let message = format!("{}{} = {}: expected a table of keys", places.of(leaf.origin), leaf.path, leaf.value);
         return Err(Error::new(message, "write { … } around its keys"));
     }
     let why = match keys::meaningless(&leaf.path) {
         Some(why) => why.to_owned(),
         None => match keys::nearest(&leaf.path) {
-            Some(near) => format!("there is no such key; did you mean {near}?"),
-            None => "there is no such key".to_owned(),
+            Some(near) => format!("unknown key; did you mean {near}?"),
+            None => "unknown key".to_owned(),
         },
     };
     Ok(Some(Unknown { path: leaf.path.clone(), line: line(leaf), why }))

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::document::{Leaf, Origin};
-use super::{Places, Settings};
+use super::document::{ConfigValue, Origin};
+use super::{Settings, SourcePositions};
 use crate::data::Inputs;
 
 /// Where a path begins.
@@ -14,7 +14,7 @@ enum Base {
 }
 
 /// Puts the folder in front of every relative path; what has to be known about that.
-pub(super) fn resolve(settings: &mut Settings, leaves: &[Leaf], places: Places<'_>) -> Vec<String> {
+pub(super) fn resolve(settings: &mut Settings, leaves: &[ConfigValue], places: SourcePositions<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let typed = |path: &str| leaves.iter().any(|leaf| leaf.path == path && leaf.origin == Origin::Set);
     let mut finder = Finder { places, notes: &mut notes };
@@ -70,7 +70,7 @@ fn each(inputs: &mut Inputs) -> impl Iterator<Item = &mut String> {
 }
 
 struct Finder<'a> {
-    places: Places<'a>,
+    places: SourcePositions<'a>,
     notes: &'a mut Vec<String>,
 }
 
@@ -86,9 +86,8 @@ impl Finder<'_> {
         let base = if !there(folder) && there(self.places.here) { Base::Here } else { Base::Config };
         let taken = if base == Base::Here { self.places.here } else { folder }.join(&*text);
         if base == Base::Here && folder != self.places.here {
-            let note =
-                format!("{key}: {text} is not in the folder of the config but in the current one, which was taken");
-            let written = if key == "data.input_file" { "; what is written goes there too" } else { "" };
+            let note = format!("{key}: {text} not found next to the config; using the one in the current folder");
+            let written = if key == "data.input_file" { "; output goes there too" } else { "" };
             self.notes.push(format!("{note}{written}"));
         }
         *text = taken.to_string_lossy().into_owned();

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::document::{Leaf, Origin};
-use super::{Expects, Places, keys};
+use super::document::{ConfigValue, Origin};
+use super::{Expects, SourcePositions, keys};
 use crate::{Error, Result};
 
 /// Reads `key=value`: a text where the key expects one, else JSON, else a text.
-pub(super) fn parse(text: &str) -> Result<Leaf> {
+pub(super) fn parse(text: &str) -> Result<ConfigValue> {
     let Some((path, value)) = text.split_once('=') else {
-        let message = format!("--set {text}: there is no =");
+        let message = format!("--set {text}: no = found");
         return Err(Error::new(message, "write --set key=value, as in --set training.batch_size=16"));
     };
     let path = path.trim();
@@ -24,21 +24,21 @@ pub(super) fn parse(text: &str) -> Result<Leaf> {
         _ if key.expects == Expects::Text => Value::String(value.to_owned()),
         _ => Value::String(value.trim().to_owned()),
     };
-    Ok(Leaf { path: path.to_owned(), value, origin: Origin::Set })
+    Ok(ConfigValue { path: path.to_owned(), value, origin: Origin::Set })
 }
 
 fn wrong_key(path: &str) -> Error {
     let why = match (keys::meaningless(path), keys::nearest(path)) {
-        (Some(why), _) => format!("it has no effect: {why}"),
-        (None, _) if keys::is_section(path) => "it is a section; set its keys one by one".to_owned(),
-        (None, Some(near)) => format!("there is no such key; did you mean {near}?"),
-        (None, None) => "there is no such key".to_owned(),
+        (Some(why), _) => format!("no effect: {why}"),
+        (None, _) if keys::is_section(path) => "this is a section; set its keys individually".to_owned(),
+        (None, Some(near)) => format!("unknown key; did you mean {near}?"),
+        (None, None) => "unknown key".to_owned(),
     };
     Error::new(format!("--set {path}: {why}"), "`hotloop train --keys` lists all keys")
 }
 
 /// LoopOS's names of schedules become ours.
-pub(super) fn translate(leaf: &mut Leaf, places: Places<'_>) -> Result<()> {
+pub(super) fn translate(leaf: &mut ConfigValue, places: SourcePositions<'_>) -> Result<()> {
     if leaf.path != "training.adaptive_lr.strategy" {
         return Ok(());
     }
@@ -51,7 +51,7 @@ pub(super) fn translate(leaf: &mut Leaf, places: Places<'_>) -> Result<()> {
         "cosine" | "cosine_annealing" => "cosine",
         other => {
             let place = places.of(leaf.origin);
-            let message = format!("{place}{} = {other}: this schedule is not there", leaf.path);
+            let message = format!("{place}{} = {other}: unknown schedule", leaf.path);
             return Err(Error::new(
                 message,
                 "take cosine_annealing_warm_restarts, reduce_on_plateau, exponential or constant; \

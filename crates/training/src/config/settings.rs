@@ -21,7 +21,7 @@ pub struct Settings {
     pub data: DataSettings,
     /// The tokens.
     pub tokenizer: VocabularySettings,
-    /// Texts that the model writes on the way.
+    /// Samples that the model writes during training.
     pub sample: SampleSettings,
     /// What is kept on the disk.
     pub checkpointing: CheckpointSettings,
@@ -46,7 +46,8 @@ pub struct ModelSettings {
     pub kv_heads: Option<usize>,
     /// Layers.
     pub num_layers: usize,
-    /// The width inside the feed-forward network; without it four times `d_model`, for llama 8/3 of it, up to a multiple of 32.
+    /// The width inside the feed-forward network; without it four times `d_model`, for llama 8/3 of
+    /// it, up to a multiple of 32.
     pub d_ff: Option<usize>,
     /// Positions that the model knows; `training.max_length` without it.
     pub context: Option<usize>,
@@ -127,7 +128,8 @@ pub struct TrainingSettings {
     pub prefetch_batches: usize,
     /// Threads that make batches ready.
     pub num_workers: usize,
-    /// Whether the order of sequences differs in every epoch; where it is not said, `data.shuffle` says so, and else it does.
+    /// Whether the order of sequences differs in every epoch; where it is not said, `data.shuffle`
+    /// says so, and else it does.
     pub shuffle: Option<bool>,
     /// What weights, order and dropout follow from.
     pub random_seed: u64,
@@ -149,7 +151,7 @@ pub struct TrainingSettings {
     pub clip_value: f32,
     /// The share of values that is set to zero while learning.
     pub dropout: f32,
-    /// Computes activations again on the way back instead of keeping them.
+    /// Recomputes activations in the backward pass instead of keeping them.
     pub recompute: bool,
     /// How the learning rate changes.
     pub schedule: ScheduleSettings,
@@ -273,7 +275,7 @@ pub struct EarlyStopping {
     pub min_delta: f64,
 }
 
-/// `sample`: texts that the model writes on the way. LoopOS's `generation` is read into it.
+/// `sample`: samples that the model writes during training. LoopOS's `generation` is read into it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SampleSettings {

@@ -1,13 +1,14 @@
-//! A corpus as tokens: made once, found again as long as nothing changed, and divided into what is learned and what is kept back.
+//! A corpus as tokens: made once, found again as long as nothing changed, and divided into what is
+//! learned and what is kept back.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::order::{Choice, hash};
-use super::sequences::Part;
+use super::sequences::SequencePart;
 use super::tokens::{TokenFile, VERSION};
 use super::write::{self, Plan};
-use super::{DataSettings, Facts, Form, Sequences, Sources, Watcher};
+use super::{CorpusFacts, DataSettings, ProgressCallback, SequenceForm, Sequences, Sources};
 use crate::vocabulary::Vocabulary;
 use crate::{Error, Result};
 
@@ -19,8 +20,8 @@ const VALIDATION: u64 = 0x7661_6C69_6461_7465;
 pub struct Corpus {
     training: Sequences,
     validation: Option<Sequences>,
-    facts: Facts,
-    validation_facts: Option<Facts>,
+    facts: CorpusFacts,
+    validation_facts: Option<CorpusFacts>,
     files: Vec<PathBuf>,
     contents: Vec<String>,
     reused: bool,
@@ -35,7 +36,8 @@ pub struct CorpusRequest<'a> {
     pub sources: &'a Sources,
     /// Texts to validate on, instead of some of those.
     pub validation: Option<&'a Sources>,
-    /// `training.max_length`: tokens of a line at most, of which all but the last are inputs; of other sequences the inputs.
+    /// `training.max_length`: tokens of a line at most, of which all but the last are inputs; of
+    /// other sequences the inputs.
     pub max_length: usize,
     /// `training.random_seed`, which decides which lines are kept back.
     pub seed: u64,
@@ -50,7 +52,7 @@ impl Corpus {
         request: &CorpusRequest<'_>,
         vocabulary: &Vocabulary,
         folder: &Path,
-        watcher: Watcher<'_>,
+        watcher: ProgressCallback<'_>,
     ) -> Result<Self> {
         check(request)?;
         let (tokens, reused) = find_or_make(request, request.sources, vocabulary, folder, watcher)?;
@@ -85,14 +87,15 @@ impl Corpus {
             (None, None) => None,
         };
         if training.is_empty() || validation.as_ref().is_some_and(Sequences::is_empty) {
-            let message = format!("the corpus has {} tokens, which is too little text to learn from", facts.tokens);
-            return Err(Error::new(message, "add text, or keep back a smaller share (data.validation_split)"));
+            let message = format!("the corpus has {} tokens: too few to train on", facts.tokens);
+            return Err(Error::new(message, "add text, or hold out less (data.validation_split)"));
         }
         Ok(Self { training, validation, facts, validation_facts, files, contents, reused })
     }
 
-    /// Removes token files of other texts or settings from the folder: those that were not needed for this corpus. A training
-    /// that locks its folder is the only one that reads them. What cannot be removed stays.
+    /// Removes token files of other texts or settings from the folder: those that were not needed
+    /// for this corpus. A training that locks its folder is the only one that reads them. What
+    /// cannot be removed stays.
     pub fn prune(&self, folder: &Path) {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         let is_tokens = |name: &str| name.starts_with("tokens-") && name.ends_with(".bin");
@@ -124,14 +127,14 @@ impl Corpus {
 
     /// What was read.
     #[must_use]
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &CorpusFacts {
         &self.facts
     }
 
     /// What people should know about the texts, in sentences.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let validation = self.validation_facts.iter().flat_map(Facts::notes);
+        let validation = self.validation_facts.iter().flat_map(CorpusFacts::notes);
         self.facts.notes().into_iter().chain(validation.map(|note| format!("validation: {note}"))).collect()
     }
 
@@ -141,8 +144,8 @@ impl Corpus {
         &self.files
     }
 
-    /// The hash of the tokens in each of them: a checkpoint that keeps these can tell whether the corpus is still the same, wherever it
-    /// is now.
+    /// The hash of the tokens in each of them: a checkpoint that keeps these can tell whether the
+    /// corpus is still the same, wherever it is now.
     #[must_use]
     pub fn contents(&self) -> &[String] {
         &self.contents
@@ -158,12 +161,12 @@ impl Corpus {
 fn check(request: &CorpusRequest<'_>) -> Result<()> {
     let split = request.settings.validation_split;
     if !(0.0..1.0).contains(&split) {
-        let message = format!("data.validation_split: {split} is no share");
-        return Err(Error::new(message, "choose a number from 0 to less than 1, such as 0.1"));
+        let message = format!("data.validation_split = {split}: out of range");
+        return Err(Error::new(message, "choose a number from 0 up to, but not including, 1, such as 0.1"));
     }
     // A length is a number of 32 bits in the network, and a row is in memory as a whole.
     if !(2..=1 << 24).contains(&request.max_length) {
-        let message = format!("training.max_length: {} is no length of a sequence", request.max_length);
+        let message = format!("training.max_length = {}: too short", request.max_length);
         return Err(Error::new(message, "choose at least 2 tokens, such as 128"));
     }
     Ok(())
@@ -175,7 +178,7 @@ fn find_or_make(
     sources: &Sources,
     vocabulary: &Vocabulary,
     folder: &Path,
-    watcher: Watcher<'_>,
+    watcher: ProgressCallback<'_>,
 ) -> Result<(Arc<TokenFile>, bool)> {
     let settings = request.settings;
     let plan = Plan {
@@ -200,8 +203,8 @@ fn key(plan: &Plan<'_>, sources: &Sources, vocabulary: &Vocabulary) -> String {
     hash.update(&VERSION.to_le_bytes());
     hash.update(vocabulary.fingerprint());
     match plan.form {
-        Form::Lines => hash.update(format!("lines {} {}", plan.max_length, plan.end_lines).as_bytes()),
-        Form::Chunks | Form::Windows => hash.update(format!("row {:?}", plan.separator).as_bytes()),
+        SequenceForm::Lines => hash.update(format!("lines {} {}", plan.max_length, plan.end_lines).as_bytes()),
+        SequenceForm::Chunks | SequenceForm::Windows => hash.update(format!("row {:?}", plan.separator).as_bytes()),
     };
     sources.add_to(&mut hash);
     hash.finalize().to_hex()[..32].to_owned()
@@ -209,7 +212,7 @@ fn key(plan: &Plan<'_>, sources: &Sources, vocabulary: &Vocabulary) -> String {
 
 /// How many inputs a row has. Lines are not filled up beyond the longest there is.
 fn length(request: &CorpusRequest<'_>, tokens: &TokenFile, validation: Option<&TokenFile>) -> usize {
-    if request.settings.sequences != Form::Lines {
+    if request.settings.sequences != SequenceForm::Lines {
         return request.max_length;
     }
     let longest = tokens.trailer.longest.max(validation.map_or(0, |file| file.trailer.longest));
@@ -217,21 +220,21 @@ fn length(request: &CorpusRequest<'_>, tokens: &TokenFile, validation: Option<&T
 }
 
 /// What is learned, and what is kept back.
-fn parts(request: &CorpusRequest<'_>, file: &TokenFile, split: f64) -> (Part, Option<Part>) {
+fn parts(request: &CorpusRequest<'_>, file: &TokenFile, split: f64) -> (SequencePart, Option<SequencePart>) {
     if let Some(all) = file.trailer.sequences {
         let kept = share(all, split);
         let choice = Choice::new(all, kept, hash(request.seed, VALIDATION));
-        let training = Part::Stored { choice, chosen: false, count: all - kept };
-        return (training, (split > 0.0).then_some(Part::Stored { choice, chosen: true, count: kept }));
+        let training = SequencePart::Stored { choice, chosen: false, count: all - kept };
+        return (training, (split > 0.0).then_some(SequencePart::Stored { choice, chosen: true, count: kept }));
     }
     let all = file.trailer.tokens;
     // As nanoGPT cuts it: the first part is rounded down.
     let first = if split > 0.0 { (all as f64 * (1.0 - split)) as u64 } else { all };
     let training = match request.settings.sequences {
-        Form::Windows => Part::Windows { range: 0..first },
-        Form::Chunks | Form::Lines => Part::Chunks { range: 0..first },
+        SequenceForm::Windows => SequencePart::Windows { range: 0..first },
+        SequenceForm::Chunks | SequenceForm::Lines => SequencePart::Chunks { range: 0..first },
     };
-    (training, (split > 0.0).then_some(Part::Chunks { range: first..all }))
+    (training, (split > 0.0).then_some(SequencePart::Chunks { range: first..all }))
 }
 
 /// So many of all; at least one, and not all, where there are two.
@@ -243,9 +246,9 @@ fn share(all: u64, split: f64) -> u64 {
 }
 
 /// Validation reads all there is, so that its losses can be compared.
-fn for_validation(part: Part) -> Part {
+fn for_validation(part: SequencePart) -> SequencePart {
     match part {
-        Part::Windows { range } => Part::Chunks { range },
+        SequencePart::Windows { range } => SequencePart::Chunks { range },
         other => other,
     }
 }

@@ -11,7 +11,7 @@ const NAMED: usize = 8;
 
 /// What was read, and what is worth telling about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Facts {
+pub struct CorpusFacts {
     /// Files that were read.
     pub files: u64,
     /// Their bytes.
@@ -32,7 +32,7 @@ pub struct Facts {
     pub single: u64,
 }
 
-impl Facts {
+impl CorpusFacts {
     /// Takes over what is known of the files.
     pub(super) fn set_empty(&mut self, empty: &[PathBuf]) {
         self.empty_files = empty.len() as u64;
@@ -45,8 +45,8 @@ impl Facts {
         let mut notes = Vec::new();
         if let Some(Replaced { places, file, offset }) = &self.replaced {
             notes.push(format!(
-                "{places} {} no UTF-8 and became U+FFFD; the first is at byte {offset} of {}",
-                if *places == 1 { "place of the corpus was" } else { "places of the corpus were" },
+                "{places} {} not UTF-8 and became U+FFFD; the first is at byte {offset} of {}",
+                if *places == 1 { "place in the corpus was" } else { "places in the corpus were" },
                 file.display()
             ));
         }
@@ -54,20 +54,20 @@ impl Facts {
             let names: Vec<String> = self.empty.iter().map(|path| path.display().to_string()).collect();
             let more = self.empty_files - self.empty.len() as u64;
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            notes.push(format!("empty files were left out: {}{more}", names.join(", ")));
+            notes.push(format!("skipped empty files: {}{more}", names.join(", ")));
         }
         if self.left_out > 0 {
-            notes.push(format!("{} files were left out, because data.max_files is {}", self.left_out, self.files));
+            notes.push(format!("skipped {} files: data.max_files is {}", self.left_out, self.files));
         }
         if self.unknown > 0 {
             let share = self.unknown as f64 / self.tokens.max(1) as f64 * 100.0;
             notes.push(format!(
-                "{} of {} tokens ({share:.1} %) are not in the vocabulary and are learned as unknown",
+                "{} of {} tokens ({share:.1} %) are not in the vocabulary and count as the unknown token",
                 self.unknown, self.tokens
             ));
         }
         if self.single > 0 {
-            notes.push(format!("{} sequences of a single token were left out: nothing follows it", self.single));
+            notes.push(format!("skipped {} sequences of a single token", self.single));
         }
         notes
     }

@@ -1,8 +1,9 @@
 //! Batches, made on threads of their own while the one before is computed.
 //!
-//! Each batch follows from the seed, the epoch and its number alone, so that it is the same however many threads make them and wherever a
-//! training begins. Threads take the next number that nobody has taken and a batch that nobody uses, fill it without a lock, and
-//! put it where the caller waits for that number. Batches are used again and again.
+//! Each batch follows from the seed, the epoch and its number alone, so that it is the same however
+//! many threads make them and wherever a training begins. Threads take the next number that nobody
+//! has taken and a batch that nobody uses, fill it without a lock, and put it where the caller
+//! waits for that number. Batches are used again and again.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -18,7 +19,7 @@ const MOST_WORKERS: usize = 16;
 /// And more batches than this wait for nothing.
 const MOST_WAITING: usize = 1 << 10;
 
-/// Which batch of which epoch, both from 0.
+/// CorpusRole batch of which epoch, both from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Position {
     /// How often the corpus was read before.
@@ -76,7 +77,7 @@ pub struct Batch {
     pub sequences: usize,
     /// How many tokens are to be predicted.
     pub predicted: usize,
-    /// Which one it is.
+    /// CorpusRole one it is.
     pub position: Position,
 }
 
@@ -227,7 +228,7 @@ impl Feed {
         let shared = self.shared.clone();
         let started = thread::Builder::new().name("batches".to_owned()).spawn(move || work(&shared));
         let worker = started.map_err(|error| {
-            Error::new(format!("no thread for batches: {error}"), "choose fewer training.num_workers")
+            Error::new(format!("cannot start a batch thread: {error}"), "choose fewer training.num_workers")
         })?;
         self.workers.push(worker);
         Ok(())
@@ -316,7 +317,7 @@ struct Alarm<'a>(&'a Shared);
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            let error = Error::new("a thread that makes batches has panicked", "this is a fault of hotloop; report it");
+            let error = Error::new("a batch thread panicked", "this is a bug in hotloop; please report it");
             self.0.lock().failed.get_or_insert(error);
             self.0.changed.notify_all();
         }
@@ -341,13 +342,13 @@ fn position(number: u64, per_epoch: u64) -> Position {
 }
 
 fn too_large(options: &FeedOptions, sequences: &Sequences) -> Error {
-    let message = format!("a batch of {} sequences of {} tokens", options.batch, sequences.length());
+    let message = format!("a batch of {} sequences of {} tokens is too large", options.batch, sequences.length());
     Error::new(message, "choose a smaller training.batch_size or training.max_length")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Corpus, CorpusRequest, DataSettings, Form, Sources, VocabularySettings, Which};
+    use super::super::{Corpus, CorpusRequest, CorpusRole, DataSettings, SequenceForm, Sources, VocabularySettings};
     use super::*;
     use crate::vocabulary::{Vocabulary, train};
 
@@ -362,9 +363,9 @@ mod tests {
         std::fs::write(folder.join("text"), &text).expect("a temporary file");
         let metadata = train(&VocabularySettings::default(), [text.as_str()]).expect("a vocabulary");
         let vocabulary = Vocabulary::new(&metadata).expect("a vocabulary");
-        for sequences in [Form::Lines, Form::Chunks, Form::Windows] {
+        for sequences in [SequenceForm::Lines, SequenceForm::Chunks, SequenceForm::Windows] {
             let settings = DataSettings { input_file: "text".into(), sequences, ..DataSettings::default() };
-            let sources = Sources::find(&settings, Which::Training, &folder, &folder).expect("files");
+            let sources = Sources::find(&settings, CorpusRole::Training, &folder, &folder).expect("files");
             let request =
                 CorpusRequest { settings: &settings, sources: &sources, validation: None, max_length: 8, seed: 1 };
             let corpus = Corpus::build(&request, &vocabulary, &folder, &mut |_| true).expect("a corpus");

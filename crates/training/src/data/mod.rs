@@ -1,7 +1,8 @@
 //! The corpus: texts found, encoded once into a file of tokens, and handed out in batches.
 //!
-//! [`Sources`] are the files, [`Corpus`] is what became of them, [`Feed`] makes batches of it on threads of its own. Nothing here holds
-//! a corpus in memory, and every batch follows from the seed and its [`Position`], so that a training can go on anywhere.
+//! [`Sources`] are the files, [`Corpus`] is what became of them, [`Feed`] makes batches of it on
+//! threads of its own. Nothing here holds a corpus in memory, and every batch follows from the seed
+//! and its [`Position`], so that a training can go on anywhere.
 
 mod at;
 mod corpus;
@@ -17,12 +18,12 @@ mod tokens;
 mod write;
 
 pub use corpus::{Corpus, CorpusRequest};
-pub use facts::Facts;
+pub use facts::CorpusFacts;
 pub use feed::{Batch, Feed, FeedOptions, Position};
 pub use order::Permutation;
 pub use sequences::Sequences;
-pub use settings::{DataSettings, Form, Inputs, Kind, VocabularySettings};
-pub use sources::{Sources, Which};
+pub use settings::{DataSettings, Inputs, Kind, SequenceForm, VocabularySettings};
+pub use sources::{CorpusRole, Sources};
 pub use text::Replaced;
 
 /// How far something is that takes long.
@@ -46,4 +47,4 @@ pub enum Stage {
 }
 
 /// Is told how far it is, and says whether to go on.
-pub type Watcher<'a> = &'a mut dyn FnMut(Progress) -> bool;
+pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress) -> bool;

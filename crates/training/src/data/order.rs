@@ -1,5 +1,5 @@
-//! The order of sequences: a permutation that is computed, not stored, so that a corpus of any size can be shuffled and an epoch can be
-//! entered anywhere.
+//! The order of sequences: a permutation that is computed, not stored, so that a corpus of any size
+//! can be shuffled and an epoch can be entered anywhere.
 
 /// Rounds of mixing. Four make a Feistel network hard to tell from chance; more cost a nanosecond each.
 const ROUNDS: u64 = 6;
@@ -28,8 +28,8 @@ impl Permutation {
     #[must_use]
     pub fn at(&self, place: u64) -> u64 {
         assert!(place < self.length, "place {place} of {}", self.length);
-        // Numbers beyond the bound are mixed again: the network is a permutation of a range that is less than four times as large, and
-        // whoever leaves the bound comes back into it.
+        // Numbers beyond the bound are mixed again: the network is a permutation of a range that is
+        // less than four times as large, and whoever leaves the bound comes back into it.
         let mut number = self.mix(place);
         while number >= self.length {
             number = self.mix(number);
@@ -63,8 +63,8 @@ pub(crate) fn below(random: u64, end: u64) -> u64 {
     ((u128::from(random) * u128::from(end)) >> 64) as u64
 }
 
-/// Some numbers of a range chosen by chance, one in each of equal parts, and those between them: both can be asked for by their rank,
-/// and nothing is stored.
+/// Some numbers of a range chosen by chance, one in each of equal parts, and those between them:
+/// both can be asked for by their rank, and nothing is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Choice {
     length: u64,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::Facts;
+use super::CorpusFacts;
 use super::tokens::{BLOCK, END, MAGIC, Trailer, VERSION, block_hash};
 use crate::Result;
 use crate::written::Written;
@@ -116,7 +116,7 @@ impl Out {
     }
 
     /// Adds what describes the file, and gives it its name.
-    pub(super) fn finish(mut self, facts: Facts, vocabulary: u64, name: &str) -> Result<PathBuf> {
+    pub(super) fn finish(mut self, facts: CorpusFacts, vocabulary: u64, name: &str) -> Result<PathBuf> {
         let padding = self.length.next_multiple_of(8) - self.length;
         self.put(&[0; 8][..padding as usize])?;
         self.mark()?;

@@ -16,14 +16,14 @@ const PADDING: u32 = 0;
 #[derive(Debug, Clone)]
 pub struct Sequences {
     tokens: Arc<TokenFile>,
-    part: Part,
+    part: SequencePart,
     length: usize,
     targets: u64,
 }
 
-/// Which sequences these are.
+/// CorpusRole sequences these are.
 #[derive(Debug, Clone)]
-pub(super) enum Part {
+pub(super) enum SequencePart {
     /// Those that were chosen of all, or those that were left.
     Stored { choice: Choice, chosen: bool, count: u64 },
     /// One after another from a range of tokens.
@@ -48,7 +48,7 @@ pub(super) struct Scratch {
 
 impl Sequences {
     /// Sequences of `length` tokens, each with the one that follows.
-    pub(super) fn new(tokens: Arc<TokenFile>, part: Part, length: usize) -> Result<Self> {
+    pub(super) fn new(tokens: Arc<TokenFile>, part: SequencePart, length: usize) -> Result<Self> {
         let mut sequences = Self { tokens, part, length, targets: 0 };
         sequences.targets = sequences.count_targets()?;
         Ok(sequences)
@@ -58,8 +58,10 @@ impl Sequences {
     #[must_use]
     pub fn len(&self) -> u64 {
         match &self.part {
-            Part::Stored { count, .. } => *count,
-            Part::Chunks { range } | Part::Windows { range } => steps(range).div_ceil(self.length as u64),
+            SequencePart::Stored { count, .. } => *count,
+            SequencePart::Chunks { range } | SequencePart::Windows { range } => {
+                steps(range).div_ceil(self.length as u64)
+            }
         }
     }
 
@@ -83,7 +85,7 @@ impl Sequences {
 
     /// Whether the same number is another sequence in every epoch.
     pub(super) fn are_random(&self) -> bool {
-        matches!(self.part, Part::Windows { .. })
+        matches!(self.part, SequencePart::Windows { .. })
     }
 
     /// Reads a sequence; returns how many tokens are to be predicted. `key` decides where windows begin.
@@ -103,14 +105,14 @@ impl Sequences {
     fn range(&self, number: u64, key: u64) -> Result<(u64, u64)> {
         let length = self.length as u64;
         match &self.part {
-            Part::Stored { choice, chosen, .. } => {
+            SequencePart::Stored { choice, chosen, .. } => {
                 self.tokens.sequence(if *chosen { choice.chosen(number) } else { choice.left(number) })
             }
-            Part::Chunks { range } => {
+            SequencePart::Chunks { range } => {
                 let start = range.start + number * length;
                 Ok((start, (start + length + 1).min(range.end)))
             }
-            Part::Windows { range } => {
+            SequencePart::Windows { range } => {
                 let places = (range.end - range.start).saturating_sub(length).max(1);
                 let start = range.start + below(hash(key, number), places);
                 Ok((start, (start + length + 1).min(range.end)))
@@ -120,9 +122,9 @@ impl Sequences {
 
     fn count_targets(&self) -> Result<u64> {
         match &self.part {
-            Part::Chunks { range } => Ok(steps(range)),
-            Part::Windows { range } => Ok(self.len() * (self.length as u64).min(steps(range))),
-            Part::Stored { choice, chosen, .. } => {
+            SequencePart::Chunks { range } => Ok(steps(range)),
+            SequencePart::Windows { range } => Ok(self.len() * (self.length as u64).min(steps(range))),
+            SequencePart::Stored { choice, chosen, .. } => {
                 let all = self.tokens.trailer.tokens - self.tokens.trailer.sequences.unwrap_or_default();
                 let mut some = 0;
                 for rank in 0..choice.count() {

@@ -8,22 +8,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DataSettings {
-    /// Where the texts are: a file, a pattern such as `corpus/**/*.txt`, a folder, a pipe or `-` for the standard input; or a list of these.
+    /// Where the texts are: a file, a pattern such as `corpus/**/*.txt`, a folder, a pipe or `-`
+    /// for the standard input; or a list of these.
     pub input_file: Inputs,
     /// Texts to validate on. Without it `validation_split` keeps some of the corpus back.
     pub validation_file: Inputs,
     /// Where everything goes that training writes.
     pub output_dir: Option<PathBuf>,
-    /// Which files of a folder are read; all of them, at any depth, by default.
+    /// CorpusRole files of a folder are read; all of them, at any depth, by default.
     pub file_pattern: Option<String>,
     /// So many files are read at most, in the order of their names; 0: all.
     pub max_files: usize,
-    /// Whether the order of sequences differs in every epoch. `training.shuffle` says the same; one that says yes is enough.
+    /// Whether the order of sequences differs in every epoch. `training.shuffle` says the same; one
+    /// that says yes is enough.
     pub shuffle: Option<bool>,
     /// This share of the corpus is kept back to validate: from 0 to less than 1.
     pub validation_split: f64,
     /// How sequences are cut.
-    pub sequences: Form,
+    pub sequences: SequenceForm,
     /// Whether each line ends with the end token, where sequences are lines.
     pub end_lines: bool,
     /// A line with just this text parts documents, where sequences are no lines; the end token stands in its place.
@@ -42,7 +44,7 @@ impl Default for DataSettings {
             max_files: 0,
             shuffle: None,
             validation_split: 0.0,
-            sequences: Form::Lines,
+            sequences: SequenceForm::Lines,
             end_lines: false,
             separator: None,
             tokenizer_vocab: None,
@@ -92,11 +94,13 @@ impl From<&str> for Inputs {
 /// How sequences are cut from the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// Each line that is not blank, cut where it is longer than `training.max_length` tokens: what LoopOS does. Short ones are padded.
+pub enum SequenceForm {
+    /// Each line that is not blank, cut where it is longer than `training.max_length` tokens: what
+    /// LoopOS does. Short ones are padded.
     #[default]
     Lines,
-    /// The corpus is one row of tokens, its documents joined by the end token, and each sequence follows on the one before.
+    /// The corpus is one row of tokens, its documents joined by the end token, and each sequence
+    /// follows on the one before.
     Chunks,
     /// Sequences begin anywhere in that row, by chance: what nanoGPT does.
     Windows,
@@ -108,7 +112,8 @@ pub enum Form {
 pub struct VocabularySettings {
     /// How tokens are made.
     pub kind: Kind,
-    /// So many tokens at most, those included that steer the model. By default 10000 words, 4096 byte pairs, all characters.
+    /// So many tokens at most, those included that steer the model. By default 10000 words, 4096
+    /// byte pairs, all characters.
     pub vocab_size: Option<usize>,
     /// What comes less often is no token; by default 2 for words and byte pairs, 1 for characters.
     pub min_frequency: Option<u64>,
@@ -128,11 +133,13 @@ impl Default for VocabularySettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Pairs of bytes that come often are joined, as for GPT-2: any text can be written, and other programs can read the model.
+    /// Pairs of bytes that come often are joined, as for GPT-2: any text can be written, and other
+    /// programs can read the model.
     Bpe,
     /// Each character is a token.
     Characters,
-    /// Each word in small letters is a token, each mark of punctuation too: what LoopOS does. Other programs cannot read such models.
+    /// Each word in small letters is a token, each mark of punctuation too: what LoopOS does. Other
+    /// programs cannot read such models.
     #[default]
     Words,
 }

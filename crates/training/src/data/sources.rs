@@ -33,16 +33,16 @@ pub(super) struct Source {
     pub(super) state: String,
 }
 
-/// Which texts are looked for.
+/// CorpusRole texts are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum CorpusRole {
     /// `data.input_file`
     Training,
     /// `data.validation_file`
     Validation,
 }
 
-impl Which {
+impl CorpusRole {
     fn key(self) -> &'static str {
         match self {
             Self::Training => "data.input_file",
@@ -52,12 +52,12 @@ impl Which {
 }
 
 impl Sources {
-    /// Finds the files. Relative paths are below `base`; streams are read to their end and kept in `folder`, because a corpus is read
-    /// more than once.
+    /// Finds the files. Relative paths are below `base`; streams are read to their end and kept in
+    /// `folder`, because a corpus is read more than once.
     ///
     /// # Errors
     /// Where nothing is found, a file cannot be read, or all are empty.
-    pub fn find(settings: &DataSettings, which: Which, base: &Path, folder: &Path) -> Result<Self> {
+    pub fn find(settings: &DataSettings, which: CorpusRole, base: &Path, folder: &Path) -> Result<Self> {
         Self::look(settings, which, &Places { base, folder, kept: false })
     }
 
@@ -65,19 +65,19 @@ impl Sources {
     ///
     /// # Errors
     /// As for [`Sources::find`], and where nothing was kept of a stream.
-    pub fn find_again(settings: &DataSettings, which: Which, base: &Path, folder: &Path) -> Result<Self> {
+    pub fn find_again(settings: &DataSettings, which: CorpusRole, base: &Path, folder: &Path) -> Result<Self> {
         Self::look(settings, which, &Places { base, folder, kept: true })
     }
 
-    fn look(settings: &DataSettings, which: Which, places: &Places<'_>) -> Result<Self> {
+    fn look(settings: &DataSettings, which: CorpusRole, places: &Places<'_>) -> Result<Self> {
         let inputs: &Inputs = match which {
-            Which::Training => &settings.input_file,
-            Which::Validation => &settings.validation_file,
+            CorpusRole::Training => &settings.input_file,
+            CorpusRole::Validation => &settings.validation_file,
         };
         if inputs.is_empty() {
             return Err(Error::new(
-                format!("{}: no corpus is named", which.key()),
-                "name a text file, a pattern such as corpus/**/*.txt, a folder, or - for the standard input",
+                format!("{}: no corpus given", which.key()),
+                "give a text file, a pattern such as corpus/**/*.txt, a folder, or - for standard input",
             ));
         }
         let mut sources = Self::default();
@@ -90,7 +90,7 @@ impl Sources {
         }
         if sources.files.is_empty() {
             let names: Vec<String> = sources.empty.iter().take(3).map(|path| path.display().to_string()).collect();
-            let message = format!("{}: the corpus is empty: no byte in {}", which.key(), names.join(", "));
+            let message = format!("{}: empty corpus: no bytes in {}", which.key(), names.join(", "));
             return Err(Error::new(message, "a corpus needs at least two tokens of text"));
         }
         Ok(sources)
@@ -145,7 +145,8 @@ impl Sources {
     /// Adds the files that a pattern names, in the order of their names.
     fn add_pattern(&mut self, base: &Path, pattern: &str) -> Result<()> {
         let shown = base.join(pattern);
-        let wrong = |what: String| Error::new(what, "patterns know *, ? and [abc] within a name, and ** for folders");
+        let wrong =
+            |what: String| Error::new(what, "patterns support *, ? and [abc] within a name, and ** for folders");
         let escaped = glob::Pattern::escape(&base.to_string_lossy());
         let whole = if Path::new(pattern).is_absolute() || escaped.is_empty() {
             pattern.to_owned()
@@ -153,7 +154,7 @@ impl Sources {
             format!("{}/{pattern}", escaped.trim_end_matches('/'))
         };
         let found = glob::glob(&whole)
-            .map_err(|error| wrong(format!("{}: this is no pattern: {}", shown.display(), error.msg)))?;
+            .map_err(|error| wrong(format!("{}: invalid pattern: {}", shown.display(), error.msg)))?;
         let mut paths = Vec::new();
         for path in found {
             let path = path.map_err(|error| cannot_read(error.path(), error.error()))?;
@@ -166,7 +167,7 @@ impl Sources {
             }
         }
         if paths.is_empty() {
-            return Err(wrong(format!("{}: no file fits", shown.display())));
+            return Err(wrong(format!("{}: no matching file", shown.display())));
         }
         paths.sort_by(|(a, _), (b, _)| a.cmp(b));
         paths.into_iter().try_for_each(|(path, there)| self.add_file(path, &there))
@@ -248,8 +249,8 @@ impl Places<'_> {
 
     fn kept(&self, name: &Path) -> Result<Source> {
         let gone = |error: io::Error| {
-            let message = format!("{}: nothing was kept of this stream: {error}", name.display());
-            Error::new(message, "go on in the folder in which the training began")
+            let message = format!("{}: no saved copy of this stream: {error}", name.display());
+            Error::new(message, "resume in the folder where the training was started")
         };
         let state = fs::read_to_string(self.stream(name)).map_err(gone)?;
         let path = self.folder.join(stream_file(&state));
@@ -265,9 +266,9 @@ fn stream_file(state: &str) -> String {
 /// A file of the corpus that is not there or may not be read.
 pub(super) fn cannot_read(path: &Path, error: &io::Error) -> Error {
     let hint = match error.kind() {
-        io::ErrorKind::NotFound => "look at the path; relative ones are looked for beside the config",
-        io::ErrorKind::PermissionDenied => "the file may not be read; look at its permissions",
-        _ => "the system could not read it",
+        io::ErrorKind::NotFound => "check the path; relative paths start at the config's folder",
+        io::ErrorKind::PermissionDenied => "check the file's permissions",
+        _ => "the operating system could not read it",
     };
     Error::new(format!("{}: {error}", path.display()), hint)
 }

@@ -35,7 +35,7 @@ pub(crate) enum Piece<'t> {
     End,
 }
 
-/// Which parts of large corpora are read.
+/// CorpusRole parts of large corpora are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// Of every so many pieces one is read.
@@ -108,12 +108,9 @@ impl Reader {
             }
         }
         if offset != source.bytes {
-            let message = format!(
-                "{}: it changed while it was read: {} bytes, and {offset} now",
-                source.path.display(),
-                source.bytes
-            );
-            return Err(Error::new(message, "begin again when nobody writes to the corpus"));
+            let message =
+                format!("{}: changed while being read: from {} bytes to {offset}", source.path.display(), source.bytes);
+            return Err(Error::new(message, "start again when nothing writes to the corpus"));
         }
         Ok(())
     }

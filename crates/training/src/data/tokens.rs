@@ -9,14 +9,15 @@
 //! hash of hashes and JSON, length of the JSON, number of hashes, HLTOKEND
 //! ```
 //!
-//! All numbers are little-endian. What the file says is believed when its hashes and lengths fit; else it is made again.
+//! All numbers are little-endian. What the file says is believed when its hashes and lengths fit;
+//! else it is made again.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Facts;
+use super::CorpusFacts;
 use super::at::read_at;
 use crate::{Error, Result};
 
@@ -32,8 +33,8 @@ const FOOT: u64 = 32;
 pub(super) const BLOCK: u64 = 1 << 20;
 /// A longer description is none.
 const MOST_JSON: u64 = 1 << 24;
-/// Of larger files only so many blocks are checked before they are used, evenly spread: reading hundreds of gigabytes would take longer
-/// than many trainings.
+/// Of larger files only so many blocks are checked before they are used, evenly spread: reading
+/// hundreds of gigabytes would take longer than many trainings.
 const CHECKED_BLOCKS: u64 = 1 << 12;
 
 /// What stands at the end of the file.
@@ -48,7 +49,7 @@ pub(super) struct Trailer {
     pub(super) longest: u64,
     /// Ids are less than this.
     pub(super) vocabulary: u64,
-    pub(super) facts: Facts,
+    pub(super) facts: CorpusFacts,
 }
 
 impl Trailer {
@@ -83,12 +84,12 @@ impl TokenFile {
     /// Opens a file and compares it with what it says of itself.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let damaged =
-            |what: &str| Error::new(format!("{}: {what}", path.display()), "remove the file; it is made again");
+            |what: &str| Error::new(format!("{}: {what}", path.display()), "remove the file; it is recreated");
         let file = File::open(path).map_err(|error| damaged(&error.to_string()))?;
         let length = file.metadata().map_err(|error| damaged(&error.to_string()))?.len();
         let (trailer, hashes) = read_trailer(&file, length).map_err(|what| damaged(&what))?;
         check_blocks(&file, &trailer, &hashes).map_err(|what| damaged(&what))?;
-        let index = trailer.index().ok_or_else(|| damaged("its lengths are beyond any file"))?;
+        let index = trailer.index().ok_or_else(|| damaged("its lengths exceed any file"))?;
         Ok(Self { file, path: path.to_owned(), index, contents: blake3::hash(&hashes), trailer })
     }
 
@@ -109,7 +110,7 @@ impl TokenFile {
         read_at(&self.file, &mut bytes, at).map_err(|error| self.wrong(at, &error.to_string()))?;
         let (start, end) = (word(&bytes[..8]), word(&bytes[8..]));
         let fits = start <= end && end <= self.trailer.tokens && end - start <= self.trailer.longest;
-        if fits { Ok((start, end)) } else { Err(self.wrong(at, "a sequence is not where it can be")) }
+        if fits { Ok((start, end)) } else { Err(self.wrong(at, "invalid sequence position")) }
     }
 
     /// The tokens from `start` on: as many as `ids` has room for. `bytes` is memory that is kept from call to call.
@@ -130,13 +131,13 @@ impl TokenFile {
         // A token that is none would be looked up beyond the embedding.
         match ids.iter().position(|id| u64::from(*id) >= self.trailer.vocabulary) {
             None => Ok(()),
-            Some(place) => Err(self.wrong(at + (place * width) as u64, "a token that is not in the vocabulary")),
+            Some(place) => Err(self.wrong(at + (place * width) as u64, "token not in the vocabulary")),
         }
     }
 
     fn wrong(&self, at: u64, what: &str) -> Error {
         let message = format!("{}: at byte {at}: {what}", self.path.display());
-        Error::new(message, "the file changed after it was opened; remove it and begin again")
+        Error::new(message, "the file changed while in use; remove it and start again")
     }
 }
 
@@ -144,34 +145,34 @@ impl TokenFile {
 fn read_trailer(file: &File, length: u64) -> Result<(Trailer, Vec<u8>), String> {
     let io = |error: std::io::Error| error.to_string();
     if length < HEAD + FOOT {
-        return Err("it is too short for a file of tokens".to_owned());
+        return Err("too short for a token file".to_owned());
     }
     let (mut head, mut foot) = ([0; HEAD as usize], [0; FOOT as usize]);
     read_at(file, &mut head, 0).map_err(io)?;
     read_at(file, &mut foot, length - FOOT).map_err(io)?;
     if head[..8] != *MAGIC || foot[24..] != *END {
-        return Err("this is no file of tokens, or it was cut off".to_owned());
+        return Err("not a token file, or truncated".to_owned());
     }
     let version = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
     if version != VERSION {
-        return Err(format!("it has version {version}; {VERSION} is read"));
+        return Err(format!("unsupported version {version}; supported is {VERSION}"));
     }
     let (hash, json, hashes) = (&foot[..8], word(&foot[8..16]), word(&foot[16..24]));
     let room = length - HEAD - FOOT;
     if json > MOST_JSON.min(room) || hashes.checked_mul(8).is_none_or(|bytes| bytes > room - json) {
-        return Err("its lengths contradict each other".to_owned());
+        return Err("inconsistent lengths".to_owned());
     }
     let mut rest = vec![0; (hashes * 8 + json) as usize];
     let start = length - FOOT - rest.len() as u64;
     read_at(file, &mut rest, start).map_err(io)?;
     if block_hash(&rest) != *hash {
-        return Err("its description is damaged".to_owned());
+        return Err("damaged header".to_owned());
     }
     let text = rest.split_off((hashes * 8) as usize);
     let trailer: Trailer = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     let fits = trailer.hashes() == Some(start) && start.div_ceil(BLOCK) == hashes;
     if !fits || !matches!(trailer.width, 2 | 4) || head[12..16] != trailer.width.to_le_bytes() {
-        return Err("its lengths contradict each other".to_owned());
+        return Err("inconsistent lengths".to_owned());
     }
     Ok((trailer, rest))
 }

@@ -6,13 +6,13 @@ use engine::{Encoder, Tokenizer};
 
 use super::out::Out;
 use super::text::{self, Piece, Sample};
-use super::{Facts, Form, Progress, Sources, Stage, Watcher};
+use super::{CorpusFacts, Progress, ProgressCallback, SequenceForm, Sources, Stage};
 use crate::{Error, Result};
 
 /// How texts become tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan<'a> {
-    pub(super) form: Form,
+    pub(super) form: SequenceForm,
     /// Tokens of a line at most.
     pub(super) max_length: usize,
     pub(super) end_lines: bool,
@@ -25,9 +25,9 @@ pub(super) fn write(
     tokenizer: &Tokenizer,
     plan: Plan<'_>,
     (folder, name): (&Path, &str),
-    watcher: Watcher<'_>,
+    watcher: ProgressCallback<'_>,
 ) -> Result<PathBuf> {
-    let out = Out::create(folder, tokenizer.vocab_len(), plan.form == Form::Lines)?;
+    let out = Out::create(folder, tokenizer.vocab_len(), plan.form == SequenceForm::Lines)?;
     let mut encoding = Encoding {
         plan,
         tokenizer,
@@ -52,7 +52,7 @@ pub(super) fn write(
         }
         watcher(Progress { stage: Stage::Encoding, done, total }).then_some(()).ok_or_else(Error::interrupted)
     })?;
-    let mut facts = Facts { files: sources.files() as u64, bytes: total, replaced, ..Facts::default() };
+    let mut facts = CorpusFacts { files: sources.files() as u64, bytes: total, replaced, ..CorpusFacts::default() };
     facts.set_empty(&sources.empty);
     facts.left_out = sources.left_out as u64;
     encoding.finish(facts, name)
@@ -90,7 +90,7 @@ struct Line {
 impl Encoding<'_> {
     fn push(&mut self, text: &str) -> Result<()> {
         match (self.plan.form, self.plan.separator) {
-            (Form::Lines, _) => self.push_lines(text),
+            (SequenceForm::Lines, _) => self.push_lines(text),
             (_, Some(separator)) => self.push_documents(text, separator),
             (_, None) => self.push_text(text),
         }
@@ -193,7 +193,7 @@ impl Encoding<'_> {
 
     /// The end of a file.
     fn end(&mut self) -> Result<()> {
-        if self.plan.form == Form::Lines {
+        if self.plan.form == SequenceForm::Lines {
             return self.end_line();
         }
         let line = std::mem::take(&mut self.line);
@@ -234,7 +234,7 @@ impl Encoding<'_> {
         }
     }
 
-    fn finish(self, mut facts: Facts, name: &str) -> Result<PathBuf> {
+    fn finish(self, mut facts: CorpusFacts, name: &str) -> Result<PathBuf> {
         (facts.tokens, facts.unknown, facts.single) = (self.out.count(), self.unknown, self.single);
         let vocabulary = self.tokenizer.vocab_len() as u64;
         self.out.finish(facts, vocabulary, name)

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use engine::train::{Network, NetworkOptions, Optimiser, OptimiserKind, Parameters};
 use engine::{Architecture, Config, Rope};
-use kernels::RopePairing;
 use record::TrainingStart;
 
-use super::{Run, Watch, clock, resume};
+use super::{Run, TrainingObserver, clock, resume};
 use crate::checkpoint::{self, Checkpoint, Folder, Lock, State};
 use crate::config::{ModelFamily, OptimizerKind, Settings};
-use crate::data::{Corpus, CorpusRequest, Feed, FeedOptions, Position, Sources, Which};
+use crate::data::{Corpus, CorpusRequest, CorpusRole, Feed, FeedOptions, Position, Sources};
 use crate::schedule::{LearningRate, Span};
 use crate::vocabulary::{self, Vocabulary, VocabularyRequest};
 use crate::{Error, Result};
@@ -35,8 +34,8 @@ pub(super) struct Build {
     notes: Vec<String>,
     /// Where the texts are.
     texts: Vec<String>,
-    /// Whether checkpoints of an earlier training are in the folder still. They go aside when the first one is written: until then
-    /// nothing has taken their place.
+    /// Whether checkpoints of an earlier training are in the folder still. They go aside when the
+    /// first one is written: until then nothing has taken their place.
     pub(super) has_earlier: bool,
     /// Keeps other trainings from writing to the folder of everything else.
     _output: Option<Lock>,
@@ -44,7 +43,7 @@ pub(super) struct Build {
     pub(super) resumed: Option<(u64, PathBuf)>,
 }
 
-pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn Watch) -> Result<Build> {
+pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn TrainingObserver) -> Result<Build> {
     let folder = Folder::open(&settings.checkpoints())?;
     let output = folder.lock_beside(&settings.output())?;
     let checkpoint = resume.map(|resume| checkpoint::find(resume, &settings.checkpoints())).transpose()?;
@@ -55,7 +54,7 @@ pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn 
     let earlier = folder.earlier().filter(|_| checkpoint.is_none());
     if let Some(aside) = &earlier {
         notes.push(format!(
-            "checkpoints of an earlier training are moved to {} when the first of this one is written",
+            "checkpoints of an earlier training move to {} when this one saves its first",
             aside.display()
         ));
     }
@@ -102,14 +101,14 @@ pub(super) fn build(settings: &Settings, resume: Option<&Path>, watch: &mut dyn 
 fn texts(
     settings: &Settings,
     checkpoint: Option<&Checkpoint>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn TrainingObserver,
 ) -> Result<(Vocabulary, Corpus, Vec<String>)> {
     let (data, here, folder) = (&settings.data, Path::new(""), settings.output().join("corpus"));
     // A stream is over when a training goes on; what was kept of it is not.
     let find = if checkpoint.is_some() { Sources::find_again } else { Sources::find };
-    let sources = find(data, Which::Training, here, &folder)?;
+    let sources = find(data, CorpusRole::Training, here, &folder)?;
     let validation =
-        if data.validation_file.is_empty() { None } else { Some(find(data, Which::Validation, here, &folder)?) };
+        if data.validation_file.is_empty() { None } else { Some(find(data, CorpusRole::Validation, here, &folder)?) };
     let mut watcher = |progress| {
         watch.preparing(progress);
         !watch.wants_to_stop()
@@ -140,7 +139,7 @@ fn random(settings: &Settings, vocabulary: &Vocabulary) -> Result<Parameters> {
     Ok(Parameters::random(model(settings, vocabulary)?, settings.model.tied, settings.training.random_seed)?)
 }
 
-/// The sizes of the model, in the words of the engine.
+/// The sizes of the model, as the engine takes them.
 fn model(settings: &Settings, vocabulary: &Vocabulary) -> Result<Config> {
     let model = &settings.model;
     let head_dim = model.d_model / model.num_heads;
@@ -148,7 +147,6 @@ fn model(settings: &Settings, vocabulary: &Vocabulary) -> Result<Config> {
         ModelFamily::Gpt2 => Architecture::Gpt2,
         ModelFamily::Llama => Architecture::Llama,
     };
-    let rope = Rope { pairing: RopePairing::Adjacent, dims: head_dim, base: model.rope_base, position_scale: 1.0 };
     let config = Config {
         architecture,
         vocab: vocabulary.len(),
@@ -160,7 +158,7 @@ fn model(settings: &Settings, vocabulary: &Vocabulary) -> Result<Config> {
         head_dim,
         ffn: settings.ffn(),
         norm_eps: model.norm_epsilon,
-        rope: (model.architecture == ModelFamily::Llama).then_some(rope),
+        rope: Rope::usual(architecture, head_dim, model.rope_base),
         window: None,
     };
     config.check()?;
@@ -293,5 +291,5 @@ fn hash(values: &[f32]) -> String {
 
 /// Refused where a checkpoint and the settings belong to different trainings.
 pub(super) fn refused(message: String) -> Error {
-    Error::new(message, "take the config of that training, or begin anew without --resume")
+    Error::new(message, "use the config of that training, or start without --resume")
 }

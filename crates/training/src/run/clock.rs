@@ -113,7 +113,8 @@ pub(super) fn now() -> String {
 
 fn rfc3339(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years from March on have their leap day at the end; 400 of them are 146,097 days, counted from March of the year 0.
+    // Years from March on have their leap day at the end; 400 of them are 146,097 days, counted
+    // from March of the year 0.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

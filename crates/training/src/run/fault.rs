@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use engine::train::Place;
+use engine::train::NonFinitePlace;
 
 use crate::Error;
 use crate::data::Batch;
@@ -13,7 +13,7 @@ const SHOWN: usize = 60;
 /// So many numbers of sequences are named.
 const NAMED: usize = 16;
 
-/// Which step and batch it was.
+/// CorpusRole step and batch it was.
 pub(super) struct Where<'a> {
     pub(super) step: u64,
     pub(super) batch: &'a Batch,
@@ -26,13 +26,13 @@ pub(super) struct Where<'a> {
 pub(super) fn error(
     what: &str,
     value: f64,
-    first: Option<Place>,
+    first: Option<NonFinitePlace>,
     place: &Where<'_>,
     saved: Option<&(u64, PathBuf)>,
 ) -> Error {
     let Where { step, batch, .. } = place;
     let culprit = culprit(first.as_ref(), place);
-    let first = first.map_or_else(|| "and nothing before it".to_owned(), |first| format!("first in {first}"));
+    let first = first.map_or_else(|| "and nothing before it was".to_owned(), |first| format!("first in {first}"));
     let position = batch.position;
     let numbers: Vec<String> = batch.numbers.iter().take(NAMED).map(ToString::to_string).collect();
     let more = batch.numbers.len().saturating_sub(NAMED);
@@ -40,11 +40,11 @@ pub(super) fn error(
     let (saved, hint) = match saved {
         Some((step, path)) => (
             format!("the last checkpoint, of step {step}, is {}", path.display()),
-            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and go on with --resume",
+            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and continue with --resume",
         ),
         None => (
             "there is no checkpoint yet".to_owned(),
-            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and begin again",
+            "lower training.learning_rate, add training.schedule.warmup_steps or training.gradient_clip, and start again",
         ),
     };
     let message = format!(
@@ -57,8 +57,8 @@ pub(super) fn error(
 }
 
 /// The number and the text of the sequence at fault, where one is.
-fn culprit(first: Option<&Place>, place: &Where<'_>) -> String {
-    let Some(Place::Activation { sequence, .. }) = first else { return String::new() };
+fn culprit(first: Option<&NonFinitePlace>, place: &Where<'_>) -> String {
+    let Some(NonFinitePlace::Activation { sequence, .. }) = first else { return String::new() };
     let Where { batch, length, .. } = place;
     let Some(number) = batch.numbers.get(*sequence) else { return String::new() };
     let tokens = batch.tokens.get(sequence * length..(sequence + 1) * length).unwrap_or_default();
@@ -68,12 +68,12 @@ fn culprit(first: Option<&Place>, place: &Where<'_>) -> String {
 }
 
 /// The same where the weights are none before they are saved.
-pub(super) fn weights(step: u64, first: Option<Place>, saved: Option<&(u64, PathBuf)>) -> Error {
+pub(super) fn weights(step: u64, first: Option<NonFinitePlace>, saved: Option<&(u64, PathBuf)>) -> Error {
     let first = first.map_or_else(|| "the weights".to_owned(), |first| first.to_string());
     let saved = saved.map_or_else(
-        || "there is no checkpoint before it".to_owned(),
+        || "there is no earlier checkpoint".to_owned(),
         |(step, path)| format!("the last checkpoint, of step {step}, is {}", path.display()),
     );
-    let message = format!("step {step}: {first} became infinite or no numbers, and nothing was saved; {saved}");
-    Error::new(message, "lower training.learning_rate, and go on with --resume")
+    let message = format!("step {step}: {first} became NaN or infinite; nothing was saved; {saved}");
+    Error::new(message, "lower training.learning_rate, and continue with --resume")
 }

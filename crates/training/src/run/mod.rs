@@ -19,8 +19,8 @@ use crate::{Result, checkpoint};
 use build::Build;
 use clock::{Clock, Phase};
 
-/// Hears what happens, and says when it is enough.
-pub trait Watch {
+/// Follows a training, and may end it.
+pub trait TrainingObserver {
     /// Something has happened.
     fn event(&mut self, event: &TrainingEvent);
 
@@ -40,13 +40,18 @@ pub trait Watch {
     }
 }
 
-/// Trains a model. `resume` is a checkpoint, a folder of them, or the word `latest`: the training goes on bit for bit as if it had never
-/// stopped, with any number of threads.
+/// Trains a model. `resume` is a checkpoint, a folder of them, or the word `latest`: the training
+/// goes on bit for bit as if it had never stopped, with any number of threads.
 ///
 /// # Errors
 /// What cannot be read, written or computed, and what to do. Where a loss or a gradient is no number, the error tells step, layer and batch;
 /// the last checkpoint stays as it is.
-pub fn train(settings: &Settings, resume: Option<&Path>, compute: &Compute, watch: &mut dyn Watch) -> Result<Training> {
+pub fn train(
+    settings: &Settings,
+    resume: Option<&Path>,
+    compute: &Compute,
+    watch: &mut dyn TrainingObserver,
+) -> Result<Training> {
     let parts = build::build(settings, resume, watch)?;
     let tool = Tool { name: "hotloop".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     // Room for what is told of each step, so that steps allocate nothing.
@@ -74,7 +79,7 @@ pub fn resumable(resume: &Path, settings: &Settings) -> Result<checkpoint::Check
 struct Run<'a> {
     settings: &'a Settings,
     compute: &'a Compute,
-    watch: &'a mut dyn Watch,
+    watch: &'a mut dyn TrainingObserver,
     parts: Build,
     clock: Clock,
     events: Vec<TrainingEvent>,

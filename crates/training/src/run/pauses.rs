@@ -21,8 +21,8 @@ const MODEL: &str = "model.gguf";
 const LONGEST_WAIT: u64 = 64;
 
 impl Run<'_> {
-    /// All that is due after a step. What decides how the training goes on comes first, and the checkpoint last: who goes on from it
-    /// has done all that.
+    /// All that is due after a step. What decides how the training goes on comes first, and the
+    /// checkpoint last: who goes on from it has done all that.
     pub(super) fn pause(&mut self, is_last: bool, epoch_loss: f64) -> Result<()> {
         let (step, training) = (self.parts.state.step, &self.settings.training);
         let is_due = match training.validate_every {
@@ -49,8 +49,8 @@ impl Run<'_> {
         self.checkpoint_where_due()
     }
 
-    /// A disk that is full is no reason to lose what was learned since the last checkpoint: it is tried again, and the training
-    /// goes on.
+    /// A disk that is full is no reason to lose what was learned since the last checkpoint: it is
+    /// tried again, and the training goes on.
     fn checkpoint_where_due(&mut self) -> Result<()> {
         let step = self.parts.state.step;
         if !self.is_checkpoint_due() && self.postponed.is_none_or(|postponed| step < postponed.at) {
@@ -59,7 +59,7 @@ impl Run<'_> {
         match self.checkpoint() {
             Ok(()) => {
                 if self.postponed.take().is_some() {
-                    self.watch.warning(&format!("step {step}: the checkpoint could be written now"));
+                    self.watch.warning(&format!("step {step}: checkpoint saved on retry"));
                 }
                 Ok(())
             }
@@ -68,7 +68,7 @@ impl Run<'_> {
                 self.postponed = Some(Postponed { at: step + waited, waited });
                 let again = step + waited;
                 self.watch.warning(&format!(
-                    "step {step}: no checkpoint: {error}; the training goes on and tries again behind step {again}"
+                    "step {step}: cannot save a checkpoint: {error}; training continues and retries after step {again}"
                 ));
                 Ok(())
             }
@@ -83,7 +83,7 @@ impl Run<'_> {
             Err(error) if error.is_output() => {
                 self.has_best = false;
                 let step = self.parts.state.step;
-                self.watch.warning(&format!("step {step}: the best model is not kept: {error}"));
+                self.watch.warning(&format!("step {step}: cannot save the best model: {error}"));
             }
             done => {
                 done?;

@@ -68,13 +68,13 @@ pub(super) fn compare(checkpoint: &Checkpoint, settings: &Settings) -> Result<Ve
         }
         let path = checkpoint.path().display();
         if FIXED.contains(&key.path) {
-            return Err(refused(format!("{path}: it was made with {} = {before}, which is now {now}", key.path)));
+            return Err(refused(format!("{path}: saved with {} = {before}, now {now}", key.path)));
         }
         if FREE.iter().any(|free| key.path.starts_with(free)) {
             continue;
         }
         notes.push(format!(
-            "{} was {before} before the checkpoint and is {now} now: the training goes on, but not as it would have",
+            "{} changed from {before} to {now} since the checkpoint: training continues, but not as it would have",
             key.path
         ));
     }
@@ -89,7 +89,9 @@ pub(super) fn state(checkpoint: &Checkpoint, now: State) -> Result<State> {
     let before = checkpoint.state();
     if before.corpus != now.corpus {
         let path = checkpoint.path().display();
-        return Err(refused(format!("{path}: the corpus is not the one of this checkpoint, or was cut otherwise")));
+        return Err(refused(format!(
+            "{path}: the corpus or its cut into sequences differs from that of this checkpoint"
+        )));
     }
     Ok(State { settings: now.settings, ..before.clone() })
 }

@@ -25,15 +25,13 @@ fn dropout_key(seed: u64, batch: u64) -> u64 {
 }
 
 impl Run<'_> {
-    /// Some batches forward and backward, and a step of the optimiser. Gradients are summed as they are and divided by the number of
-    /// all targets at the end, so that several batches are the same as one large one, also where some have fewer targets.
+    /// Some batches forward and backward, and a step of the optimiser. Gradients are summed as they
+    /// are and divided by the number of all targets at the end, so that several batches are the
+    /// same as one large one, also where some have fewer targets.
     pub(super) fn step(&mut self) -> Result<TrainingStep> {
         hotloop::scope!(steps::BATCH);
         let begin = std::time::Instant::now();
-        {
-            hotloop::scope!(steps::ZERO_GRADIENTS);
-            self.parts.network.renew_gradients();
-        }
+        self.parts.network.renew_gradients();
         self.clock.lap(Phase::Optimizer);
         self.before = self.parts.state.batches;
         let epoch = self.parts.state.position.epoch;
@@ -74,7 +72,7 @@ impl Run<'_> {
         };
         self.clock.lap(Phase::DataWait);
         let missing =
-            || Error::new("the corpus has fewer batches than were counted", "do not change it while it is read");
+            || Error::new("the corpus has fewer batches than expected", "do not change the corpus during training");
         let batch = batch.ok_or_else(missing)?;
         let length = parts.corpus.length();
         let examples = examples(batch, length);

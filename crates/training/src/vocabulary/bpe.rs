@@ -1,4 +1,5 @@
-//! Byte-level pair encoding, learned by the `tokenizers` crate from words that are counted and split here, as GPT-2 splits them.
+//! Byte-level pair encoding, learned by the `tokenizers` crate from words that are counted and
+//! split here, as GPT-2 splits them.
 
 use std::collections::HashSet;
 
@@ -42,9 +43,8 @@ impl Learner {
     /// At most so many tokens, of pairs that come so often.
     pub(super) fn finish(self, size: usize, least: u64) -> Result<Metadata> {
         if size < LEAST {
-            let message =
-                format!("tokenizer.vocab_size: {size} tokens are too few for all 256 bytes and the end token");
-            return Err(Error::new(message, "choose at least 257, or tokenizer.kind characters"));
+            let message = format!("tokenizer.vocab_size: {size} tokens cannot hold all 256 bytes and the end token");
+            return Err(Error::new(message, "choose at least 257, or tokenizer.kind = characters"));
         }
         let counts = self.words.into_counts().into_iter();
         let counts = counts.map(|(word, count)| (word.bytes().map(byte_character).collect(), count)).collect();
@@ -57,7 +57,8 @@ impl Learner {
             .show_progress(false)
             .build();
         let mut model = BPE::default();
-        let wrong = |what: String| Error::new(format!("no byte pairs could be learned: {what}"), "report this corpus");
+        let wrong =
+            |what: String| Error::new(format!("cannot learn byte pairs: {what}"), "please report this with the corpus");
         trainer.do_train(&counts, &mut model).map_err(|error| wrong(error.to_string()))?;
         let learned = serde_json::to_value(&model).and_then(serde_json::from_value::<Learned>);
         Ok(keys(learned.map_err(|error| wrong(error.to_string()))?))

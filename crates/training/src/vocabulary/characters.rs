@@ -1,7 +1,9 @@
-//! A vocabulary of characters, in the order of their codes, and two tokens behind them: for what is unknown, and for the end.
+//! A vocabulary of characters, in the order of their codes, and two tokens behind them: for what is
+//! unknown, and for the end.
 //!
-//! It is written as a byte-level vocabulary whose merges put the bytes of a character together, so that llama.cpp reads it too. There
-//! unknown characters are left out; here they become the unknown token.
+//! It is written as a byte-level vocabulary whose merges put the bytes of a character together, so
+//! that llama.cpp reads it too. There unknown characters are left out; here they become the unknown
+//! token.
 
 use std::collections::{HashMap, HashSet};
 

@@ -31,7 +31,7 @@ impl Words {
         }
     }
 
-    /// Which words are forgotten follows from the counts alone, so that a corpus always gives the same vocabulary.
+    /// CorpusRole words are forgotten follows from the counts alone, so that a corpus always gives the same vocabulary.
     fn forget(&mut self) {
         while self.counts.len() > MOST_WORDS / 2 {
             self.forgotten += 1;

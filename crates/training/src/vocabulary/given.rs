@@ -15,17 +15,14 @@ const MOST_BYTES: u64 = 1 << 28;
 /// The keys of a vocabulary file.
 pub(super) fn read(path: &Path) -> Result<Metadata> {
     let wrong = |what: &str| {
-        Error::new(
-            format!("{}: {what}", path.display()),
-            "a GGUF file, a tokenizer.json or a vocabulary of LoopOS is read",
-        )
+        Error::new(format!("{}: {what}", path.display()), "supported are GGUF, tokenizer.json and LoopOS vocabularies")
     };
     let there = fs::metadata(path).map_err(|error| wrong(&error.to_string()))?;
     if there.is_dir() || begins_with(path, b"GGUF").map_err(|error| wrong(&error.to_string()))? {
         return Ok(engine::open(path)?.metadata().clone());
     }
     if there.len() > MOST_BYTES {
-        return Err(wrong(&format!("{} bytes are too many for a vocabulary", there.len())));
+        return Err(wrong(&format!("{} bytes: too large for a vocabulary", there.len())));
     }
     let bytes = fs::read(path).map_err(|error| wrong(&error.to_string()))?;
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
@@ -35,7 +32,7 @@ pub(super) fn read(path: &Path) -> Result<Metadata> {
         let metadata = engine::safetensors::tokens(&bytes, config.as_deref());
         return Ok(metadata.map_err(|error| error.in_file(path))?);
     }
-    let text = String::from_utf8(bytes).map_err(|error| wrong(&format!("it is no text: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| wrong(&format!("not text: {error}")))?;
     list(&text).map_err(|what| wrong(&what))
 }
 
@@ -46,7 +43,7 @@ pub(super) fn list(text: &str) -> Result<Metadata, String> {
     if lines.clone().any(|(_, line)| line == "---") {
         lines.find(|(_, line)| *line == "---");
         for (number, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
-            listed.push(entry(line).ok_or_else(|| format!("line {number}: no number, tab and word"))?);
+            listed.push(entry(line).ok_or_else(|| format!("line {number}: expected a number, a tab and a word"))?);
         }
         return numbered(listed);
     }
@@ -66,16 +63,14 @@ fn entry(line: &str) -> Option<(u64, &str)> {
 fn numbered(mut listed: Vec<(u64, &str)>) -> Result<Metadata, String> {
     listed.sort_by_key(|(id, _)| *id);
     if let Some((place, (id, _))) = (0u64..).zip(&listed).find(|(place, (id, _))| place != id) {
-        return Err(format!(
-            "the numbers of words leave none out and have none twice; {id} stands where {place} has to be"
-        ));
+        return Err(format!("word numbers must be consecutive; found {id}, expected {place}"));
     }
     for ((name, _), place) in SPECIAL.iter().zip(0..) {
         match listed.get(place) {
             Some((_, word)) if word == name => {}
             other => {
                 let found = other.map_or("nothing", |(_, word)| *word);
-                return Err(format!("word {place} has to be {name}, and is {found:?}"));
+                return Err(format!("word {place} must be {name}, not {found:?}"));
             }
         }
     }
@@ -86,11 +81,11 @@ fn numbered(mut listed: Vec<(u64, &str)>) -> Result<Metadata, String> {
 
 fn check(words: &[String]) -> Result<(), String> {
     if words.is_empty() {
-        return Err("there is no word in it".to_owned());
+        return Err("it has no words".to_owned());
     }
     match words.iter().find(|word| word.len() > LONGEST) {
         None => Ok(()),
-        Some(word) => Err(format!("a word of {} bytes; at most {LONGEST} are read", word.len())),
+        Some(word) => Err(format!("a word of {} bytes; the limit is {LONGEST}", word.len())),
     }
 }
 

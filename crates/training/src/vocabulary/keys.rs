@@ -1,4 +1,4 @@
-//! Vocabularies in the words of GGUF.
+//! Vocabularies as in GGUF.
 
 use engine::{Array, Metadata, Value};
 

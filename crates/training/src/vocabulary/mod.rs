@@ -1,4 +1,4 @@
-//! Vocabularies: learned from a corpus or taken over from a file, told in the words of GGUF.
+//! Vocabularies: learned from a corpus or taken over from a file, with the keys and names of GGUF.
 //!
 //! The keys are the ones that an exported model carries, so that training and generating split texts the same way.
 
@@ -14,7 +14,7 @@ use std::path::Path;
 use engine::{Metadata, Tokenizer};
 
 use crate::data::text::{self, Piece, Sample};
-use crate::data::{DataSettings, Kind, Progress, Sources, Stage, VocabularySettings, Watcher};
+use crate::data::{DataSettings, Kind, Progress, ProgressCallback, Sources, Stage, VocabularySettings};
 use crate::{Error, Result};
 
 /// What the tokens are.
@@ -91,7 +91,7 @@ pub struct VocabularyRequest<'a> {
 ///
 /// # Errors
 /// Where a file cannot be read or is no vocabulary, or where nothing can be learned.
-pub fn prepare(request: &VocabularyRequest<'_>, folder: &Path, watcher: Watcher<'_>) -> Result<Vocabulary> {
+pub fn prepare(request: &VocabularyRequest<'_>, folder: &Path, watcher: ProgressCallback<'_>) -> Result<Vocabulary> {
     let VocabularyRequest { settings, data, sources, base } = *request;
     if let Some(file) = &settings.file {
         return Vocabulary::new(&given::read(&base.join(file))?);
@@ -102,11 +102,11 @@ pub fn prepare(request: &VocabularyRequest<'_>, folder: &Path, watcher: Watcher<
         if path.exists() {
             return Vocabulary::new(&given::read(&path)?);
         }
-        notes.push(format!("data.tokenizer_vocab: {} is not there; a vocabulary is learned", path.display()));
+        notes.push(format!("data.tokenizer_vocab: {} does not exist; learning a vocabulary", path.display()));
     }
     let sample = Sample::at_most(settings.sample_bytes, sources);
     if sample.every > 1 {
-        notes.push(format!("the vocabulary is learned from one mebibyte in {} of the corpus", sample.every));
+        notes.push(format!("the vocabulary is learned from one of every {} MiB of the corpus", sample.every));
     }
     let name = format!("vocabulary-{}.gguf", key(settings, sources));
     let path = folder.join(&name);
@@ -140,7 +140,12 @@ pub fn train<'t>(settings: &VocabularySettings, texts: impl IntoIterator<Item = 
     learner.finish()
 }
 
-fn learn(settings: &VocabularySettings, sources: &Sources, sample: Sample, watcher: Watcher<'_>) -> Result<Metadata> {
+fn learn(
+    settings: &VocabularySettings,
+    sources: &Sources,
+    sample: Sample,
+    watcher: ProgressCallback<'_>,
+) -> Result<Metadata> {
     let mut learner = Learner::new(settings);
     let total = sources.bytes() / sample.every;
     let mut done = 0;

@@ -1,4 +1,5 @@
-//! A vocabulary of whole words, as LoopOS makes it: six tokens that steer, then words in the order of how often they come.
+//! A vocabulary of whole words, as LoopOS makes it: six tokens that steer, then words in the order
+//! of how often they come.
 
 use engine::{Metadata, plain_words};
 
@@ -39,7 +40,8 @@ impl Learner {
     pub(super) fn finish(self, size: usize, least: u64) -> Metadata {
         let mut words: Vec<(Box<str>, u64)> = self.words.into_counts().into_iter().collect();
         words.retain(|(word, count)| *count >= least && SPECIAL.iter().all(|(name, _)| **name != **word));
-        // Words that come equally often stand in the order of their bytes, so that a corpus always gives the same vocabulary.
+        // Words that come equally often stand in the order of their bytes, so that a corpus always
+        // gives the same vocabulary.
         words.sort_unstable_by(|(a, often), (b, other)| other.cmp(often).then_with(|| a.cmp(b)));
         words.truncate(size.saturating_sub(SPECIAL.len()));
         keys(words.into_iter().map(|(word, _)| String::from(word)))

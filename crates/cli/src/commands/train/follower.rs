@@ -1,7 +1,7 @@
 //! Receivers of the events of a training: the log, the screen, and the allocations of a step.
 
 use record::{Allocations, Build, Machine, Profile, Training, TrainingEvent, TrainingStart};
-use training::Watch;
+use training::TrainingObserver;
 use training::data::Progress;
 
 use super::log::Log;
@@ -63,7 +63,7 @@ impl<'a> TrainingFollower<'a> {
     }
 }
 
-impl Watch for TrainingFollower<'_> {
+impl TrainingObserver for TrainingFollower<'_> {
     fn event(&mut self, event: &TrainingEvent) {
         let more = self.with_more(event);
         let event = more.as_ref().unwrap_or(event);
@@ -98,7 +98,7 @@ impl Watch for TrainingFollower<'_> {
 #[derive(Debug, Default)]
 pub struct PlanOnly(pub Option<TrainingStart>);
 
-impl Watch for PlanOnly {
+impl TrainingObserver for PlanOnly {
     fn event(&mut self, event: &TrainingEvent) {
         if let TrainingEvent::Started(start) = event {
             self.0 = Some(start.clone());

@@ -1,7 +1,8 @@
 //! The first half of a layer: attention over the positions of each sequence, added to the residual stream.
 //!
-//! A unit of work is one or several heads of keys of one sequence with the heads of queries that share them. Threads take units as they are
-//! free; no bit depends on who took which, nor on how many heads it has.
+//! A unit of work is one or several heads of keys of one sequence with the heads of queries that
+//! share them. Threads take units as they are free; no bit depends on who took which, nor on how
+//! many heads it has.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,7 +17,7 @@ use super::norm::{self, Norm};
 use super::{Pass, Sums};
 use crate::layers::by_rows;
 use crate::model::attention_shape;
-use crate::train::arena::{AttentionTape, Way};
+use crate::train::arena::{AttentionTape, BackwardBuffers};
 use crate::{Config, steps};
 
 /// Where its numbers are among the parameters.
@@ -32,9 +33,10 @@ pub(crate) struct SelfAttention {
 /// What one thread does per nanosecond, for deciding whether others are worth waking.
 const FLOPS_PER_NS: f64 = 40.0;
 
-/// What a unit reads and writes on the way back takes no more bytes than this, unless a single head does: L2, about. Heads lie side by side
-/// in each row, so that the more of them are in a unit, the longer are the runs that come from memory. With all eight heads of 32 of
-/// 128 positions attention was a fifth faster than head by head.
+/// What a unit reads and writes in the backward pass takes no more bytes than this, unless a single
+/// head does: L2, about. Heads lie side by side in each row, so that the more of them are in a
+/// unit, the longer are the runs that come from memory. With all eight heads of 32 of 128 positions
+/// attention was a fifth faster than head by head.
 const NEAR: usize = 1 << 20;
 /// Units of each thread, where there are several: fewer would leave threads waiting for the last one.
 const UNITS_PER_THREAD: usize = 4;
@@ -72,7 +74,7 @@ impl SelfAttention {
     }
 
     /// Adds the gradients of the parameters; the gradient of the stream behind attention becomes that before it.
-    pub fn backward(&self, pass: &Pass<'_>, tape: &AttentionTape<'_>, way: &mut Way<'_>) {
+    pub fn backward(&self, pass: &Pass<'_>, tape: &AttentionTape<'_>, way: &mut BackwardBuffers<'_>) {
         self.out_backward(pass, tape, way);
         attend_backward(pass, tape, way);
         let (rows, values) = (pass.rows(), tape.input.len());
@@ -99,7 +101,7 @@ impl SelfAttention {
         self.norm.backward(pass, norm::Tape { x: tape.input, dy: way.normed, dx, stream }, sums);
     }
 
-    fn out_backward(&self, pass: &Pass<'_>, tape: &AttentionTape<'_>, way: &mut Way<'_>) {
+    fn out_backward(&self, pass: &Pass<'_>, tape: &AttentionTape<'_>, way: &mut BackwardBuffers<'_>) {
         let rows = pass.rows();
         hotloop::scope!(
             steps::ATTENTION_OUT,
@@ -278,7 +280,7 @@ fn attend(pass: &Pass<'_>, tape: &mut AttentionTape<'_>, scratch: &mut [f32]) {
     });
 }
 
-fn attend_backward(pass: &Pass<'_>, tape: &AttentionTape<'_>, way: &mut Way<'_>) {
+fn attend_backward(pass: &Pass<'_>, tape: &AttentionTape<'_>, way: &mut BackwardBuffers<'_>) {
     let (config, (stride, width, keys), rows) = (pass.config, widths(pass.config), pass.rows());
     // Five products instead of two: scores again, and one for the gradient of each factor.
     let flops = 10 * width * pass.pairs();

@@ -1,7 +1,8 @@
 //! Dropout: some values become zero, the others larger by as much, so that the mean stays.
 //!
-//! Which values follows from the key of the step, the place in the network and the place of the value alone: nothing is kept for the
-//! way back, where the same values of the gradient become zero.
+//! Which values follows from the key of the step, the place in the network and the place of the
+//! value alone: nothing is kept for the way back, where the same values of the gradient become
+//! zero.
 
 use super::Pass;
 use crate::layers::by_rows;

@@ -6,9 +6,10 @@ use super::dropout::{self, Site};
 use super::linear::{self, Linear};
 use super::norm::{self, Norm};
 use super::{Pass, Sums};
+use crate::FeedForwardKind;
 use crate::layers::by_rows;
 use crate::steps;
-use crate::train::arena::{FeedForwardTape, Way};
+use crate::train::arena::{BackwardBuffers, FeedForwardTape};
 
 /// Where its numbers are among the parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl FeedForward {
         super::add(pass, out, tape.input);
     }
 
-    /// What is kept for the way back.
+    /// What is kept for the backward pass.
     pub fn inner(&self, pass: &Pass<'_>, tape: &mut FeedForwardTape<'_>) {
         let (rows, values) = (pass.rows(), tape.input.len());
         {
@@ -54,30 +55,27 @@ impl FeedForward {
         let (kernels, width, wide, values) = (pass.kernels(), self.down.inputs, self.up.outputs, tape.active.len());
         hotloop::scope!(
             steps::FFN_ACT,
-            flops = values * self.act_flops(),
+            flops = values * pass.config.features().feed_forward.flops(),
             bytes = 4 * (tape.up.len() + values),
             tokens = pass.rows()
         );
-        let up = &*tape.up;
+        let (up, kind) = (&*tape.up, pass.config.features().feed_forward);
         by_rows(pass.pool(), tape.active, width, |rows, out| {
             let up = &up[rows.start * wide..rows.end * wide];
-            if wide == width {
-                return kernels.gelu_tanh(up, out);
-            }
-            for (row, out) in up.chunks_exact(wide).zip(out.chunks_exact_mut(width)) {
-                let (gate, up) = row.split_at(width);
-                kernels.swiglu(gate, up, out);
+            match kind {
+                FeedForwardKind::Gelu => kernels.gelu_tanh(up, out),
+                FeedForwardKind::SwiGlu => {
+                    for (row, out) in up.chunks_exact(wide).zip(out.chunks_exact_mut(width)) {
+                        let (gate, up) = row.split_at(width);
+                        kernels.swiglu(gate, up, out);
+                    }
+                }
             }
         });
     }
 
-    /// Of a value that comes out; an exponential counts as one operation, as the hardware's instructions would.
-    fn act_flops(&self) -> usize {
-        if self.up.outputs == self.down.inputs { 8 } else { 5 }
-    }
-
     /// Adds the gradients of the parameters; the gradient of the stream behind the network becomes that before it.
-    pub fn backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut Way<'_>) {
+    pub fn backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut BackwardBuffers<'_>) {
         self.down_backward(pass, tape, way);
         self.activate_backward(pass, tape, way);
         let (rows, values) = (pass.rows(), tape.input.len());
@@ -98,7 +96,7 @@ impl FeedForward {
         self.norm.backward(pass, norm::Tape { x: tape.input, dy: way.normed, dx, stream }, sums);
     }
 
-    fn down_backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut Way<'_>) {
+    fn down_backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut BackwardBuffers<'_>) {
         let rows = pass.rows();
         hotloop::scope!(
             steps::FFN_DOWN,
@@ -112,24 +110,26 @@ impl FeedForward {
         self.down.backward(pass, linear::Tape { x: tape.active, dy }, dx, sums);
     }
 
-    fn activate_backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut Way<'_>) {
+    fn activate_backward(&self, pass: &Pass<'_>, tape: &FeedForwardTape<'_>, way: &mut BackwardBuffers<'_>) {
         let (kernels, width, wide, values) = (pass.kernels(), self.down.inputs, self.up.outputs, tape.active.len());
         hotloop::scope!(
             steps::FFN_ACT,
-            flops = 2 * values * self.act_flops(),
+            flops = 2 * values * pass.config.features().feed_forward.flops(),
             bytes = 4 * (2 * tape.up.len() + values),
             tokens = pass.rows()
         );
-        let (up, dy) = (&*tape.up, &way.narrow[..values]);
+        let (up, dy, kind) = (&*tape.up, &way.narrow[..values], pass.config.features().feed_forward);
         by_rows(pass.pool(), &mut way.wide[..up.len()], wide, |rows, dx| {
             let (up, dy) = (&up[rows.start * wide..rows.end * wide], &dy[rows.start * width..rows.end * width]);
-            if wide == width {
-                return kernels.gelu_tanh_backward(up, dy, dx);
-            }
-            let rows = up.chunks_exact(wide).zip(dy.chunks_exact(width)).zip(dx.chunks_exact_mut(wide));
-            for ((row, dy), dx) in rows {
-                let ((gate, up), (d_gate, d_up)) = (row.split_at(width), dx.split_at_mut(width));
-                kernels.swiglu_backward(gate, up, dy, SwigluGrads { gate: d_gate, up: d_up });
+            match kind {
+                FeedForwardKind::Gelu => kernels.gelu_tanh_backward(up, dy, dx),
+                FeedForwardKind::SwiGlu => {
+                    let rows = up.chunks_exact(wide).zip(dy.chunks_exact(width)).zip(dx.chunks_exact_mut(wide));
+                    for ((row, dy), dx) in rows {
+                        let ((gate, up), (d_gate, d_up)) = (row.split_at(width), dx.split_at_mut(width));
+                        kernels.swiglu_backward(gate, up, dy, SwigluGrads { gate: d_gate, up: d_up });
+                    }
+                }
             }
         });
     }

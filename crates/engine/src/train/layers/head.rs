@@ -1,8 +1,9 @@
 //! From the residual stream to logits, their loss and its gradient.
 //!
-//! Logits are computed for some rows at a time, so that they take little memory however large the vocabulary. Where all rows fit at
-//! once, their gradient waits in their place for the backward pass; otherwise the head's gradients are made at once, in the forward pass,
-//! while the logits are there: to compute them again would cost a third more.
+//! Logits are computed for some rows at a time, so that they take little memory however large the
+//! vocabulary. Where all rows fit at once, their gradient waits in their place for the backward
+//! pass; otherwise the head's gradients are made at once, in the forward pass, while the logits are
+//! there: to compute them again would cost a third more.
 
 use arrayvec::ArrayVec;
 
@@ -10,7 +11,7 @@ use super::linear::{self, Linear};
 use super::norm::{self, Norm};
 use super::{Pass, Sums};
 use crate::steps;
-use crate::train::arena::{HeadTape, Way};
+use crate::train::arena::{BackwardBuffers, HeadTape};
 
 /// The final norm and the matrix of the logits: where its numbers are among the parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,11 +24,11 @@ pub(crate) struct Head {
 const MOST_PARTS: usize = 64;
 
 /// Some rows of logits, with what is to be predicted and where the losses go.
-type Part<'a> = (&'a mut [f32], &'a [u32], &'a mut [f32]);
+type LossRows<'a> = (&'a mut [f32], &'a [u32], &'a mut [f32]);
 
 impl Head {
     /// Losses of all rows; where there is a scale, gradients so scaled, for the backward pass.
-    pub fn forward(&self, pass: &Pass<'_>, tape: &mut HeadTape<'_>, scale: Option<f32>, way: &mut Way<'_>) {
+    pub fn forward(&self, pass: &Pass<'_>, tape: &mut HeadTape<'_>, scale: Option<f32>, way: &mut BackwardBuffers<'_>) {
         let (rows, values) = (pass.rows(), tape.input.len());
         {
             hotloop::scope!(steps::FINAL_NORM, flops = self.norm.flops(values), bytes = 8 * values, tokens = rows);
@@ -75,7 +76,7 @@ impl Head {
     }
 
     /// Adds the gradients of the parameters, and begins that of the residual stream.
-    pub fn backward(&self, pass: &Pass<'_>, tape: &HeadTape<'_>, way: &mut Way<'_>) {
+    pub fn backward(&self, pass: &Pass<'_>, tape: &HeadTape<'_>, way: &mut BackwardBuffers<'_>) {
         let (rows, values) = (pass.rows(), tape.input.len());
         if self.rows_at_once(tape) >= rows {
             let dy = &tape.logits[..rows * self.logits.outputs];
@@ -96,7 +97,7 @@ impl Head {
 }
 
 /// The loss of every row and, where there is a scale, its gradient in the place of the logits.
-fn loss(pass: &Pass<'_>, (logits, targets, losses): Part<'_>, scale: Option<f32>) {
+fn loss(pass: &Pass<'_>, (logits, targets, losses): LossRows<'_>, scale: Option<f32>) {
     let (rows, values, kernels) = (targets.len(), logits.len(), pass.kernels());
     let written = if scale.is_some() { 8 } else { 4 };
     hotloop::scope!(steps::LOSS, flops = 4 * values, bytes = written * values, tokens = rows);
@@ -110,7 +111,7 @@ fn loss(pass: &Pass<'_>, (logits, targets, losses): Part<'_>, scale: Option<f32>
     }
     let share = rows.div_ceil(parts);
     let chunks = logits.chunks_mut(share * (values / rows)).zip(targets.chunks(share)).zip(losses.chunks_mut(share));
-    let mut parts: ArrayVec<Part<'_>, MOST_PARTS> =
+    let mut parts: ArrayVec<LossRows<'_>, MOST_PARTS> =
         chunks.map(|((logits, targets), losses)| (logits, targets, losses)).collect();
     pass.pool().run_each(&mut parts, |(logits, targets, losses)| of(logits, targets, losses));
 }

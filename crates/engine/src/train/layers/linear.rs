@@ -62,7 +62,7 @@ impl Linear {
         2 * rows * self.inputs * self.outputs
     }
 
-    /// Those of the way back: two products.
+    /// Those of the backward pass: two products.
     pub fn backward_flops(&self, rows: usize) -> usize {
         2 * self.flops(rows)
     }
@@ -72,7 +72,7 @@ impl Linear {
         4 * (self.inputs * self.outputs + rows * (self.inputs + self.outputs))
     }
 
-    /// Those of the way back: the weight is read, its gradient read and written; both products read dy.
+    /// Those of the backward pass: the weight is read, its gradient read and written; both products read dy.
     pub fn backward_bytes(&self, rows: usize) -> usize {
         4 * (3 * self.inputs * self.outputs + 2 * rows * (self.inputs + self.outputs))
     }

@@ -1,7 +1,9 @@
-//! The layers of a network, forward and backward side by side, one file each. Every step opens its scope by its name in `steps`, the
-//! same one on the way there and on the way back, and declares its work.
+//! The layers of a network, forward and backward side by side, one file each. Every step opens its
+//! scope by its name in `steps`, the same one in the forward and in the backward pass, and declares
+//! its work.
 //!
-//! Sums over rows are made in blocks whose number follows from the number of rows alone, so that no bit depends on the threads.
+//! Sums over rows are made in blocks whose number follows from the number of rows alone, so that no
+//! bit depends on the threads.
 
 pub(crate) mod attention;
 pub(crate) mod dropout;

@@ -105,7 +105,8 @@ impl Norm {
         values * if self.bias.is_some() { 7 } else { 4 }
     }
 
-    /// Those of the way back: the norm once more, and as much again for the gradients and their sums, added to the stream.
+    /// Those of the backward pass: the norm once more, and as much again for the gradients and
+    /// their sums, added to the stream.
     pub fn backward_flops(&self, values: usize) -> usize {
         2 * self.flops(values) + 3 * values
     }

@@ -1,4 +1,5 @@
-//! Every layer by itself: what it gives beside its definition in f64, and its gradients beside central differences of that.
+//! Every layer by itself: what it gives beside its definition in f64, and its gradients beside
+//! central differences of that.
 //!
 //! The loss is the sum of all outputs, each times a number of its own, so that every way through a layer shows.
 
@@ -6,7 +7,7 @@ use kernels::{AlignedBuffer, RopePairing, RopeSpec, RopeTable};
 
 use super::dropout::Dropout;
 use super::*;
-use crate::train::arena::{Parts, Sizes};
+use crate::train::arena::{ArenaViews, Sizes};
 use crate::train::layers::linear::Tape;
 use crate::train::plan::Plan;
 use crate::train::{Layout, NetworkOptions};
@@ -17,7 +18,7 @@ const LENGTH: usize = 5;
 const ROWS: usize = BATCH * LENGTH;
 
 /// A model of one layer, with all it needs for a pass.
-struct Trial {
+struct LayerTest {
     config: Config,
     layout: Layout,
     plan: Plan,
@@ -39,10 +40,10 @@ fn wide(values: &[f32]) -> Vec<f64> {
     values.iter().map(|value| f64::from(*value)).collect()
 }
 
-impl Trial {
+impl LayerTest {
     fn new(architecture: Architecture) -> Self {
-        let halves = architecture == Architecture::Qwen2;
-        let pairing = if halves { RopePairing::Halves } else { RopePairing::Adjacent };
+        let features = architecture.features();
+        let rope = Rope::usual(architecture, 4, 30.0);
         let config = Config {
             architecture,
             vocab: 13,
@@ -50,12 +51,12 @@ impl Trial {
             width: 6,
             layers: 1,
             heads: 4,
-            kv_heads: if architecture.is_gpt2() { 4 } else { 2 },
+            kv_heads: if features.grouped_queries { 2 } else { 4 },
             head_dim: 4,
             ffn: 9,
             norm_eps: 1e-3,
-            rope: (!architecture.is_gpt2()).then_some(Rope { pairing, dims: 4, base: 30.0, position_scale: 0.5 }),
-            window: halves.then_some(3),
+            rope: rope.map(|rope| Rope { position_scale: 0.5, ..rope }),
+            window: (features.rope_pairing() == Some(RopePairing::Halves)).then_some(3),
         };
         let layout = Layout::new(&config, false).unwrap();
         let mut state = 9;
@@ -73,7 +74,7 @@ impl Trial {
     }
 
     /// Runs a layer with the memory of a step; the gradients of all parameters come back.
-    fn run(&self, dropout: Option<Dropout>, work: impl FnOnce(&Pass<'_>, &mut Parts<'_>)) -> Vec<f32> {
+    fn run(&self, dropout: Option<Dropout>, work: impl FnOnce(&Pass<'_>, &mut ArenaViews<'_>)) -> Vec<f32> {
         let sizes = Sizes::new(&self.config, &self.options);
         let scratch = 2 * attention::scratch_of_one(&self.config, LENGTH);
         let (mut arena, mut scratch) = (AlignedBuffer::zeroed(sizes.len()), vec![0.0; scratch]);
@@ -102,7 +103,7 @@ impl Trial {
 }
 
 /// What a layer gave, and its gradients, for outputs that count as `weights` say.
-struct Outcome {
+struct LayerResult {
     out: Vec<f32>,
     d_input: Vec<f32>,
     d_values: Vec<f32>,
@@ -120,9 +121,9 @@ fn close(what: &str, ours: &[f32], exact: &[f64]) {
 
 /// Checks a layer beside `exact`, which makes its output from an input and all parameters.
 #[track_caller]
-fn check(what: &str, outcome: &Outcome, at: [&[f32]; 3], exact: impl Fn(&[f64], &[f64]) -> Vec<f64>) {
+fn check(what: &str, result: &LayerResult, at: [&[f32]; 3], exact: impl Fn(&[f64], &[f64]) -> Vec<f64>) {
     let [input, values, weights] = at.map(wide);
-    close(&format!("{what}: the output"), &outcome.out, &exact(&input, &values));
+    close(&format!("{what}: the output"), &result.out, &exact(&input, &values));
     let loss = |input: &[f64], values: &[f64]| {
         exact(input, values).iter().zip(&weights).map(|(out, weight)| out * weight).sum::<f64>()
     };
@@ -139,8 +140,8 @@ fn check(what: &str, outcome: &Outcome, at: [&[f32]; 3], exact: impl Fn(&[f64], 
         };
         (0..of.len()).map(slope).collect()
     };
-    close(&format!("{what}: the gradient of the input"), &outcome.d_input, &slopes(&input, &|x| loss(x, &values)));
-    close(&format!("{what}: those of the parameters"), &outcome.d_values, &slopes(&values, &|v| loss(&input, v)));
+    close(&format!("{what}: the gradient of the input"), &result.d_input, &slopes(&input, &|x| loss(x, &values)));
+    close(&format!("{what}: those of the parameters"), &result.d_values, &slopes(&values, &|v| loss(&input, v)));
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -193,8 +194,8 @@ fn attend(config: &Config, qkv: &[Vec<f64>], position: usize, head: usize) -> Ve
     (0..dim).map(|column| (first..=position).map(|at| weight(at) * value(at)[column] / sum).sum()).collect()
 }
 
-fn attention(trial: &Trial, stream: &[f64], values: &[f64]) -> Vec<f64> {
-    let (config, layer) = (&trial.config, &trial.plan.layers[0].0);
+fn attention(test: &LayerTest, stream: &[f64], values: &[f64]) -> Vec<f64> {
+    let (config, layer) = (&test.config, &test.plan.layers[0].0);
     let rows = linear(values, &layer.qkv, &norm(values, &layer.norm, config.norm_eps, stream));
     let mut attended = Vec::new();
     for sequence in rows.chunks(LENGTH * layer.qkv.outputs) {
@@ -210,11 +211,11 @@ fn attention(trial: &Trial, stream: &[f64], values: &[f64]) -> Vec<f64> {
     linear(values, &layer.out, &attended).iter().zip(stream).map(|(out, stream)| out + stream).collect()
 }
 
-fn feed_forward(trial: &Trial, stream: &[f64], values: &[f64]) -> Vec<f64> {
-    let (config, layer) = (&trial.config, &trial.plan.layers[0].1);
+fn feed_forward(test: &LayerTest, stream: &[f64], values: &[f64]) -> Vec<f64> {
+    let (config, layer) = (&test.config, &test.plan.layers[0].1);
     let up = linear(values, &layer.up, &norm(values, &layer.norm, config.norm_eps, stream));
     let act = |row: &[f64]| -> Vec<f64> {
-        if config.architecture.is_gpt2() {
+        if !config.features().is_gated() {
             let gelu =
                 |x: &f64| 0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x.powi(3))).tanh());
             return row.iter().map(gelu).collect();
@@ -227,59 +228,59 @@ fn feed_forward(trial: &Trial, stream: &[f64], values: &[f64]) -> Vec<f64> {
 }
 
 /// Losses of rows of logits, times the scale.
-fn losses(trial: &Trial, stream: &[f64], values: &[f64]) -> Vec<f64> {
-    let head = &trial.plan.head;
-    let logits = linear(values, &head.logits, &norm(values, &head.norm, trial.config.norm_eps, stream));
+fn losses(test: &LayerTest, stream: &[f64], values: &[f64]) -> Vec<f64> {
+    let head = &test.plan.head;
+    let logits = linear(values, &head.logits, &norm(values, &head.norm, test.config.norm_eps, stream));
     let loss = |(row, target): (&[f64], &u32)| match *target {
         kernels::IGNORED_TARGET => 0.0,
         target => row.iter().map(|logit| logit.exp()).sum::<f64>().ln() - row[target as usize],
     };
-    logits.chunks(trial.config.vocab).zip(&trial.targets).map(loss).collect()
+    logits.chunks(test.config.vocab).zip(&test.targets).map(loss).collect()
 }
 
 #[test]
 fn matrices() {
-    for architecture in Architecture::ALL {
-        let trial = Trial::new(architecture);
-        let layer = &trial.plan.layers[0].0.qkv;
+    for architecture in Architecture::trainable() {
+        let test = LayerTest::new(architecture);
+        let layer = &test.plan.layers[0].0.qkv;
         let (x, dy) = (random(ROWS * layer.inputs, 2), random(ROWS * layer.outputs, 3));
         let (mut out, mut d_input) = (vec![0.0; dy.len()], vec![0.0; x.len()]);
-        let d_values = trial.run(None, |pass, parts| {
+        let d_values = test.run(None, |pass, parts| {
             layer.forward(pass, &x, &mut out);
             let sums = Sums { gradients: parts.way.gradients, partials: parts.way.partials };
             layer.backward(pass, Tape { x: &x, dy: &dy }, &mut d_input, sums);
         });
-        let outcome = Outcome { out, d_input, d_values };
-        check("linear", &outcome, [&x, &trial.values, &dy], |x, values| linear(values, layer, x));
+        let result = LayerResult { out, d_input, d_values };
+        check("linear", &result, [&x, &test.values, &dy], |x, values| linear(values, layer, x));
     }
 }
 
 #[test]
 fn norms() {
     for architecture in [Architecture::Gpt2, Architecture::Llama] {
-        let trial = Trial::new(architecture);
-        let (layer, eps) = (&trial.plan.head.norm, trial.config.norm_eps);
+        let test = LayerTest::new(architecture);
+        let (layer, eps) = (&test.plan.head.norm, test.config.norm_eps);
         let (x, dy) = (random(ROWS * 6, 2), random(ROWS * 6, 3));
         let (mut out, mut dx, mut d_input) = (vec![0.0; x.len()], vec![0.0; x.len()], vec![0.0; x.len()]);
-        let d_values = trial.run(None, |pass, parts| {
+        let d_values = test.run(None, |pass, parts| {
             layer.forward(pass, &x, &mut out);
             let sums = Sums { gradients: parts.way.gradients, partials: parts.way.partials };
             layer.backward(pass, norm::Tape { x: &x, dy: &dy, dx: &mut dx, stream: &mut d_input }, sums);
         });
-        let outcome = Outcome { out, d_input, d_values };
-        check("norm", &outcome, [&x, &trial.values, &dy], |x, values| norm(values, layer, eps, x));
+        let result = LayerResult { out, d_input, d_values };
+        check("norm", &result, [&x, &test.values, &dy], |x, values| norm(values, layer, eps, x));
     }
 }
 
 #[test]
 fn attention_with_all_before_and_behind_it() {
-    for architecture in Architecture::ALL {
-        let trial = Trial::new(architecture);
+    for architecture in Architecture::trainable() {
+        let test = LayerTest::new(architecture);
         let (x, dy) = (random(ROWS * 6, 2), random(ROWS * 6, 3));
         let (mut out, mut d_input) = (Vec::new(), Vec::new());
-        let d_values = trial.run(None, |pass, parts| {
+        let d_values = test.run(None, |pass, parts| {
             parts.first().copy_from_slice(&x);
-            let layer = &trial.plan.layers[0].0;
+            let layer = &test.plan.layers[0].0;
             let (mut tape, way) = parts.layer(0);
             let (mut tape, middle) = tape.attention();
             layer.forward(pass, &mut tape, middle, way.scratch);
@@ -288,19 +289,19 @@ fn attention_with_all_before_and_behind_it() {
             layer.backward(pass, &tape, way);
             d_input = way.stream.to_vec();
         });
-        let outcome = Outcome { out, d_input, d_values };
-        check(architecture.name(), &outcome, [&x, &trial.values, &dy], |x, values| attention(&trial, x, values));
+        let result = LayerResult { out, d_input, d_values };
+        check(architecture.name(), &result, [&x, &test.values, &dy], |x, values| attention(&test, x, values));
     }
 }
 
 #[test]
 fn feed_forward_networks() {
     for architecture in [Architecture::Gpt2, Architecture::Llama] {
-        let trial = Trial::new(architecture);
+        let test = LayerTest::new(architecture);
         let (x, dy) = (random(ROWS * 6, 2), random(ROWS * 6, 3));
         let (mut out, mut d_input) = (Vec::new(), Vec::new());
-        let d_values = trial.run(None, |pass, parts| {
-            let layer = &trial.plan.layers[0].1;
+        let d_values = test.run(None, |pass, parts| {
+            let layer = &test.plan.layers[0].1;
             let (mut tape, way) = parts.layer(0);
             tape.attention().1.copy_from_slice(&x);
             let (mut tape, output) = tape.feed_forward();
@@ -310,40 +311,40 @@ fn feed_forward_networks() {
             layer.backward(pass, &tape, way);
             d_input = way.stream.to_vec();
         });
-        let outcome = Outcome { out, d_input, d_values };
-        check(architecture.name(), &outcome, [&x, &trial.values, &dy], |x, values| feed_forward(&trial, x, values));
+        let result = LayerResult { out, d_input, d_values };
+        check(architecture.name(), &result, [&x, &test.values, &dy], |x, values| feed_forward(&test, x, values));
     }
 }
 
 #[test]
 fn heads_and_their_losses() {
     for architecture in [Architecture::Gpt2, Architecture::Llama] {
-        let trial = Trial::new(architecture);
+        let test = LayerTest::new(architecture);
         let x = random(ROWS * 6, 2);
         let (mut out, mut d_input) = (Vec::new(), Vec::new());
-        let d_values = trial.run(None, |pass, parts| {
+        let d_values = test.run(None, |pass, parts| {
             parts.layer(0).0.feed_forward().1.copy_from_slice(&x);
             let (mut tape, way) = parts.head();
-            trial.plan.head.forward(pass, &mut tape, Some(0.5), way);
+            test.plan.head.forward(pass, &mut tape, Some(0.5), way);
             out = tape.losses.to_vec();
-            trial.plan.head.backward(pass, &tape, way);
+            test.plan.head.backward(pass, &tape, way);
             d_input = way.stream.to_vec();
         });
-        let outcome = Outcome { out, d_input, d_values };
+        let result = LayerResult { out, d_input, d_values };
         // Every loss counts as much as the scale says.
         let weights = [0.5; ROWS];
-        check(architecture.name(), &outcome, [&x, &trial.values, &weights], |x, values| losses(&trial, x, values));
+        check(architecture.name(), &result, [&x, &test.values, &weights], |x, values| losses(&test, x, values));
     }
 }
 
 #[test]
 fn embeddings() {
     for architecture in [Architecture::Gpt2, Architecture::Llama] {
-        let trial = Trial::new(architecture);
+        let test = LayerTest::new(architecture);
         let dy = random(ROWS * 6, 3);
         let mut out = Vec::new();
-        let d_values = trial.run(None, |pass, parts| {
-            let layer = &trial.plan.embedding;
+        let d_values = test.run(None, |pass, parts| {
+            let layer = &test.plan.embedding;
             layer.forward(pass, parts.first());
             out = parts.first().to_vec();
             parts.way.stream.copy_from_slice(&dy);
@@ -353,14 +354,14 @@ fn embeddings() {
         let exact = |_: &[f64], values: &[f64]| {
             let value = |at: usize| {
                 let (row, column) = (at / 6, at % 6);
-                let token = values[trial.at(tokens).start + trial.tokens[row] as usize * 6 + column];
-                let learned = architecture.is_gpt2();
-                token + if learned { values[trial.at(positions).start + row % LENGTH * 6 + column] } else { 0.0 }
+                let token = values[test.at(tokens).start + test.tokens[row] as usize * 6 + column];
+                let learned = architecture.features().rope_pairing().is_none();
+                token + if learned { values[test.at(positions).start + row % LENGTH * 6 + column] } else { 0.0 }
             };
             (0..ROWS * 6).map(value).collect()
         };
-        let outcome = Outcome { out, d_input: Vec::new(), d_values };
-        check(architecture.name(), &outcome, [&[], &trial.values, &dy], exact);
+        let result = LayerResult { out, d_input: Vec::new(), d_values };
+        check(architecture.name(), &result, [&[], &test.values, &dy], exact);
     }
 }
 
@@ -368,10 +369,10 @@ fn embeddings() {
 #[test]
 fn dropout_is_the_same_on_both_ways() {
     use super::dropout::{Site, apply, of_copy};
-    let trial = Trial::new(Architecture::Llama);
+    let test = LayerTest::new(Architecture::Llama);
     let mask = |key: u64, site: Site| {
         let mut rows = vec![1.0; ROWS * 6];
-        trial.run(Some(Dropout { rate: 0.25, key }), |pass, _| apply(pass, site, &mut rows));
+        test.run(Some(Dropout { rate: 0.25, key }), |pass, _| apply(pass, site, &mut rows));
         rows
     };
     let first = mask(1, Site::Embedding);
@@ -384,7 +385,7 @@ fn dropout_is_the_same_on_both_ways() {
         assert!(masks[..number].iter().all(|other| other != mask), "mask {number}");
     }
     let (dy, mut copy) = (random(ROWS * 6, 3), vec![0.0; ROWS * 6]);
-    trial.run(Some(Dropout { rate: 0.25, key: 1 }), |pass, _| {
+    test.run(Some(Dropout { rate: 0.25, key: 1 }), |pass, _| {
         let dropped = of_copy(pass, Site::Embedding, &dy, &mut copy);
         let expected = dy.iter().zip(&first).map(|(dy, mask)| dy * mask);
         assert!(dropped.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6));

@@ -59,12 +59,12 @@ fn what_does_not_belong_together_is_named() {
     let [first, second, third] = [1, 2, 3].map(|number| folder.path(&format!("m-0000{number}-of-00003.gguf")));
     let renamed = folder.path("renamed.gguf");
     std::fs::copy(&second, &renamed).unwrap();
-    refused(&renamed, ErrorKind::Refused, "its name has to end with `-00002-of-00003.gguf`");
+    refused(&renamed, ErrorKind::Refused, "its name must end with `-00002-of-00003.gguf`");
 
     write(&third, 2, 3, 3, "t1");
-    refused(&first, ErrorKind::Malformed, "m-00003-of-00003.gguf: tensor t1: there are two");
+    refused(&first, ErrorKind::Malformed, "m-00003-of-00003.gguf: tensor t1: duplicate name");
     write(&third, 1, 3, 3, "t2");
-    refused(&first, ErrorKind::Malformed, "keys split.no, split.count: 1 and 3, where 2 and 3");
+    refused(&first, ErrorKind::Malformed, "keys split.no, split.count: 1 and 3, expected 2 and 3");
     write(&third, 2, 3, 3, "t2");
     write(&first, 0, 3, 4, "t0");
     refused(&third, ErrorKind::Malformed, "split.tensors.count: 4 tensors, but all shards together have 3");

@@ -112,7 +112,7 @@ fn files_are_overwritten_only_when_asked_for() {
     let create = |overwrite| Writer::create(&path, overwrite, &Metadata::default(), vec![]);
     let error = create(false).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
-    assert!(error.to_string().contains("there already"), "{error}");
+    assert!(error.to_string().contains("the file exists"), "{error}");
     let writer = create(true).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
     writer.finish().unwrap();
@@ -132,7 +132,7 @@ fn what_is_no_file_stays() {
     std::fs::create_dir(folder.path("folder")).unwrap();
     for place in [folder.path("folder"), "/dev/null".into()] {
         let error = Writer::create(&place, true, &Metadata::default(), vec![]).unwrap_err();
-        assert!(error.to_string().contains("is no file, and stays"), "{error}");
+        assert!(error.to_string().contains("not a regular file; not overwritten"), "{error}");
     }
     let nowhere = folder.path("none/model.gguf");
     assert_eq!(Writer::create(&nowhere, false, &Metadata::default(), vec![]).unwrap_err().kind(), ErrorKind::Io);
@@ -153,10 +153,10 @@ fn what_cannot_be_written_is_refused() {
     };
     let none = Metadata::default();
     refused(&none, vec![info(&"n".repeat(64), Format::F32, &[1])], "its name has 64 bytes");
-    refused(&none, vec![info("x", Format::F32, &[1]), info("x", Format::F16, &[1])], "two of this name");
-    refused(&none, vec![info("x", Format::Q4_K, &[128])], "no whole blocks of 256");
+    refused(&none, vec![info("x", Format::F32, &[1]), info("x", Format::F16, &[1])], "duplicate name");
+    refused(&none, vec![info("x", Format::Q4_K, &[128])], "not whole blocks of 256");
     refused(&none, vec![info("x", Format::F32, &[1, 1, 1, 1, 1])], "5 dimensions");
     refused(&none, vec![info("x", Format::F32, &[0])], "is empty");
     let odd = [("general.alignment".to_owned(), Value::Unsigned(3))].into_iter().collect();
-    refused(&odd, vec![], "no power of two");
+    refused(&odd, vec![], "not a power of two");
 }

@@ -1,13 +1,13 @@
 //! Each way in which such a model can be wrong has its own words.
 
 use engine::ErrorKind::{self, Malformed, Unsupported};
-use engine::safetensors::{Beside, Model};
+use engine::safetensors::{Model, SideFiles};
 use serde_json::json;
 
 use super::{beside, f32s, file, llama, llama_parts, raw};
 
 #[track_caller]
-fn refused(weights: Vec<u8>, beside: &Beside, kind: ErrorKind, parts: &[&str]) {
+fn refused(weights: Vec<u8>, beside: &SideFiles, kind: ErrorKind, parts: &[&str]) {
     let error = Model::from_bytes(weights, beside).expect_err("it is damaged");
     assert_eq!(error.kind(), kind, "{error}");
     for part in parts {
@@ -30,19 +30,19 @@ fn headers() {
     let entry = |dtype: &str, shape: &str, offsets: &str| {
         format!("{{\"model.norm.weight\":{{\"dtype\":\"{dtype}\",\"shape\":{shape},\"data_offsets\":{offsets}}}}}")
     };
-    of("[]", Malformed, &["its header, from byte 8 on"]);
-    of("{\"a\":", Malformed, &["its header, from byte 8 on"]);
-    of(&"[".repeat(100_000), Malformed, &["its header"]);
-    of(&format!("{{\"__metadata__\":{}", "[".repeat(100_000)), Malformed, &["its header"]);
+    of("[]", Malformed, &["invalid header at byte 8"]);
+    of("{\"a\":", Malformed, &["invalid header at byte 8"]);
+    of(&"[".repeat(100_000), Malformed, &["invalid header"]);
+    of(&format!("{{\"__metadata__\":{}", "[".repeat(100_000)), Malformed, &["invalid header"]);
     of(&entry("F64", "[4]", "[0,32]"), Unsupported, &["tensor model.norm.weight: its type F64 is not supported"]);
-    of(&entry("F32", "[4]", "[0,15]"), Malformed, &["15 bytes where [4] ask for 16"]);
+    of(&entry("F32", "[4]", "[0,15]"), Malformed, &["15 bytes, but shape [4] needs 16"]);
     of(&entry("F32", "[4]", "[16,0]"), Malformed, &["its bytes are 16 to 0"]);
     of(&entry("F32", "[17]", "[0,68]"), Malformed, &["0 to 68 from byte", "ends after"]);
     of(&entry("F32", "[4]", "[18446744073709551600,18446744073709551615]"), Malformed, &["its bytes are"]);
-    of(&entry("F32", "[-1]", "[0,4]"), Malformed, &["its header"]);
+    of(&entry("F32", "[-1]", "[0,4]"), Malformed, &["invalid header"]);
     of(&entry("F32", "[0]", "[0,0]"), Malformed, &["is empty"]);
     of(&entry("F32", "[1,1,1,1,1]", "[0,4]"), Malformed, &["5 dimensions"]);
-    of(&entry("F32", "[4294967296,4294967296]", "[0,4]"), Malformed, &["beyond any memory"]);
+    of(&entry("F32", "[4294967296,4294967296]", "[0,4]"), Malformed, &["exceeds any memory"]);
     let mut long = raw("{}", &[]);
     long[..8].copy_from_slice(&u64::MAX.to_le_bytes());
     refused(long, &beside(&llama()), Malformed, &["18446744073709551615 bytes"]);
@@ -55,7 +55,12 @@ fn tensors_that_share_a_name_or_bytes() {
     };
     let two = |a: String, b: String| raw(&format!("{{{a},{b}}}"), &[0; 32]);
     let norm = "model.norm.weight";
-    refused(two(entry(norm, 0), entry(norm, 16)), &beside(&llama()), Malformed, &["output_norm.weight: there are two"]);
+    refused(
+        two(entry(norm, 0), entry(norm, 16)),
+        &beside(&llama()),
+        Malformed,
+        &["output_norm.weight: duplicate name"],
+    );
     let shared = two(entry(norm, 0), entry("lm_head.weight", 12));
     refused(
         shared,
@@ -68,18 +73,18 @@ fn tensors_that_share_a_name_or_bytes() {
 #[test]
 fn names_that_mean_nothing() {
     for (name, kind, part) in [
-        ("model.layers.0.mlp.gate_proj.qweight", Unsupported, "models of the kind llama have no such part"),
-        ("model.layers.1.mlp.gate_proj.weight", Malformed, "there is no layer 1: the configuration has 1"),
-        ("model.layers.00.mlp.gate_proj.weight", Unsupported, "no such part"),
-        ("model.layers.99999999999999999999.x", Unsupported, "no such part"),
+        ("model.layers.0.mlp.gate_proj.qweight", Unsupported, "llama models have no such tensor"),
+        ("model.layers.1.mlp.gate_proj.weight", Malformed, "layer 1 does not exist: the configuration has 1"),
+        ("model.layers.00.mlp.gate_proj.weight", Unsupported, "no such tensor"),
+        ("model.layers.99999999999999999999.x", Unsupported, "no such tensor"),
         ("visual.patch", Unsupported, "tensor visual.patch"),
-        ("", Unsupported, "no such part"),
+        ("", Unsupported, "no such tensor"),
     ] {
         refused(file(&[f32s(name, &[1], &[0.0])]), &beside(&llama()), kind, &[part]);
     }
     let gpt2 = json!({"model_type": "gpt2", "n_embd": 4, "n_head": 1, "n_layer": 1, "n_ctx": 8});
     let flat = file(&[f32s("h.0.mlp.c_fc.weight", &[4], &[0.0; 4])]);
-    refused(flat, &beside(&gpt2), Malformed, &["1 dimensions where a matrix should stand"]);
+    refused(flat, &beside(&gpt2), Malformed, &["1 dimensions, expected a matrix"]);
 }
 
 #[test]
@@ -90,11 +95,16 @@ fn configurations() {
         beside(&config)
     };
     let weights = || file(&llama_parts());
-    refused(weights(), &Beside::default(), Malformed, &["no JSON"]);
-    refused(weights(), &beside(&json!([])), Malformed, &["no configuration of a model"]);
+    refused(weights(), &SideFiles::default(), Malformed, &["not JSON"]);
+    refused(weights(), &beside(&json!([])), Malformed, &["not a model configuration"]);
     refused(weights(), &with("model_type", json!("bert")), Unsupported, &["`model_type` bert", "qwen2"]);
     refused(weights(), &with("hidden_act", json!("gelu")), Unsupported, &["`hidden_act` gelu"]);
-    refused(weights(), &with("quantization_config", json!({"bits": 4})), Unsupported, &["quantised in a way"]);
+    refused(
+        weights(),
+        &with("quantization_config", json!({"bits": 4})),
+        Unsupported,
+        &["quantised by Hugging Face tools"],
+    );
     refused(weights(), &with("hidden_size", json!(null)), Malformed, &["`hidden_size` is missing"]);
     refused(weights(), &with("hidden_size", json!(-8)), Malformed, &["`hidden_size` is -8"]);
     refused(
@@ -103,7 +113,7 @@ fn configurations() {
         Malformed,
         &["`num_hidden_layers` is 1099511627776"],
     );
-    refused(weights(), &with("num_attention_heads", json!(3)), Malformed, &["8 is not divided into 3 heads"]);
+    refused(weights(), &with("num_attention_heads", json!(3)), Malformed, &["8 is not divisible by 3 heads"]);
     refused(weights(), &with("rope_theta", json!("high")), Malformed, &["`rope_theta`"]);
     refused(weights(), &with("rope_scaling", json!({"rope_type": "llama3"})), Malformed, &["`factor`"]);
 }

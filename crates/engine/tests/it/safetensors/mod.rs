@@ -5,7 +5,7 @@ mod tokens;
 
 use std::path::PathBuf;
 
-use engine::safetensors::{Beside, Model};
+use engine::safetensors::{Model, SideFiles};
 use engine::{ErrorKind, QuantiseOptions, TensorSource, gguf, open, quantise};
 use kernels::Pool;
 use kernels::quant::{Format, f32_to_bf16};
@@ -74,8 +74,8 @@ pub fn llama_parts() -> Vec<Part> {
     ]
 }
 
-pub fn beside(config: &Json) -> Beside {
-    Beside { config: config.to_string().into_bytes(), ..Beside::default() }
+pub fn beside(config: &Json) -> SideFiles {
+    SideFiles { config: config.to_string().into_bytes(), ..SideFiles::default() }
 }
 
 #[test]
@@ -144,9 +144,9 @@ fn models_are_found_by_folder_file_and_list() {
     std::fs::remove_file(folder.path("model-00002-of-00002.safetensors")).unwrap();
     refused(&list, ErrorKind::Io, "model-00002-of-00002.safetensors: ");
     folder.write("model.safetensors.index.json", json!({"weight_map": {"x": "../model"}}).to_string());
-    refused(&list, ErrorKind::Malformed, "tensor x: it is in no file of this folder");
+    refused(&list, ErrorKind::Malformed, "tensor x: not in any file of this folder");
     std::fs::remove_file(folder.path("config.json")).unwrap();
-    refused(&first, ErrorKind::Refused, "no config.json beside it");
+    refused(&first, ErrorKind::Refused, "no config.json next to it");
 }
 
 #[test]
@@ -183,6 +183,30 @@ fn gpt2_has_its_matrices_turned() {
             let (row, col) = (i / 40, i % 40);
             assert_eq!(weight, matrix[col * 120 + row], "{row} {col}");
         }
+    }
+}
+
+/// Heads of their own width and norms, and no key that says how values are paired: GGUF files of Qwen3 have halves too.
+#[test]
+fn qwen3_has_norms_of_heads() {
+    let mut config = llama();
+    config["model_type"] = json!("qwen3");
+    config["head_dim"] = json!(6);
+    let name = |part: &str| format!("model.layers.0.self_attn.{part}.weight");
+    let parts = [
+        bf16s("model.embed_tokens.weight", &[6, 8]),
+        bf16s(&name("q_proj"), &[12, 8]),
+        bf16s(&name("q_norm"), &[6]),
+        bf16s(&name("k_norm"), &[6]),
+    ];
+    let model = Model::from_bytes(file(&parts), &beside(&config)).unwrap();
+    assert_eq!(model.metadata().text("general.architecture"), Ok(Some("qwen3")));
+    assert_eq!(model.metadata().count("qwen3.attention.key_length"), Ok(Some(6)));
+    assert_eq!(model.metadata().get("hotloop.rope.pairing"), None);
+    let names =
+        ["token_embd", "blk.0.attn_q", "blk.0.attn_q_norm", "blk.0.attn_k_norm"].map(|it| format!("{it}.weight"));
+    for name in names {
+        assert!(model.tensor(&name).unwrap().is_some(), "{name}");
     }
 }
 

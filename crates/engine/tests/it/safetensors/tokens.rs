@@ -1,6 +1,6 @@
-//! `tokenizer.json` in the words of GGUF.
+//! `tokenizer.json` as in GGUF.
 
-use engine::safetensors::{Beside, Model};
+use engine::safetensors::{Model, SideFiles};
 use engine::{Array, Result, TensorSource, Value};
 use serde_json::{Value as Json, json};
 
@@ -18,7 +18,7 @@ fn tokenizer(words: Json) -> Json {
 }
 
 fn open(tokenizer: &Json, settings: Option<Json>) -> Result<Model> {
-    let beside = Beside {
+    let beside = SideFiles {
         tokenizer: Some(tokenizer.to_string().into_bytes()),
         tokenizer_config: settings.map(|settings| settings.to_string().into_bytes()),
         ..beside(&llama())
@@ -97,7 +97,7 @@ fn damaged_ones_are_refused() {
     far["model"]["vocab"]["far"] = json!(4_000_000_000u64);
     let error = open(&far, None).unwrap_err().to_string();
     assert!(error.contains("tokenizer.json") && error.contains("token far: its number is not below 6"), "{error}");
-    let beside = Beside { tokenizer: Some(b"{".to_vec()), ..beside(&llama()) };
+    let beside = SideFiles { tokenizer: Some(b"{".to_vec()), ..beside(&llama()) };
     let error = Model::from_bytes(file(&llama_parts()), &beside).unwrap_err().to_string();
-    assert!(error.contains("tokenizer.json beside it is no JSON"), "{error}");
+    assert!(error.contains("its tokenizer.json: not JSON"), "{error}");
 }

@@ -53,7 +53,8 @@ fn settings(random: &mut Random, vocab: usize) -> Sampling {
     }
 }
 
-/// Every way of choosing keeps just the tokens that the reference keeps. Cuts through equal sums are left out: there rounding decides.
+/// Every way of choosing keeps just the tokens that the reference keeps. Cuts through equal sums
+/// are left out: there rounding decides.
 #[test]
 fn only_what_the_reference_keeps_is_chosen() {
     let mut random = Random(21);
@@ -74,7 +75,8 @@ fn only_what_the_reference_keeps_is_chosen() {
     }
 }
 
-/// χ² of 20,000 draws: the chance that right code fails is one in a million for each case, and the draws are the same in every run.
+/// χ² of 20,000 draws: the chance that right code fails is one in a million for each case, and the
+/// draws are the same in every run.
 #[test]
 fn tokens_are_as_likely_as_the_reference_says() {
     const DRAWS: usize = 20_000;

@@ -79,7 +79,7 @@ fn numbers_must_be_possible() {
     }
     refused(pieces(), "tokenizer.ggml.bos_token_id", Value::Signed(-1), "not a whole number");
     refused(pieces(), TYPES, Value::Array(Array::Signed(vec![7; 272])), "token 0 has type 7");
-    refused(pieces(), SCORES, Value::Array(Array::Float(vec![f32::NAN; 272])), "the score of token 0 is no number");
+    refused(pieces(), SCORES, Value::Array(Array::Float(vec![f32::NAN; 272])), "the score of token 0 is NaN");
     refused(merges(), "tokenizer.ggml.add_bos_token", Value::Bool(true), "bos_token_id is missing");
     refused(pieces(), TYPES, Value::Array(Array::Signed(vec![6; 272])), "marked as a byte");
 }
@@ -87,10 +87,10 @@ fn numbers_must_be_possible() {
 #[test]
 fn merges_must_name_tokens() {
     refused(merges(), MERGES, texts(&["a b", "ab"]), "merge 1, \"ab\": no space");
-    refused(merges(), MERGES, texts(&["a c"]), "together are no token");
+    refused(merges(), MERGES, texts(&["a c"]), "together are not a token");
     refused(merges(), MERGES, texts(&["", "a b"]), "merge 0");
     refused(merges(), MERGES, texts(&[" ", "a b"]), "merge 0");
-    refused(merges(), MERGES, texts(&["ab "]), "is no token");
+    refused(merges(), MERGES, texts(&["ab "]), "is not a token");
     refused(merges(), TOKENS, texts(&["abc"; 261]), "no token is a single byte");
 }
 
@@ -98,7 +98,7 @@ fn merges_must_name_tokens() {
 fn sizes_are_bounded() {
     let long = "x".repeat(5000);
     refused(pieces(), TOKENS, texts(&[&long]), "token 0 has 5000 bytes");
-    refused(pieces(), TOKENS, Value::Array(Array::Text(vec![String::new(); (1 << 22) + 1])), "are believable");
+    refused(pieces(), TOKENS, Value::Array(Array::Text(vec![String::new(); (1 << 22) + 1])), "the limit is");
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn empty_and_equal_tokens_do_no_harm() {
     }
 }
 
-/// Every token is a run of the same letter, and the scores make them grow one letter at a time, so that every join looks at all of a
-/// token. It takes a second; what is quadratic would take hours.
+/// Every token is a run of the same letter, and the scores make them grow one letter at a time, so
+/// that every join looks at all of a token. It takes a second; what is quadratic would take hours.
 #[test]
 fn the_worst_text_for_the_worst_file_ends() {
     let tokens: Vec<String> = (1..2000).map(|length| "a".repeat(length)).collect();

@@ -1,6 +1,6 @@
 //! What must not change what is computed: threads, recomputation, batches; and the inference of the same model.
 
-use engine::train::{Examples, Mode, Network, NetworkOptions, Place};
+use engine::train::{Examples, Mode, Network, NetworkOptions, NonFinitePlace};
 use engine::{Architecture, CacheType, Compute, Config, Metadata, Reading, perplexity};
 
 use super::{Text, gradients, options, rough, tiny};
@@ -13,7 +13,7 @@ fn small(architecture: Architecture) -> Config {
 
 #[test]
 fn no_bit_depends_on_threads_or_recomputation() {
-    for architecture in Architecture::ALL {
+    for architecture in Architecture::trainable() {
         let config = small(architecture);
         let (parameters, text) = (rough(&config, true, 1), Text::random(config.vocab, 6 * 33, 2));
         for dropout in [0.0, 0.1] {
@@ -42,7 +42,8 @@ fn recomputation_takes_less_memory() {
     let [all, less] = [false, true].map(|recompute| {
         Network::new(&config, layout, NetworkOptions { recompute, ..options(6, 32) }).unwrap().memory()
     });
-    // Two norms, queries, keys and values, what attention gives and its logarithms, the stream between, gate, up and what goes down.
+    // Two norms, queries, keys and values, what attention gives and its logarithms, the stream
+    // between, gate, up and what goes down.
     let row = 2 * 48 + (48 + 2 * 24) + 48 + 4 + 48 + 3 * 72;
     assert_eq!(all - less, 5 * 4 * 6 * 32 * row);
 }
@@ -51,7 +52,7 @@ fn recomputation_takes_less_memory() {
 #[test]
 fn gradients_accumulate() {
     let compute = &Compute::new(Some(1)).unwrap();
-    for architecture in Architecture::ALL {
+    for architecture in Architecture::trainable() {
         let config = small(architecture);
         let (parameters, text) = (rough(&config, false, 1), Text::random(config.vocab, 4 * 20, 2));
         let (loss, whole) = gradients(compute, &parameters, &text, options(4, 20));
@@ -80,7 +81,8 @@ fn gradients_accumulate() {
 fn gradients_begin_anew() {
     let compute = &Compute::new(Some(2)).unwrap();
     let large = Config { vocab: 90_000, layers: 1, ..tiny(Architecture::Gpt2) };
-    for (config, tied) in Architecture::ALL.map(|it| (tiny(it), it.is_gpt2())).into_iter().chain([(large, true)]) {
+    for (config, tied) in Architecture::trainable().map(|it| (tiny(it), it.features().tied_head)).chain([(large, true)])
+    {
         let parameters = rough(&config, tied, 1);
         let mut networks = [0, 1].map(|_| Network::new(&config, &parameters.layout, options(30, 8)).unwrap());
         for step in 0..2 {
@@ -124,7 +126,7 @@ fn logits_in_parts_give_the_same() {
 /// The loss of a text is what inference says that it costs.
 #[test]
 fn inference_computes_the_same_losses() {
-    for architecture in Architecture::ALL {
+    for architecture in Architecture::trainable() {
         for tied in [true, false] {
             let compute = &Compute::new(Some(2)).unwrap();
             let config = Config { window: Some(20), ..small(architecture) };
@@ -174,13 +176,14 @@ fn the_first_number_that_is_none_is_found() {
         let down = parameters.layout.range("blk.1.ffn_down.weight").unwrap();
         parameters.values[down].fill(3e38);
         let place = learn(&parameters).unwrap();
-        let expected = Place::Activation { layer: Some(1), step: "ffn_down", sequence: 0, position: 0 };
+        let expected = NonFinitePlace::Activation { layer: Some(1), step: "ffn_down", sequence: 0, position: 0 };
         assert_eq!(place, expected, "{place}");
         assert_eq!(place.to_string(), "the step ffn_down of layer 1, sequence 0 of the batch, position 0");
     }
 }
 
-/// A gradient that overflows is found where the way back met it first, though it has spread to all layers in front.
+/// A gradient that overflows is found where the backward pass met it first, though it has spread to
+/// all layers in front.
 #[test]
 fn the_first_gradient_that_is_none_is_found() {
     let compute = &Compute::new(Some(1)).unwrap();
@@ -188,7 +191,8 @@ fn the_first_gradient_that_is_none_is_found() {
     let text = Text::random(config.vocab, 10, 2);
     let mut parameters = rough(&config, true, 1);
     let mut network = Network::new(&config, &parameters.layout, options(2, 5)).unwrap();
-    // So far below zero GELU and its slope are zero: forward nothing comes of the huge weights behind it, backward infinity times zero.
+    // So far below zero GELU and its slope are zero: forward nothing comes of the huge weights
+    // behind it, backward infinity times zero.
     let range = |name: &str| parameters.layout.range(name).unwrap();
     let (bias, down) = (range("blk.1.ffn_up.bias"), range("blk.1.ffn_down.weight"));
     parameters.values[bias].fill(-30.0);

@@ -28,7 +28,7 @@ impl Adam {
 /// One batch is learned by heart.
 #[test]
 fn one_batch_is_learned_by_heart() {
-    for architecture in Architecture::ALL {
+    for architecture in Architecture::trainable() {
         let sizes = Config { vocab: 40, context: 16, width: 32, heads: 4, head_dim: 8, ffn: 48, ..tiny(architecture) };
         let compute = &Compute::new(Some(2)).unwrap();
         let mut parameters = Parameters::random(sizes.clone(), true, 1).unwrap();
@@ -54,7 +54,7 @@ fn one_batch_is_learned_by_heart() {
 #[test]
 fn gradients_pass_dropout_as_values_do() {
     let compute = &Compute::new(Some(1)).unwrap();
-    for architecture in Architecture::ALL {
+    for architecture in Architecture::trainable() {
         let config = tiny(architecture);
         let (parameters, text) = (rough(&config, false, 3), Text::random(config.vocab, 10, 4));
         let options = NetworkOptions { dropout: 0.4, ..options(2, 5) };
@@ -99,7 +99,8 @@ fn dropout_drops_the_share_and_nothing_while_evaluating() {
     assert!(one != two && one != plain);
 }
 
-/// Rows of the embedding of which the network reads nothing but their sum: the share of zeros can be counted in their gradients.
+/// Rows of the embedding of which the network reads nothing but their sum: the share of zeros can
+/// be counted in their gradients.
 #[test]
 fn the_share_of_zeros_is_as_asked() {
     let compute = &Compute::new(Some(2)).unwrap();

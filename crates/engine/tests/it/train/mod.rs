@@ -14,7 +14,9 @@ use crate::random::Random;
 
 /// A model of odd sizes, whose queries are wider than its residual stream.
 pub fn tiny(architecture: Architecture) -> Config {
-    let rope = |pairing, dims| Some(Rope { pairing, dims, base: 50.0, position_scale: 1.0 });
+    let features = architecture.features();
+    // Adjacent pairs in the first half of a head alone, halves in all of it.
+    let dims = if features.rope_pairing() == Some(RopePairing::Adjacent) { 2 } else { 4 };
     Config {
         architecture,
         vocab: 11,
@@ -22,15 +24,11 @@ pub fn tiny(architecture: Architecture) -> Config {
         width: 6,
         layers: 2,
         heads: 4,
-        kv_heads: if architecture.is_gpt2() { 4 } else { 2 },
+        kv_heads: if features.grouped_queries { 2 } else { 4 },
         head_dim: 4,
         ffn: 7,
         norm_eps: 1e-5,
-        rope: match architecture {
-            Architecture::Gpt2 => None,
-            Architecture::Llama => rope(RopePairing::Adjacent, 2),
-            Architecture::Qwen2 => rope(RopePairing::Halves, 4),
-        },
+        rope: Rope::usual(architecture, dims, 50.0),
         window: None,
     }
 }

@@ -12,7 +12,7 @@ const BATCH: usize = 3;
 const LENGTH: usize = 7;
 
 #[derive(Deserialize)]
-struct Made {
+struct TorchFile {
     models: Vec<Model>,
 }
 
@@ -20,8 +20,8 @@ struct Made {
 struct Model {
     sizes: Sizes,
     losses: Vec<f64>,
-    gradients: BTreeMap<String, Told>,
-    parameters: BTreeMap<String, Told>,
+    gradients: BTreeMap<String, TorchResult>,
+    parameters: BTreeMap<String, TorchResult>,
 }
 
 #[derive(Deserialize)]
@@ -39,13 +39,13 @@ struct Sizes {
 
 /// Of all values of a tensor, and eight of them from end to end.
 #[derive(Deserialize)]
-struct Told {
+struct TorchResult {
     sum: f64,
     norm: f64,
     values: Vec<f64>,
 }
 
-impl Told {
+impl TorchResult {
     fn of(values: &[f32]) -> Self {
         let at = |index: usize| f64::from(values[index * (values.len() - 1) / 7]);
         let all = || values.iter().map(|value| f64::from(*value));
@@ -84,7 +84,7 @@ fn parameters(sizes: &Sizes) -> Parameters {
     if let Some(rope) = &mut config.rope {
         (rope.dims, rope.base) = (sizes.head_dim, 10_000.0);
     }
-    let mut parameters = Parameters::random(config, architecture.is_gpt2(), 0).unwrap();
+    let mut parameters = Parameters::random(config, architecture.features().tied_head, 0).unwrap();
     let Parameters { layout, values, .. } = &mut parameters;
     for entry in layout.entries() {
         let phase = f64::from(entry.info.name.bytes().map(u32::from).sum::<u32>() % 97);
@@ -121,7 +121,7 @@ fn check(model: &Model) {
         network.backward(compute, &parameters, text.examples());
         for entry in parameters.layout.entries().iter().filter(|_| step == 0) {
             let what = format!("{} gradient of {}", model.sizes.name, entry.info.name);
-            let ours = Told::of(&network.gradients()[entry.range.clone()]);
+            let ours = TorchResult::of(&network.gradients()[entry.range.clone()]);
             model.gradients[&entry.info.name].check(&what, &ours, 1e-5);
         }
         optimiser.step(compute, &mut parameters, network.gradients(), StepSize::new(0.01));
@@ -129,13 +129,17 @@ fn check(model: &Model) {
     assert_eq!(parameters.layout.entries().len(), model.parameters.len());
     for entry in parameters.layout.entries() {
         let what = format!("{} {} after the steps", model.sizes.name, entry.info.name);
-        model.parameters[&entry.info.name].check(&what, &Told::of(&parameters.values[entry.range.clone()]), 1e-5);
+        model.parameters[&entry.info.name].check(
+            &what,
+            &TorchResult::of(&parameters.values[entry.range.clone()]),
+            1e-5,
+        );
     }
 }
 
 #[test]
 fn losses_gradients_and_steps_are_those_of_pytorch() {
-    let made: Made = serde_json::from_str(include_str!("../../data/train_torch.json")).unwrap();
+    let made: TorchFile = serde_json::from_str(include_str!("../../data/train_torch.json")).unwrap();
     let names: Vec<_> = made.models.iter().map(|model| model.sizes.name.as_str()).collect();
     assert_eq!(names, ["gpt2", "llama"]);
     made.models.iter().for_each(check);

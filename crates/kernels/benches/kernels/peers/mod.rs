@@ -35,8 +35,8 @@ impl Peers {
     pub fn find() -> Self {
         keep_idle_threads_quiet();
         let places = Places::search();
-        // MKL comes last: it makes its OpenMP visible to all that are loaded after it, and oneDNN and ggml would take it for
-        // theirs.
+        // MKL comes last: it makes its OpenMP visible to all that are loaded after it, and oneDNN
+        // and ggml would take it for theirs.
         let ggml = Ggml::load(&places);
         let onednn = OneDnn::load(&places);
         let blas: Vec<Option<Blas>> = blas::KINDS.iter().map(|kind| (kind.load)(&places)).collect();
@@ -70,8 +70,8 @@ fn note(name: &str, how: &str, version: Option<&String>) -> String {
     }
 }
 
-/// Threads of these libraries spin after their work for up to 200 ms, in the turns of others. This lets them sleep after
-/// about a millisecond; within a batch the next call comes sooner than that.
+/// Threads of these libraries spin after their work for up to 200 ms, in the turns of others. This
+/// lets them sleep after about a millisecond; within a batch the next call comes sooner than that.
 fn keep_idle_threads_quiet() {
     for (variable, value) in [("KMP_BLOCKTIME", "1"), ("OPENBLAS_THREAD_TIMEOUT", "21"), ("GOMP_SPINCOUNT", "60000")] {
         if std::env::var_os(variable).is_none() {

@@ -51,7 +51,8 @@ fn f32_code(rounds: u64) -> f64 {
     sums.into_iter().map(lanes).sum()
 }
 
-/// A value of which the compiler knows nothing any more, so that it computes with it again. No instruction is made of it.
+/// A value of which the compiler knows nothing any more, so that it computes with it again. No
+/// instruction is made of it.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn opaque(mut value: __m256i) -> __m256i {

@@ -1,8 +1,9 @@
 //! The gradient over a whole sequence, one head at a time.
 //!
-//! Weights are computed again from the logarithms that the forward computation kept: to keep them would be slower than the product they
-//! come from. A block of positions meets a block of queries: five products by the tiles of `gemm`, which skip what no query sees but for
-//! the rest of squares of sixteen. What is kept of the whole sequence is a few values for each position and dimension.
+//! Weights are computed again from the logarithms that the forward computation kept: to keep them
+//! would be slower than the product they come from. A block of positions meets a block of queries:
+//! five products by the tiles of `gemm`, which skip what no query sees but for the rest of squares
+//! of sixteen. What is kept of the whole sequence is a few values for each position and dimension.
 
 use std::ops::Range;
 
@@ -19,7 +20,8 @@ use crate::vector::gemm::tile::Tiles;
 
 /// Positions in a block, and queries: the weights of both take 72 KiB, and as much the gradients of the scores.
 const BLOCK: usize = 128;
-/// From the weights of a position to those of the next: 64 bytes more than they take, or rows would share few sets of L1.
+/// From the weights of a position to those of the next: 64 bytes more than they take, or rows would
+/// share few sets of L1.
 const ROW: usize = BLOCK + SQUARE;
 /// See [`attention_backward_scratch`](crate::attention_backward_scratch).
 pub(crate) fn scratch(shape: &AttentionShape, positions: usize) -> usize {
@@ -53,8 +55,8 @@ pub(crate) fn attention_backward<S: Tiles>(
     }
 }
 
-/// Touches all rows of all heads that will be read or written, in the order in which they lie. Head by head a few lines are needed of each
-/// row, which come from L3 or DRAM at a third of the speed.
+/// Touches all rows of all heads that will be read or written, in the order in which they lie. Head
+/// by head a few lines are needed of each row, which come from L3 or DRAM at a third of the speed.
 #[inline(always)]
 fn come_near(tape: &AttentionTape<'_>, out: &mut AttentionGradients<'_>) {
     for row in 0..tape.keys.rows() {
@@ -255,7 +257,8 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// From scores to weights, and from the gradients of weights to those of scores, for a square's queries and all positions up to theirs.
+    /// From scores to weights, and from the gradients of weights to those of scores, for a square's
+    /// queries and all positions up to theirs.
     #[inline(always)]
     fn differentiate<S: Simd>(&mut self, simd: S, pair: &Pair, first: usize) {
         let AttentionShape { scale, window, .. } = self.tape.shape;

@@ -1,4 +1,5 @@
-//! How the rows of a head are laid out for products: one behind the other, or across, so that a vector has a value of several rows.
+//! How the rows of a head are laid out for products: one behind the other, or across, so that a
+//! vector has a value of several rows.
 
 use std::ops::Range;
 
@@ -11,8 +12,9 @@ pub(super) const GROUP: usize = 2 * SQUARE;
 /// What no row sees is skipped by squares of so many rows and positions.
 pub(super) const SQUARE: usize = super::MAX_LANES;
 
-/// How many rows ahead the values of a head are asked for, line by line of the cache. Rows lie so far apart that the CPU does not see them
-/// coming: waiting for them was two fifths of the time of the gradient.
+/// How many rows ahead the values of a head are asked for, line by line of the cache. Rows lie so
+/// far apart that the CPU does not see them coming: waiting for them was two fifths of the time of
+/// the gradient.
 pub(super) const AHEAD: usize = 16;
 const LINE: usize = 64;
 
@@ -46,7 +48,8 @@ pub(super) fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
     }
 }
 
-/// From (row, value) to (group, value, row of the group), times a factor. Both are whole groups of rows of `stride` values.
+/// From (row, value) to (group, value, row of the group), times a factor. Both are whole groups of
+/// rows of `stride` values.
 #[inline(always)]
 pub(super) fn turn<S: Simd>(simd: S, (rows, stride): (&[f32], usize), factor: f32, across: &mut [f32]) {
     assert!(
@@ -55,7 +58,8 @@ pub(super) fn turn<S: Simd>(simd: S, (rows, stride): (&[f32], usize), factor: f3
     for (rows, across) in rows.chunks_exact(GROUP * stride).zip(across.chunks_exact_mut(GROUP * stride)) {
         for dim in (0..stride).step_by(S::SQUARE) {
             for row in (0..GROUP).step_by(S::SQUARE) {
-                // SAFETY: a square within a group, which has `GROUP` rows of `stride` values, and as many values across.
+                // SAFETY: a square within a group, which has `GROUP` rows of `stride` values, and
+                // as many values across.
                 unsafe {
                     let from = rows.as_ptr().add(row * stride + dim);
                     simd.transpose_ptr(from, stride, across.as_mut_ptr().add(dim * GROUP + row), GROUP);

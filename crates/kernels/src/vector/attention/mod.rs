@@ -24,7 +24,7 @@ const MAX_LANES: usize = 16;
 /// Cuts `len` values off the front of the scratch.
 #[inline(always)]
 fn take<'a>(scratch: &mut &'a mut [f32], len: usize) -> &'a mut [f32] {
-    scratch.split_off_mut(..len).expect("the scratch was checked at the door")
+    scratch.split_off_mut(..len).expect("the scratch was checked on entry")
 }
 
 /// eˣ of one value, with the bits that any lane of a vector would have.

@@ -18,7 +18,8 @@ use crate::vector::gemm::tile::Tiles;
 const ROWS: usize = 128;
 /// Positions in a block: its weights take 72 KiB, keys and values of 128 as much again twice, so that all stay in L2.
 const BLOCK: usize = 128;
-/// From the weights of a position to those of the next: 64 bytes more than they take, or rows would share few sets of L1.
+/// From the weights of a position to those of the next: 64 bytes more than they take, or rows would
+/// share few sets of L1.
 const ROW: usize = ROWS + SQUARE;
 
 /// See [`attention_prefill_scratch`](crate::attention_prefill_scratch).
@@ -55,8 +56,9 @@ pub(crate) fn attention_prefill<S: Tiles>(
     }
 }
 
-/// While training: touches all rows of all heads that will be read or written, in the order in which they lie. Head by head a few lines
-/// are needed of each row, which come from L3 or DRAM at a third of the speed.
+/// While training: touches all rows of all heads that will be read or written, in the order in
+/// which they lie. Head by head a few lines are needed of each row, which come from L3 or DRAM at a
+/// third of the speed.
 #[inline(always)]
 fn come_near(task: &Attention<'_>, out: &mut AttentionOut<'_>) {
     let (group, queries) = (task.shape.group, &task.queries);
@@ -106,8 +108,9 @@ impl<'a> Members<'a> {
         &self.task.queries.rows.row(query)[head * dims..][..dims]
     }
 
-    /// Asks for what the next head of keys needs of the queries of some rows, where all lies as it does while training: rows of all heads
-    /// side by side, so far apart that the CPU does not see them coming.
+    /// Asks for what the next head of keys needs of the queries of some rows, where all lies as it
+    /// does while training: rows of all heads side by side, so far apart that the CPU does not see
+    /// them coming.
     #[inline(always)]
     fn ask_for_next<S: Simd>(&self, simd: S, rows: Range<usize>) {
         let (task, dims) = (self.task, self.task.shape.head_dim);
@@ -221,8 +224,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The scores of a group of rows: what the first half sees, the second sees too but for the beginning of its window; then comes what
-    /// it alone sees.
+    /// The scores of a group of rows: what the first half sees, the second sees too but for the
+    /// beginning of its window; then comes what it alone sees.
     #[inline(always)]
     fn scores<S: Tiles>(&mut self, simd: S, row: usize, positions: &Range<usize>) {
         let (dims, stride) = (self.members.task.shape.head_dim, padded(&self.members.task.shape));

@@ -37,8 +37,8 @@ pub(super) struct Sizes {
 
 /// out\[r\]\[c\] = Σ left\[r\]\[s\] · right\[s\]\[c\], in the order of the summands.
 ///
-/// A function of its own: it has no instructions of an instruction set, its tiles are functions too, and inlined at every call it would be
-/// compiled again and again.
+/// A function of its own: it has no instructions of an instruction set, its tiles are functions
+/// too, and inlined at every call it would be compiled again and again.
 ///
 /// # Safety
 /// `out` has the rows, with `cols` values each, and nobody else uses them.

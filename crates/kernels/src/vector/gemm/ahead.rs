@@ -1,7 +1,8 @@
-//! Some rows times a large factor that is read where it lies, a block of its rows at a time. The innermost loop walks down those,
-//! which is more streams than the CPU follows by itself; so the next block is asked for meanwhile, in the order in which it lies. From
-//! DRAM 8×2048² went from 42 to 52 GFLOP/s and 23×2048² from 63 to 76, from L3 from 74 to 72 and from 64 to 76 (medians of one call).
-//! Packing blocks in passing halved the speed.
+//! Some rows times a large factor that is read where it lies, a block of its rows at a time. The
+//! innermost loop walks down those, which is more streams than the CPU follows by itself; so the
+//! next block is asked for meanwhile, in the order in which it lies. From DRAM 8×2048² went from 42
+//! to 52 GFLOP/s and 23×2048² from 63 to 76, from L3 from 74 to 72 and from 64 to 76 (medians of
+//! one call). Packing blocks in passing halved the speed.
 
 use super::pack::{Left, RowTiles};
 use super::tile::{Coming, Tile, Tiles};

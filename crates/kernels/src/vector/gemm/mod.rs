@@ -10,8 +10,8 @@
 //!                                                          the innermost loop
 //! ```
 //!
-//! The left factor is read where it lies; only where its columns are contiguous, tiles of it are packed, or its columns copied, unless
-//! they are used few times.
+//! The left factor is read where it lies; only where its columns are contiguous, tiles of it are
+//! packed, or its columns copied, unless they are used few times.
 
 mod ahead;
 pub(crate) mod element;
@@ -35,38 +35,42 @@ use tile::{Coming, MAX_TILE, Tile, Tiles};
 
 /// Elements of the left factor in a block of rows: half of L2, where they stay while the panels pass.
 const LEFT_IN_L2: usize = 96 << 10;
-/// Rows of a block where the right factor is packed in passing, once for each block: with the depth of AVX-512 2 MiB of the
-/// left factor, which stay in L3.
+/// Rows of a block where the right factor is packed in passing, once for each block: with the depth
+/// of AVX-512 2 MiB of the left factor, which stay in L3.
 const ROWS: usize = 512;
 /// The same where the left factor is read where it lies.
 const ROWS_IN_PLACE: usize = 1024;
 /// Columns of a strip that is packed in passing, with the full depth; as many more as that is less deep.
 const COLS: usize = 128;
-/// Columns that are packed before all rows meet them, where there are so many rows that it pays: with the full depth 4 MiB.
+/// Columns that are packed before all rows meet them, where there are so many rows that it pays:
+/// with the full depth 4 MiB.
 const WIDE: usize = 1024;
 /// The deepest block of any instruction set.
 const MOST_DEPTH: usize = 1024;
 
-/// A right factor that lies row by row is packed from so many rows of the left one on; below, packing costs more than it
-/// gives, and the factor is read where it lies.
+/// A right factor that lies row by row is packed from so many rows of the left one on; below,
+/// packing costs more than it gives, and the factor is read where it lies.
 const PACKED_FROM: usize = 24;
-/// A right factor of no more bytes stays in L2, and is never packed: packing took a tenth of the time of 64², and 6 % of that of 128².
+/// A right factor of no more bytes stays in L2, and is never packed: packing took a tenth of the
+/// time of 64², and 6 % of that of 128².
 const SMALL: usize = 256 << 10;
-/// The depth of a block of a larger one that is read where it lies: the result is loaded and stored once per block, and the
-/// rows of the block have to be found by the prefetcher.
+/// The depth of a block of a larger one that is read where it lies: the result is loaded and stored
+/// once per block, and the rows of the block have to be found by the prefetcher.
 const PLAIN_DEPTH: usize = 16;
 /// A block of the result with no more elements stays in L2, and is not asked for.
 const RESULT_IN_L2: usize = 64 << 10;
-/// Packed panels are a cache line further apart than they are long, so that those that are filled together do not share a set.
+/// Packed panels are a cache line further apart than they are long, so that those that are filled
+/// together do not share a set.
 const PANEL_GAP: usize = PANEL;
-/// Room for a packed block of the left factor where the right one is packed already: with a gap behind each row, or each column.
+/// Space for a packed block of the left factor where the right one is packed already: with a gap
+/// behind each row, or each column.
 const SMALL_LEFT_ROOM: usize = LEFT_IN_L2 + MOST_DEPTH * pack::GAP;
-/// Room for a packed block of the left factor, and for a strip of the right one.
+/// Space for a packed block of the left factor, and for a strip of the right one.
 const LEFT_ROOM: usize = (ROWS + pack::GAP) * MOST_DEPTH;
 const RIGHT_ROOM: usize = WIDE / PANEL * (MOST_DEPTH * PANEL + PANEL_GAP);
 
 thread_local! {
-    /// Room for one packed block of each factor; made at a thread's first product that needs so much, then kept.
+    /// Space for one packed block of each factor; made at a thread's first product that needs so much, then kept.
     static SCRATCH: Cell<Option<AlignedBuffer<f32>>> = const { Cell::new(None) };
 }
 
@@ -142,8 +146,8 @@ fn packed<S: Tiles, E: Element>(simd: S, job: &Job<'_>, b: &PackedMatrix, (panel
     }
 }
 
-/// Room for a packed block of the left factor, and of the right one.
-type Room<'r> = (&'r mut [f32], &'r mut [f32]);
+/// Space for a packed block of the left factor, and of the right one.
+type PackingBuffers<'r> = (&'r mut [f32], &'r mut [f32]);
 
 /// Whether a factor that lies row by row is small.
 #[inline(always)]
@@ -153,7 +157,7 @@ fn is_small(b: &Matrix<'_>) -> bool {
 
 /// Whole panels where they lie, what is left of the columns packed.
 #[inline(always)]
-fn in_place<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+fn in_place<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): PackingBuffers<'_>) {
     let whole = job.cols - job.cols % PANEL;
     if job.a.rows == 1 && b.rows > 0 {
         row::along(simd, job, b, whole);
@@ -174,7 +178,7 @@ fn in_place<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Roo
 
 /// Whole panels turned in registers, what is left of the columns packed.
 #[inline(always)]
-fn few_rows<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+fn few_rows<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): PackingBuffers<'_>) {
     let whole = job.cols - job.cols % PANEL;
     turned::across(simd, job, b, whole);
     if whole < job.cols {
@@ -281,8 +285,8 @@ pub(crate) unsafe fn columns_first<S: Tiles, E: Element>(
     }
 }
 
-/// Whether so much of a product stays in L2 and is cut into tiles of the usual size, so that nothing has to be asked for, and nothing
-/// but tiles to be computed.
+/// Whether so much of a product stays in L2 and is cut into tiles of the usual size, so that
+/// nothing has to be asked for, and nothing but tiles to be computed.
 #[inline(always)]
 fn is_near<S: Tiles>(tiles: RowTiles, depth: usize, cols: usize) -> bool {
     let usual = tiles.rows.div_ceil(tiles.tiles) == S::ROWS && tiles.rows / tiles.tiles + 1 >= S::ROWS;
@@ -290,8 +294,8 @@ fn is_near<S: Tiles>(tiles: RowTiles, depth: usize, cols: usize) -> bool {
     usual && cols.is_multiple_of(PANEL) && most <= RESULT_IN_L2
 }
 
-/// The same as [`columns_first`] where all is near. There the way from tile to tile counts, which is short here: 64² went from 109 to
-/// 113 GFLOP/s, 128² from 113 to 115.
+/// The same as [`columns_first`] where all is near. There the way from tile to tile counts, which
+/// is short here: 64² went from 109 to 113 GFLOP/s, 128² from 113 to 115.
 ///
 /// # Safety
 /// As there, with whole panels, and a left factor where it lies.

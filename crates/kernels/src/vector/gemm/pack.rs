@@ -34,13 +34,15 @@ const CROWDED_COLUMNS: usize = 1024;
 const PACKED_BEYOND: usize = 1024;
 /// Rows that are a multiple of this apart share few sets of L1.
 const CROWDED_ROWS: usize = 512;
-/// They are copied where the result has as many columns; with AVX-512, which reads fewer of them in the same time, never.
+/// They are copied where the result has as many columns; with AVX-512, which reads fewer of them in
+/// the same time, never.
 const COPIED_FROM: usize = 8 * PANEL;
 /// Copied rows or columns are a cache line further apart than they are long.
 pub(super) const GAP: usize = PANEL;
-/// Tiles of a left factor whose columns are contiguous are turned where the result has more columns. Where it has fewer, a turned tile is
-/// used too few times, and whole lines are copied; with AVX-512 alone, which reads a line in the time of many products. The gradient of a
-/// weight of 1024 × 256 went from 97 to 105 GFLOP/s.
+/// Tiles of a left factor whose columns are contiguous are turned where the result has more
+/// columns. Where it has fewer, a turned tile is used too few times, and whole lines are copied;
+/// with AVX-512 alone, which reads a line in the time of many products. The gradient of a weight of
+/// 1024 × 256 went from 97 to 105 GFLOP/s.
 const TURNED_BEYOND: usize = 512;
 /// Columns are asked for so many before they are copied: they lie too far apart to be seen coming.
 const COLUMNS_AHEAD: usize = 8;
@@ -188,7 +190,8 @@ fn in_step(a: &Matrix<'_>, tiles: RowTiles, first: usize, to: &mut [f32]) -> usi
     }
     for k in 0..a.cols - 1 {
         for i in 0..IN_STEP {
-            // SAFETY: so many rows of a column are there; so much room is there, because half of it is that of the next k.
+            // SAFETY: so many rows of a column are there; so much room is there, because half of it
+            // is that of the next k.
             unsafe {
                 let values = a.data.add(k * a.col_stride + starts[i]).cast::<[f32; COPIED]>().read_unaligned();
                 places[i].cast::<[f32; COPIED]>().write_unaligned(values);

@@ -1,23 +1,25 @@
-//! One row times a factor that is read where it lies: some of its rows at a time are walked along together, and the result with
-//! them. Tiles, which walk down the columns, came to three quarters of the speed from DRAM.
+//! One row times a factor that is read where it lies: some of its rows at a time are walked along
+//! together, and the result with them. Tiles, which walk down the columns, came to three quarters
+//! of the speed from DRAM.
 
 use crate::gemm::Matrix;
 use crate::gemm::job::Job;
 use crate::simd::Simd;
 
-/// Rows of the factor that are walked along together; with one, the result would be loaded and stored as often as the factor.
+/// Rows of the factor that are walked along together; with one, the result would be loaded and
+/// stored as often as the factor.
 const ROWS: usize = 8;
 /// Vectors of the result at a time while the factor comes from L2. From behind it one is as good or better.
 const VECTORS: usize = 4;
 /// What a thread reads of a factor comes from L2, if it is no more bytes.
 const NEAR: usize = 512 << 10;
-/// And from DRAM, if it is more. There so many streams, which end with their rows, are not found early enough: each
-/// vector asks for the one below it among the next rows, which brought 24 GB/s to 28 (medians; reading alone 32). From L3 that
-/// is worth nothing.
+/// And from DRAM, if it is more. There so many streams, which end with their rows, are not found
+/// early enough: each vector asks for the one below it among the next rows, which brought 24 GB/s
+/// to 28 (medians; reading alone 32). From L3 that is worth nothing.
 const FAR: usize = 24 << 20;
 
-/// The first `cols` columns of a job with one row, whole vectors, and a right factor with at least one row, whose columns are
-/// contiguous.
+/// The first `cols` columns of a job with one row, whole vectors, and a right factor with at least
+/// one row, whose columns are contiguous.
 #[inline(always)]
 pub(super) fn along<S: Simd>(simd: S, job: &Job<'_>, b: &Matrix<'_>, cols: usize) {
     assert!(job.a.rows == 1 && job.a.cols == b.rows && b.rows > 0);

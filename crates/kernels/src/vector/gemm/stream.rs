@@ -1,9 +1,10 @@
 //! One row times packed weights: bound by reading them, so that the order of reading decides.
 //!
-//! Two panels at a time that are half of the matrix apart are two streams, each of them read in order from its first panel to its
-//! last; four panels side by side are streams that break off after 16 or 32 KiB. In a sketch that only reads, large pages, one
-//! thread, medians of one run: from DRAM 28 GB/s in two far streams, 25 in four, 20 in eight, 19 in four that break off after 8 KiB; from
-//! L3 73, 73, 59 and 58. Asking for memory ahead made the far streams slower.
+//! Two panels at a time that are half of the matrix apart are two streams, each of them read in
+//! order from its first panel to its last; four panels side by side are streams that break off
+//! after 16 or 32 KiB. In a sketch that only reads, large pages, one thread, medians of one run:
+//! from DRAM 28 GB/s in two far streams, 25 in four, 20 in eight, 19 in four that break off after 8
+//! KiB; from L3 73, 73, 59 and 58. Asking for memory ahead made the far streams slower.
 
 use super::blocks;
 use super::element::Element;
@@ -23,7 +24,8 @@ pub(super) fn along<S: Simd, E: Element>(simd: S, job: &Job<'_>, b: &PackedMatri
     assert!(job.a.rows == 1 && job.a.cols == b.rows() && job.first_col + job.cols <= b.cols());
     let count = job.cols.div_ceil(PANEL);
     for (first_row, rows) in blocks(b.rows(), DEPTH) {
-        // SAFETY: the row and the panel that begins with the job's first column are there; without depth neither is read.
+        // SAFETY: the row and the panel that begins with the job's first column are there; without
+        // depth neither is read.
         let walk = unsafe {
             Walk {
                 rows,

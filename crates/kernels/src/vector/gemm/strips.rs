@@ -1,36 +1,39 @@
-//! A right factor that is packed in passing: a strip of its columns at a time, into a place that stays in L2 while all rows of the
-//! block meet it. Packed as a whole, it would be written to L3 or to DRAM and read from there: 32×2048² went from 74 to
-//! 98 GFLOP/s, 128×2048² from 96 to 107.
+//! A right factor that is packed in passing: a strip of its columns at a time, into a place that
+//! stays in L2 while all rows of the block meet it. Packed as a whole, it would be written to L3 or
+//! to DRAM and read from there: 32×2048² went from 74 to 98 GFLOP/s, 128×2048² from 96 to 107.
 
 use std::ops::Range;
 
 use super::pack::{self, Left, RowTiles};
 use super::tile::{CHUNK, Coming, Tile, Tiles};
-use super::{COLS, PANEL_GAP, Panels, ROWS, ROWS_IN_PLACE, Room, WIDE, blocks, corner, row_tiles, rows_of, sized};
+use super::{
+    COLS, PANEL_GAP, PackingBuffers, Panels, ROWS, ROWS_IN_PLACE, WIDE, blocks, corner, row_tiles, rows_of, sized,
+};
 use crate::gemm::job::Job;
 use crate::gemm::{Matrix, PANEL};
 
-/// With so many rows that come from L3 for every strip, and so many strips, packing all columns first is cheaper, by 1 to 2 %
-/// in a sketch of 1024² and 2048²; and so it is where the left factor has to be packed as well, whose block then stays in L2: by 6 %
-/// in a sketch of the gradient of a weight of 1024 × 256.
+/// With so many rows that come from L3 for every strip, and so many strips, packing all columns
+/// first is cheaper, by 1 to 2 % in a sketch of 1024² and 2048²; and so it is where the left factor
+/// has to be packed as well, whose block then stays in L2: by 6 % in a sketch of the gradient of a
+/// weight of 1024 × 256.
 const MANY_ROWS: usize = 1024;
 const MANY_STRIPS: usize = 8;
 
 /// A product with a right factor as it lies.
 #[inline(always)]
-pub(super) fn plain<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, room: Room<'_>) {
+pub(super) fn plain<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, buffers: PackingBuffers<'_>) {
     let many_strips = b.rows.saturating_mul(job.cols) >= MANY_STRIPS * COLS * S::DEPTH;
     // With narrower vectors it was slower: 2048² by 8 to 16 %, 1024² by 4 %.
     if S::LANES == PANEL && job.a.rows >= MANY_ROWS && (many_strips || Left::is_scattered(&job.a, job.cols)) {
-        wide(simd, job, b, room);
+        wide(simd, job, b, buffers);
     } else {
-        narrow(simd, job, b, room);
+        narrow(simd, job, b, buffers);
     }
 }
 
 /// Packs many columns before all rows meet them, a block of which stays in L2.
 #[inline(always)]
-fn wide<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+fn wide<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): PackingBuffers<'_>) {
     let depths = b.rows.div_ceil(S::DEPTH).max(1);
     for (col, cols) in blocks(job.cols, WIDE) {
         let job = job.columns(col, cols);
@@ -46,7 +49,7 @@ fn wide<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_
 
 /// Packs a strip at a time, which stays in L2 while all rows meet it.
 #[inline(always)]
-fn narrow<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): Room<'_>) {
+fn narrow<S: Tiles>(simd: S, job: &Job<'_>, b: &Matrix<'_>, (left, right): PackingBuffers<'_>) {
     let most = if Left::is_scattered(&job.a, job.cols) { ROWS } else { ROWS_IN_PLACE };
     for (first, rows) in blocks(job.a.rows, most) {
         let job = job.rows(first..first + rows);
@@ -86,8 +89,8 @@ struct Strips {
     depths: usize,
     across: usize,
     width: usize,
-    /// Whether all of the depth comes before the next columns, which keeps the result near; a left factor that has to be
-    /// packed is packed once if it does not.
+    /// Whether all of the depth comes before the next columns, which keeps the result near; a left
+    /// factor that has to be packed is packed once if it does not.
     depth_first: bool,
 }
 
@@ -118,8 +121,8 @@ impl Strips {
     }
 }
 
-/// The strip that will be packed after this one, where it lies. Its lines are asked for while this one is used: they are too far
-/// apart to be seen coming.
+/// The strip that will be packed after this one, where it lies. Its lines are asked for while this
+/// one is used: they are too far apart to be seen coming.
 struct Next {
     start: *const f32,
     /// How many tiles ask for it, each for a line per k.

@@ -1,8 +1,9 @@
 //! The innermost loop: a tile of the result that stays in registers while it walks over the depth.
 //!
-//! Every element of the result is one chain of fused multiply-adds over k, begun with what stands in the result (or zero,
-//! or the bias). Tiles of other sizes, other instruction sets, other splits among threads and other blocks of the depth
-//! compute the same chain, so they all give the same bits.
+//! Every element of the result is one chain of fused multiply-adds over k, begun with what stands
+//! in the result (or zero, or the bias). Tiles of other sizes, other instruction sets, other splits
+//! among threads and other blocks of the depth compute the same chain, so they all give the same
+//! bits.
 
 use super::element::Element;
 use crate::gemm::PANEL;
@@ -109,7 +110,8 @@ pub(crate) trait Tiles: Simd {
     unsafe fn run_down<E: Element>(self, rows: usize, panels: usize, count: usize, tile: &Tile<E>);
 }
 
-/// Writes [`Tiles`]: per number of rows the most panels, and each width up to that; behind `down` each width of the usual number.
+/// Writes [`Tiles`]: per number of rows the most panels, and each width up to that; behind `down`
+/// each width of the usual number.
 macro_rules! tiles {
     (
         $simd:ty, $features:literal, rows: $rows:literal, depth: $depth:literal, vectors: $vectors:literal,

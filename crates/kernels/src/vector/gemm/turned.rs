@@ -1,6 +1,6 @@
-//! A few rows times a factor with an output per row, read where it lies: squares of it are turned in registers, so that the lanes
-//! of a vector are outputs and every output remains one chain in the order of k. Through packed panels one row took three
-//! times as long.
+//! A few rows times a factor with an output per row, read where it lies: squares of it are turned
+//! in registers, so that the lanes of a vector are outputs and every output remains one chain in
+//! the order of k. Through packed panels one row took three times as long.
 
 use crate::gemm::job::Job;
 use crate::gemm::{Matrix, PANEL};
@@ -10,12 +10,12 @@ use crate::simd::Simd;
 pub(super) const MOST_ROWS: usize = 8;
 const TOGETHER: usize = 4;
 
-/// How far ahead rows of the factor are asked for, in elements: sixteen streams are more than the CPU follows by itself. From
-/// DRAM it gave 13 %.
+/// How far ahead rows of the factor are asked for, in elements: sixteen streams are more than the
+/// CPU follows by itself. From DRAM it gave 13 %.
 const AHEAD: usize = 512;
 
-/// The first `cols` columns, whole panels, of a job with up to [`MOST_ROWS`] rows and a right factor whose rows of k are
-/// contiguous.
+/// The first `cols` columns, whole panels, of a job with up to [`MOST_ROWS`] rows and a right
+/// factor whose rows of k are contiguous.
 #[inline(always)]
 pub(super) fn across<S: Simd>(simd: S, job: &Job<'_>, b: &Matrix<'_>, cols: usize) {
     assert!(job.a.cols == b.rows && b.row_stride == 1 && cols.is_multiple_of(PANEL));

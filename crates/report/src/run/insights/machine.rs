@@ -1,5 +1,7 @@
 //! What the process and the machine say.
 
+use profile::CROWDED;
+
 use super::super::view::View;
 use super::Insight;
 use crate::units::{count, digits, nanos, percent, plural, share, whole_percent};
@@ -33,21 +35,16 @@ pub(in super::super) fn others_in_words(view: &View<'_>) -> Option<String> {
     others(view).map(|used| format!("other programs used {} of {}", digits(used), plural(cpus, "CPU")))
 }
 
-/// The share of the CPUs, or of the time in which threads could run, from where on others had most of it.
-const CROWDED: f64 = 0.5;
-
 /// Whether other programs had most of the CPUs while the profile was made.
 fn is_crowded(view: &View<'_>) -> bool {
     let cpus = f64::from(view.run.environment.machine.cpus.max(1));
     let by_noise = others(view).is_some_and(|used| used > CROWDED * cpus);
-    let waited = view.tree.as_ref().and_then(|tree| share(tree.waiting_ns()?, tree.runnable_ns()));
-    by_noise || waited.is_some_and(|waited| waited > CROWDED)
+    by_noise || view.tree.as_ref().is_some_and(profile::is_crowded)
 }
 
 /// Whether nothing told of interruptions. Earlier versions knew of none; of other programs' profiles it is not known.
 fn is_blind(view: &View<'_>) -> bool {
-    let Some(tree) = view.tree.as_ref().filter(|_| view.run.imported.is_none()) else { return false };
-    tree.profile.interruptions.as_ref().is_none_or(|found| found.source == "none")
+    view.run.imported.is_none() && view.tree.as_ref().is_some_and(profile::is_blind)
 }
 
 /// Whether time of others may stand in any scope: a ranking would be one of chance.

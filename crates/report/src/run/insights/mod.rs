@@ -1,8 +1,10 @@
 //! Insights: sentences that follow from the figures by arithmetic, each with its evidence. No verdicts.
 
+mod limits;
 mod machine;
-mod scopes;
 mod tokens;
+
+use profile::insights::Insight;
 
 use super::view::View;
 use crate::document::{Block, Section};
@@ -10,24 +12,11 @@ use crate::document::{Block, Section};
 /// More would not be read.
 const MOST: usize = 6;
 
-/// A sentence, and how much of the run it is about.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Insight {
-    /// The share of the run's time that could be saved or is concerned; the largest come first.
-    worth: f64,
-    sentence: String,
-}
-
 type Rule = fn(&View<'_>) -> Option<Insight>;
 
+/// Beside those on the profile alone.
 const RULES: &[Rule] = &[
-    scopes::below_limit,
-    scopes::hottest,
-    scopes::outside,
-    scopes::allocating,
-    scopes::uneven_index,
-    scopes::uneven_threads,
-    scopes::own_cost,
+    limits::below_limit,
     tokens::prompt,
     tokens::slow_token,
     tokens::row_below_limit,
@@ -43,7 +32,13 @@ const SAID_BEFORE: &[Rule] = &[tokens::decode_below_limit, machine::disturbed];
 
 /// What else there is to say, what concerns most first.
 pub(super) fn found(view: &View<'_>) -> Vec<String> {
-    sentences(RULES.iter().filter_map(|rule| rule(view)))
+    sentences(RULES.iter().filter_map(|rule| rule(view)).chain(of_profile(view)))
+}
+
+/// What the profile says by itself.
+fn of_profile(view: &View<'_>) -> Vec<Insight> {
+    let profile = view.profile();
+    profile::insights::RULES.iter().filter_map(|rule| rule(profile.as_ref()?)).collect()
 }
 
 fn sentences(insights: impl Iterator<Item = Insight>) -> Vec<String> {
@@ -53,7 +48,8 @@ fn sentences(insights: impl Iterator<Item = Insight>) -> Vec<String> {
 }
 
 pub(super) fn section(view: &View<'_>) -> Section {
-    let mut sentences = sentences(SAID_BEFORE.iter().chain(RULES).filter_map(|rule| rule(view)));
+    let of_run = SAID_BEFORE.iter().chain(RULES).filter_map(|rule| rule(view));
+    let mut sentences = sentences(of_run.chain(of_profile(view)));
     sentences.truncate(MOST);
     let section = Section::new("INSIGHTS", "derived from the figures, largest effect first");
     match sentences.is_empty() {

@@ -17,6 +17,14 @@ fn is_silent(rule: Rule, run: &Run) {
     assert_eq!(rule(&View::new(run, 12)), None);
 }
 
+fn hottest(view: &View<'_>) -> Option<Insight> {
+    profile::insights::hottest(&view.profile()?)
+}
+
+fn uneven_index(view: &View<'_>) -> Option<Insight> {
+    profile::insights::uneven_index(&view.profile()?)
+}
+
 fn rate(best: f64) -> Option<Rate> {
     let (isa, how) = (String::new(), String::new());
     Some(Rate { best, median: best, spread: 0.0, windows: 1, isa, how, huge_share: None })
@@ -64,19 +72,19 @@ fn scopes_below_the_limit() {
     // 100 calls of 0.2 GFLOP in 0.4 s: 50 GFLOP/s of 100.
     let with = |flops: u64| profiled(vec![Scope { flops, ..scope("ffn_up", 400_000_000) }, scope("rest", 500_000_000)]);
     says(
-        scopes::below_limit,
+        limits::below_limit,
         &with(20_000_000_000),
         "`ffn_up` takes 40 % of the wall time at 50 % of f32 compute (100 GFLOP/s): reaching the limit would \
          save up to 20 %.",
     );
-    is_silent(scopes::below_limit, &with(39_000_000_000));
-    is_silent(scopes::below_limit, &with(0));
+    is_silent(limits::below_limit, &with(39_000_000_000));
+    is_silent(limits::below_limit, &with(0));
     // An estimate so rough that at its lower end nothing is to be saved.
     let mut rough = with(20_000_000_000);
     estimated(&mut rough, 0, 150_000_000);
-    is_silent(scopes::below_limit, &rough);
+    is_silent(limits::below_limit, &rough);
     estimated(&mut rough, 0, 10_000_000);
-    let found = scopes::below_limit(&View::new(&rough, 12)).expect("there is something to say");
+    let found = limits::below_limit(&View::new(&rough, 12)).expect("there is something to say");
     assert!(found.sentence.contains("`ffn_up` takes 40 % \u{b1}2 of the wall time"), "{found:?}");
 }
 
@@ -101,39 +109,6 @@ fn crowded(run: &mut Run, others: f64, source: Option<&str>) {
 }
 
 #[test]
-fn the_hottest_scope() {
-    let run = |ns: u64| profiled(vec![scope("busy", ns), scope("other", 50_000_000)]);
-    let expected = "`busy` spends 60 % of the wall time in its own code: making it twice as fast would save 30 %.";
-    says(scopes::hottest, &run(600_000_000), expected);
-    let mut of_lab = run(300_000_000);
-    let profile = of_lab.profile.as_mut().expect("it has one");
-    profile.scopes.push(scope("lab::workload::standard::standard", 650_000_000));
-    let expected = "`busy` spends 30 % of the wall time in its own code: making it twice as fast would save 15 %.";
-    says(scopes::hottest, &of_lab, expected);
-    is_silent(scopes::hottest, &run(60_000_000));
-}
-
-#[test]
-fn scopes_that_cannot_be_told_apart_are_a_tie() {
-    let mut run = profiled(vec![scope("attention", 310_000_000), scope("qkv", 300_000_000), scope("c", 100_000_000)]);
-    (0..2).for_each(|place| estimated(&mut run, place, 15_000_000));
-    says(
-        scopes::hottest,
-        &run,
-        "Most self time: `attention` and `qkv`, 31 % \u{b1}3 and 30 % \u{b1}3 (cannot tell which is hotter).",
-    );
-    // Intervals that do not touch rank them.
-    (0..2).for_each(|place| estimated(&mut run, place, 2_000_000));
-    let expected = "`attention` spends 31.0 % \u{b1}0.4 of the wall time in its own code: making it twice as fast would save \
-         16 %.";
-    says(scopes::hottest, &run, expected);
-    // Above the threshold only at the upper end of its interval.
-    let mut rough = profiled(vec![scope("attention", 150_000_000)]);
-    estimated(&mut rough, 0, 40_000_000);
-    is_silent(scopes::hottest, &rough);
-}
-
-#[test]
 fn nothing_is_ranked_where_others_had_the_cpus_and_nothing_told() {
     let layer = |index: u64, ns: u64| Scope { index: Some(index), ..scope("layer", ns) };
     let run = || profiled(vec![layer(0, 100_000_000), layer(1, 100_000_000), layer(2, 600_000_000)]);
@@ -144,12 +119,12 @@ fn nothing_is_ranked_where_others_had_the_cpus_and_nothing_told() {
         let unreliable =
             "other programs used 1.50 of 2 CPUs: attribution unreliable, because interruptions were not recognised";
         assert_eq!(crowded_in_words(&view).as_deref(), Some(unreliable));
-        is_silent(scopes::hottest, &run);
-        is_silent(scopes::uneven_index, &run);
-        is_silent(scopes::below_limit, &run);
+        is_silent(hottest, &run);
+        is_silent(uneven_index, &run);
+        is_silent(limits::below_limit, &run);
         crowded(&mut run, 0.9, source);
         assert_eq!(crowded_in_words(&View::new(&run, 12)), None);
-        assert!(scopes::hottest(&View::new(&run, 12)).is_some());
+        assert!(hottest(&View::new(&run, 12)).is_some());
     }
     let mut marked = run();
     crowded(&mut marked, 1.5, Some("rseq"));
@@ -158,7 +133,7 @@ fn nothing_is_ranked_where_others_had_the_cpus_and_nothing_told() {
     assert_eq!(crowded_in_words(&View::new(&marked, 12)).as_deref(), Some(waited));
     assert!(!is_attribution_unreliable(&View::new(&marked, 12)));
     says(
-        scopes::hottest,
+        hottest,
         &marked,
         "`layer` spends 80 % of the time on a CPU in its own code: making it twice as fast would save 40 %.",
     );
@@ -168,71 +143,6 @@ fn nothing_is_ranked_where_others_had_the_cpus_and_nothing_told() {
     assert!(crowded_in_words(&View::new(&marked, 12)).is_some_and(|text| text.starts_with("threads waited 1.00 s")));
     marked.profile.as_mut().expect("it has one").threads[0].cpu_ns = Some(1_100_000_000);
     assert_eq!(crowded_in_words(&View::new(&marked, 12)), None);
-}
-
-#[test]
-fn time_outside_of_scopes() {
-    let expected = "40 % of the threads' time, 400 ms of 1.00 s, is outside all scopes: idle, or code without scopes.";
-    says(scopes::outside, &profiled(vec![scope("a", 600_000_000)]), expected);
-    is_silent(scopes::outside, &profiled(vec![scope("a", 990_000_000)]));
-}
-
-#[test]
-fn allocations_in_every_call() {
-    let with = |allocs: u64| {
-        let own = Allocations { allocs, alloc_bytes: 1024 * allocs, ..Allocations::default() };
-        profiled(vec![Scope { allocs: Some(own), ..scope("sampling", 100) }])
-    };
-    says(scopes::allocating, &with(200), "`sampling` makes 2 allocations per call, 2 KiB per call, 200 KiB in total.");
-    is_silent(scopes::allocating, &with(20));
-}
-
-#[test]
-fn an_index_that_stands_out() {
-    let with = |slow: u64| {
-        let layer = |index: u64, ns: u64| Scope { index: Some(index), ..scope("layer", ns) };
-        profiled(vec![layer(0, 100_000_000), layer(1, 100_000_000), layer(2, slow)])
-    };
-    let expected = "`layer[2]` takes 2.00 ms per call, 2.00 times the median of its 3 indices, 1.00 ms.";
-    says(scopes::uneven_index, &with(200_000_000), expected);
-    is_silent(scopes::uneven_index, &with(110_000_000));
-    // The lower end of the interval counts: 58.9 times the median may still be one long interruption.
-    let mut rough = with(700_000_000);
-    estimated(&mut rough, 2, 300_000_000);
-    is_silent(scopes::uneven_index, &rough);
-    estimated(&mut rough, 2, 25_000_000);
-    let expected = "`layer[2]` takes 7.00 ms \u{b1}0.49 per call, 7.00 times the median of its 3 indices, 1.00 ms.";
-    says(scopes::uneven_index, &rough, expected);
-}
-
-#[test]
-fn threads_that_differ() {
-    let with = |least: u64| {
-        let mut run = profiled(vec![scope("a", 900_000_000)]);
-        let threads = &mut run.profile.as_mut().expect("it has one").threads;
-        let second = Thread { id: 1, name: None, in_scopes_ns: least, ..threads[0].clone() };
-        threads.push(second);
-        run
-    };
-    says(scopes::uneven_threads, &with(300_000_000), "`main` was in scopes for 900 ms, `thread 1` for 300 ms.");
-    is_silent(scopes::uneven_threads, &with(800_000_000));
-}
-
-#[test]
-fn a_budget_that_was_not_kept() {
-    let with = |share_of_wall: f64, share_of_cpu: Option<f64>| {
-        let mut run = profiled(vec![scope("tiny", 900_000_000)]);
-        run.profile.as_mut().expect("it has one").own_cost =
-            OwnCost { share_of_wall, share_of_cpu, budget: Some(0.02), ..OwnCost::default() };
-        run
-    };
-    let expected = "The profiler took 3.0 % of the wall time, above its budget of 2 %; most calls, 100, are of `tiny`.";
-    says(scopes::own_cost, &with(0.03, None), expected);
-    is_silent(scopes::own_cost, &with(0.019, None));
-    // A program with half a CPU: by the wall time it would look kept.
-    let expected = "The profiler took 3.0 % of the CPU time, above its budget of 2 %; most calls, 100, are of `tiny`.";
-    says(scopes::own_cost, &with(0.015, Some(0.03)), expected);
-    is_silent(scopes::own_cost, &with(0.03, Some(0.019)));
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use record::{Profile, Run};
 
+use super::super::lab_scopes::LabScope as _;
 use super::super::rows::in_order;
-use super::super::tree::Tree;
 use super::super::view::View;
 use crate::units::raise;
+use profile::CallTree;
 
 /// One method.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,7 +70,7 @@ fn cell_name(name: &str) -> String {
 }
 
 fn of_scopes(profile: &Profile) -> Methods {
-    let tree = Tree::new(profile);
+    let tree = CallTree::new(profile);
     let of_lab: HashSet<&str> = tree.names.iter().filter(|sum| sum.is_of_lab()).map(|sum| sum.name).collect();
     let mut called_by: HashMap<&str, BTreeMap<usize, u64>> = HashMap::new();
     for (at, scope) in profile.scopes.iter().enumerate() {

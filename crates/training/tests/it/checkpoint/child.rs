@@ -1,10 +1,11 @@
-//! This test program as another process: what the child does is told by a variable, so that it can be killed or limited.
+//! This test program as another process: what the child does is told by a variable, so that it can
+//! be killed or limited.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use record::TrainingEvent;
-use training::Watch;
+use training::TrainingObserver;
 
 use crate::run::settings_in;
 
@@ -44,7 +45,7 @@ fn answer(text: &str) {
 /// Tells the parent of every checkpoint and every loss.
 struct Teller;
 
-impl Watch for Teller {
+impl TrainingObserver for Teller {
     fn event(&mut self, event: &TrainingEvent) {
         match event {
             TrainingEvent::Step(step) => answer(&format!("step {} {:x}", step.step, step.loss.to_bits())),
@@ -71,7 +72,8 @@ fn task() {
     }
 }
 
-/// Trains with the profiler and two threads, and tells what it counted: path, calls, allocations, nanoseconds, of which others spent some.
+/// Trains with the profiler and two threads, and tells what it counted: path, calls, allocations,
+/// nanoseconds, of which others spent some.
 fn profile(folder: &Path, epochs: &str) {
     let epochs = format!("training.num_epochs={epochs}");
     let sets = [&epochs, "training.gradient_accumulation=2", "training.dropout=0.1", "data.validation_split=0.25"];

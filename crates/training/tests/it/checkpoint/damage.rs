@@ -29,7 +29,7 @@ fn a_flipped_bit_anywhere_is_seen() {
         bytes[at] ^= 1 << (at % 8);
         fs::write(&last, bytes).expect("it can be written");
         let error = Checkpoint::open(&last).expect_err("it is damaged").to_string();
-        assert!(error.contains("step-00000003.safetensors: the checksum does not match"), "byte {at}: {error}");
+        assert!(error.contains("step-00000003.safetensors: checksum mismatch"), "byte {at}: {error}");
     }
     fs::write(&last, &whole).expect("it can be written");
     assert!(Checkpoint::open(&last).is_ok());
@@ -44,7 +44,7 @@ fn what_was_cut_off_or_grew_is_seen() {
     for length in lengths {
         fs::write(&last, &whole[..length]).expect("it can be written");
         let error = Checkpoint::open(&last).expect_err("it is cut off").to_string();
-        assert!(error.contains("cut off"), "{length} bytes: {error}");
+        assert!(error.contains("truncated"), "{length} bytes: {error}");
     }
     for more in [1, 32, 4096] {
         let mut bytes = whole.clone();
@@ -66,18 +66,18 @@ fn the_one_before_it_that_is_whole_is_offered() {
     cut(&last);
     let error = resume().expect_err("it is cut off");
     assert!(
-        error.contains("step-00000003") && error.contains(&format!("{} before it is whole", second.display())),
+        error.contains("step-00000003") && error.contains(&format!("the earlier {} is intact", second.display())),
         "{error}"
     );
     cut(&second);
     let error = resume().expect_err("it is cut off");
-    assert!(error.contains(&format!("{} before it is whole", first.display())), "{error}");
+    assert!(error.contains(&format!("the earlier {} is intact", first.display())), "{error}");
     // Who takes it goes on from it.
     run(&settings, first.to_str(), &mut Listener::stopping_after(1)).expect("it is whole");
     cut(&first);
     fs::remove_file(&second).expect("it can be removed");
     let error = run(&settings, first.to_str(), &mut Listener::default()).expect_err("it is cut off").to_string();
-    assert!(error.contains("no checkpoint before it is whole"), "{error}");
+    assert!(error.contains("no earlier checkpoint is intact"), "{error}");
 }
 
 /// A file that claims what it likes, under a checksum that is right.

@@ -1,6 +1,6 @@
 //! Sequences of all forms, splits, and texts that are none.
 
-use training::data::{Corpus, CorpusRequest, DataSettings, Form, Sources, Which};
+use training::data::{Corpus, CorpusRequest, CorpusRole, DataSettings, SequenceForm, Sources};
 
 use super::{build, corpus, data, texts};
 use crate::folder::{Folder, shared};
@@ -10,7 +10,7 @@ use crate::vocabulary::learned;
 fn lines_are_sequences() {
     let folder = Folder::new();
     let path = folder.write("text", "first line\r\n\n   \nsecond\nx\n\nthe last line is long");
-    let (vocabulary, corpus) = corpus(&data(&path, Form::Lines), &folder, 10).expect("a corpus");
+    let (vocabulary, corpus) = corpus(&data(&path, SequenceForm::Lines), &folder, 10).expect("a corpus");
     assert_eq!(texts(&corpus, &vocabulary, false), ["first line", "second", "the last l", "ine is lon"]);
     // A line of one character, and the last character of a long line.
     assert_eq!(corpus.facts().single, 2);
@@ -22,7 +22,7 @@ fn lines_are_sequences() {
 fn short_lines_make_short_rows() {
     let folder = Folder::new();
     let path = folder.write("text", "abc\nab\n");
-    let (_, corpus) = corpus(&data(&path, Form::Lines), &folder, 512).expect("a corpus");
+    let (_, corpus) = corpus(&data(&path, SequenceForm::Lines), &folder, 512).expect("a corpus");
     assert_eq!(corpus.length(), 2);
 }
 
@@ -30,7 +30,7 @@ fn short_lines_make_short_rows() {
 fn lines_may_end_with_the_end_token() {
     let folder = Folder::new();
     let path = folder.write("text", "ab\nc\n");
-    let settings = DataSettings { end_lines: true, ..data(&path, Form::Lines) };
+    let settings = DataSettings { end_lines: true, ..data(&path, SequenceForm::Lines) };
     let (vocabulary, corpus) = corpus(&settings, &folder, 8).expect("a corpus");
     assert_eq!((corpus.training().len(), corpus.training().targets()), (2, 3));
     assert_eq!(texts(&corpus, &vocabulary, false), ["ab", "c"]);
@@ -41,7 +41,8 @@ fn chunks_follow_on_each_other() {
     let folder = Folder::new();
     folder.write("corpus/1", "abcdefgh");
     folder.write("corpus/2", "ijk\n");
-    let (vocabulary, corpus) = corpus(&data(&folder.path("corpus"), Form::Chunks), &folder, 4).expect("a corpus");
+    let (vocabulary, corpus) =
+        corpus(&data(&folder.path("corpus"), SequenceForm::Chunks), &folder, 4).expect("a corpus");
     // Eight, the end token, four.
     assert_eq!((corpus.facts().tokens, corpus.training().len(), corpus.training().targets()), (13, 3, 12));
     assert_eq!(texts(&corpus, &vocabulary, false), ["abcde", "efgh", "ijk\n"]);
@@ -55,7 +56,7 @@ fn a_line_may_part_documents() {
         "one\n<|endoftext|>\ntwo\n<|endoftext|>x\n<|end\n<|endoftext|>\n<|endoftext|>\nthree\n<|endoftext|>",
     );
     let separator = Some("<|endoftext|>".to_owned());
-    let settings = DataSettings { separator, ..data(&path, Form::Chunks) };
+    let settings = DataSettings { separator, ..data(&path, SequenceForm::Chunks) };
     let (vocabulary, corpus) = corpus(&settings, &folder, 1000).expect("a corpus");
     let text = "one\ntwo\n<|endoftext|>x\n<|end\nthree\n";
     assert_eq!(texts(&corpus, &vocabulary, false), [text]);
@@ -67,12 +68,12 @@ fn the_end_is_kept_back_from_chunks_and_windows() {
     let folder = Folder::new();
     let text: String = (0..1000).map(|at| char::from(b'a' + (at % 26) as u8)).collect();
     let path = folder.write("text", &text);
-    for form in [Form::Chunks, Form::Windows] {
+    for form in [SequenceForm::Chunks, SequenceForm::Windows] {
         let settings = DataSettings { validation_split: 0.1, ..data(&path, form) };
         let (vocabulary, corpus) = corpus(&settings, &folder, 99).expect("a corpus");
         assert_eq!(texts(&corpus, &vocabulary, true), [&text[900..]]);
         let training = texts(&corpus, &vocabulary, false);
-        if form == Form::Chunks {
+        if form == SequenceForm::Chunks {
             assert_eq!(corpus.training().targets(), 899);
             assert_eq!(training.len(), 10);
         }
@@ -85,7 +86,7 @@ fn lines_are_kept_back_by_chance() {
     let folder = Folder::new();
     let lines: Vec<String> = (0..1000).map(|number| format!("line {number}")).collect();
     let path = folder.write("text", lines.join("\n"));
-    let settings = DataSettings { validation_split: 0.05, ..data(&path, Form::Lines) };
+    let settings = DataSettings { validation_split: 0.05, ..data(&path, SequenceForm::Lines) };
     let (vocabulary, corpus) = corpus(&settings, &folder, 32).expect("a corpus");
     let (training, kept) = (texts(&corpus, &vocabulary, false), texts(&corpus, &vocabulary, true));
     assert_eq!((training.len(), kept.len()), (950, 50));
@@ -100,7 +101,7 @@ fn lines_are_kept_back_by_chance() {
     assert_eq!(corpus.training().targets(), targets(&training));
     assert_eq!(corpus.validation().expect("kept").targets(), targets(&kept));
     // The same again, and others for another seed.
-    let sources = Sources::find(&settings, Which::Training, folder.root(), &folder.path("out")).expect("files");
+    let sources = Sources::find(&settings, CorpusRole::Training, folder.root(), &folder.path("out")).expect("files");
     let again = build(&settings, &sources, &vocabulary, &folder, 32).expect("a corpus");
     assert!(again.reused());
     assert_eq!(texts(&again, &vocabulary, true), kept);
@@ -115,11 +116,11 @@ fn another_file_to_validate() {
     let folder = Folder::new();
     folder.write("learn", "learned\n");
     folder.write("check", b"checked \xFF\n");
-    let mut settings = data(&folder.path("learn"), Form::Lines);
+    let mut settings = data(&folder.path("learn"), SequenceForm::Lines);
     settings.validation_file = "check".into();
     let out = folder.path("out");
-    let sources = Sources::find(&settings, Which::Training, folder.root(), &out).expect("files");
-    let validation = Sources::find(&settings, Which::Validation, folder.root(), &out).expect("files");
+    let sources = Sources::find(&settings, CorpusRole::Training, folder.root(), &out).expect("files");
+    let validation = Sources::find(&settings, CorpusRole::Validation, folder.root(), &out).expect("files");
     let vocabulary = learned("characters", None, "learned checked \u{FFFD}");
     let request = CorpusRequest {
         settings: &settings,
@@ -142,7 +143,8 @@ fn bytes_that_are_no_text_are_replaced_and_named() {
     // Wrong bytes, a character that is cut off in the middle of the file, and one at its end.
     folder.write("corpus/2", b"good\xFFbad\xE2\x82x\xC3");
     folder.write("corpus/3", b"\xEF\xBB\xBFmarked\n");
-    let (vocabulary, corpus) = corpus(&data(&folder.path("corpus"), Form::Lines), &folder, 64).expect("a corpus");
+    let (vocabulary, corpus) =
+        corpus(&data(&folder.path("corpus"), SequenceForm::Lines), &folder, 64).expect("a corpus");
     assert_eq!(texts(&corpus, &vocabulary, false), ["fine", "good\u{FFFD}bad\u{FFFD}x\u{FFFD}", "marked"]);
     let replaced = corpus.facts().replaced.clone().expect("some were replaced");
     assert_eq!((replaced.places, replaced.offset), (3, 4));
@@ -160,7 +162,7 @@ fn characters_across_the_buffers() {
     let mut bytes = text.clone().into_bytes();
     bytes.push(0xFF);
     let path = folder.write("text", &bytes);
-    let (vocabulary, corpus) = corpus(&data(&path, Form::Chunks), &folder, 1 << 20).expect("a corpus");
+    let (vocabulary, corpus) = corpus(&data(&path, SequenceForm::Chunks), &folder, 1 << 20).expect("a corpus");
     assert_eq!(corpus.facts().replaced.as_ref().map(|replaced| replaced.offset), Some(text.len() as u64));
     assert_eq!(corpus.facts().tokens, text.chars().count() as u64 + 1);
     let parts = texts(&corpus, &vocabulary, false);
@@ -176,16 +178,16 @@ fn characters_across_the_buffers() {
 fn too_little_text_is_refused() {
     let folder = Folder::new();
     for (text, form, split) in [
-        ("\n \n\n", Form::Lines, 0.0),
-        ("a", Form::Chunks, 0.0),
-        ("a\nb\n", Form::Lines, 0.0),
-        ("ab", Form::Chunks, 0.5),
-        ("one\n", Form::Lines, 0.5),
+        ("\n \n\n", SequenceForm::Lines, 0.0),
+        ("a", SequenceForm::Chunks, 0.0),
+        ("a\nb\n", SequenceForm::Lines, 0.0),
+        ("ab", SequenceForm::Chunks, 0.5),
+        ("one\n", SequenceForm::Lines, 0.5),
     ] {
         let path = folder.write("text", text);
         let settings = DataSettings { validation_split: split, ..data(&path, form) };
-        let error = corpus(&settings, &folder, 8).expect_err("too little");
-        assert!(error.to_string().contains("too little text"), "{error}");
+        let error = corpus(&settings, &folder, 8).expect_err("too few to train on");
+        assert!(error.to_string().contains("too few to train on"), "{error}");
     }
     let path = folder.write("text", "enough text");
     for (split, max_length, key) in [
@@ -194,7 +196,7 @@ fn too_little_text_is_refused() {
         (f64::NAN, 8, "validation_split"),
         (0.1, 1, "max_length"),
     ] {
-        let settings = DataSettings { validation_split: split, ..data(&path, Form::Chunks) };
+        let settings = DataSettings { validation_split: split, ..data(&path, SequenceForm::Chunks) };
         let error = corpus(&settings, &folder, max_length).expect_err("no setting");
         assert!(error.to_string().contains(key), "{error}");
     }
@@ -204,8 +206,8 @@ fn too_little_text_is_refused() {
 fn loopos_sees_the_same_tokens() {
     let Some(path) = shared("loopos/corpus128x128.txt") else { return };
     let folder = Folder::new();
-    let settings = data(&path, Form::Lines);
-    let sources = Sources::find(&settings, Which::Training, folder.root(), &folder.path("out")).expect("files");
+    let settings = data(&path, SequenceForm::Lines);
+    let sources = Sources::find(&settings, CorpusRole::Training, folder.root(), &folder.path("out")).expect("files");
     let text = std::fs::read_to_string(&path).expect("a text");
     let vocabulary = learned("words", None, &text);
     let corpus = build(&settings, &sources, &vocabulary, &folder, 128).expect("a corpus");
@@ -219,12 +221,12 @@ fn loopos_sees_the_same_tokens() {
 fn nanogpt_sees_the_same_tokens() {
     let Some(path) = shared("text/tinyshakespeare.txt") else { return };
     let folder = Folder::new();
-    let settings = DataSettings { validation_split: 0.1, ..data(&path, Form::Chunks) };
+    let settings = DataSettings { validation_split: 0.1, ..data(&path, SequenceForm::Chunks) };
     let (vocabulary, corpus) = corpus(&settings, &folder, 256).expect("a corpus");
     // nanoGPT's prepare.py prints: vocab size 65, train has 1,003,854 tokens, val has 111,540 tokens.
     assert_eq!(vocabulary.len(), 65 + 2);
     assert_eq!(corpus.training().targets() + 1, 1_003_854);
-    assert_eq!(corpus.validation().expect("kept back").targets() + 1, 111_540);
+    assert_eq!(corpus.validation().expect("there is no validation").targets() + 1, 111_540);
     let ids = vocabulary.tokenizer().encode("\n AZaz", engine::Encode::default());
     assert_eq!(ids, [0, 1, 13, 38, 39, 64]);
 }

@@ -1,6 +1,6 @@
 //! Token files: used again, made again, and never believed when damaged.
 
-use training::data::{Corpus, DataSettings, Form, Sources, Which};
+use training::data::{Corpus, CorpusRole, DataSettings, SequenceForm, Sources};
 use training::vocabulary::Vocabulary;
 
 use super::{build, data, texts};
@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::vocabulary::learned;
 
 fn again(folder: &Folder, settings: &DataSettings, vocabulary: &Vocabulary) -> Corpus {
-    let sources = Sources::find(settings, Which::Training, folder.root(), &folder.path("out")).expect("files");
+    let sources = Sources::find(settings, CorpusRole::Training, folder.root(), &folder.path("out")).expect("files");
     build(settings, &sources, vocabulary, folder, 16).expect("a corpus")
 }
 
@@ -18,13 +18,13 @@ fn tokens_are_made_once() {
     let folder = Folder::new();
     let path = folder.write("text", "some text\nmore text\n");
     let vocabulary = learned("characters", None, "some text more");
-    let lines = data(&path, Form::Lines);
+    let lines = data(&path, SequenceForm::Lines);
     assert!(!again(&folder, &lines, &vocabulary).reused());
     assert!(again(&folder, &lines, &vocabulary).reused());
     // Whatever decides what the tokens are makes new ones.
-    let chunks = data(&path, Form::Chunks);
+    let chunks = data(&path, SequenceForm::Chunks);
     assert!(!again(&folder, &chunks, &vocabulary).reused());
-    assert!(again(&folder, &data(&path, Form::Windows), &vocabulary).reused(), "the same row of tokens");
+    assert!(again(&folder, &data(&path, SequenceForm::Windows), &vocabulary).reused(), "the same row of tokens");
     let ended = DataSettings { end_lines: true, ..lines.clone() };
     assert!(!again(&folder, &ended, &vocabulary).reused());
     let other = learned("characters", None, "another text");
@@ -39,7 +39,7 @@ fn facts_are_kept_with_the_tokens() {
     let folder = Folder::new();
     let path = folder.write("text", b"b\xFFd unknown\n");
     let vocabulary = learned("characters", None, "known");
-    let settings = data(&path, Form::Lines);
+    let settings = data(&path, SequenceForm::Lines);
     let first = again(&folder, &settings, &vocabulary);
     let second = again(&folder, &settings, &vocabulary);
     assert!(second.reused() && first.facts() == second.facts());
@@ -49,7 +49,7 @@ fn facts_are_kept_with_the_tokens() {
 
 #[test]
 fn damaged_files_are_made_again() {
-    for form in [Form::Lines, Form::Chunks] {
+    for form in [SequenceForm::Lines, SequenceForm::Chunks] {
         let folder = Folder::new();
         let path = folder.write("text", "a line of text\nand one more\n".repeat(40));
         let vocabulary = learned("characters", None, "a line of text and one more\n");
@@ -86,8 +86,8 @@ fn flipped(bytes: &[u8], at: usize, bit: u8) -> Vec<u8> {
 fn who_wants_to_stop_leaves_nothing() {
     let folder = Folder::new();
     let path = folder.write("text", "text\n".repeat(1000));
-    let settings = data(&path, Form::Lines);
-    let sources = Sources::find(&settings, Which::Training, folder.root(), &folder.path("out")).expect("files");
+    let settings = data(&path, SequenceForm::Lines);
+    let sources = Sources::find(&settings, CorpusRole::Training, folder.root(), &folder.path("out")).expect("files");
     let vocabulary = learned("characters", None, "text");
     let request = training::data::CorpusRequest {
         settings: &settings,
@@ -107,9 +107,9 @@ fn a_folder_that_cannot_be_written_is_named() {
     let folder = Folder::new();
     let path = folder.write("text", "text\n");
     folder.write("out", "a file where the folder should be");
-    let settings = data(&path, Form::Lines);
-    let sources = Sources::find(&settings, Which::Training, folder.root(), &folder.path("out")).expect("files");
+    let settings = data(&path, SequenceForm::Lines);
+    let sources = Sources::find(&settings, CorpusRole::Training, folder.root(), &folder.path("out")).expect("files");
     let vocabulary = learned("characters", None, "text");
     let error = build(&settings, &sources, &vocabulary, &folder, 8).expect_err("no folder");
-    assert!(error.to_string().contains("cannot be written"), "{error}");
+    assert!(error.to_string().contains("cannot write"), "{error}");
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use training::data::{Batch, Corpus, DataSettings, Feed, FeedOptions, Form, Position};
+use training::data::{Batch, Corpus, DataSettings, Feed, FeedOptions, Position, SequenceForm};
 
 use super::{corpus, data};
 use crate::folder::{Folder, shared};
 
 /// Fifty lines of different lengths.
-fn some_corpus(form: Form) -> (Folder, Corpus) {
+fn some_corpus(form: SequenceForm) -> (Folder, Corpus) {
     let folder = Folder::new();
     let text: String = (0..50).map(|number| format!("line {number}{}\n", "!".repeat(number % 7))).collect();
     let path = folder.write("text", text);
@@ -28,7 +28,7 @@ fn all(corpus: &Corpus, options: FeedOptions) -> Vec<Batch> {
 
 #[test]
 fn begun_anywhere_the_batches_are_the_same() {
-    for form in [Form::Lines, Form::Chunks, Form::Windows] {
+    for form in [SequenceForm::Lines, SequenceForm::Chunks, SequenceForm::Windows] {
         let (_folder, corpus) = some_corpus(form);
         for shuffle in [false, true] {
             let options = FeedOptions { batch: 4, shuffle, epochs: Some(3), ..FeedOptions::default() };
@@ -46,7 +46,7 @@ fn begun_anywhere_the_batches_are_the_same() {
 
 #[test]
 fn begun_at_the_end_of_an_epoch() {
-    let (_folder, corpus) = some_corpus(Form::Lines);
+    let (_folder, corpus) = some_corpus(SequenceForm::Lines);
     let options = FeedOptions { batch: 4, shuffle: true, epochs: Some(2), ..FeedOptions::default() };
     let mut feed = Feed::new(corpus.training(), options).expect("a feed");
     for _ in 0..feed.batches_per_epoch() {
@@ -60,7 +60,7 @@ fn begun_at_the_end_of_an_epoch() {
 
 #[test]
 fn threads_and_waiting_batches_change_nothing() {
-    let (_folder, corpus) = some_corpus(Form::Lines);
+    let (_folder, corpus) = some_corpus(SequenceForm::Lines);
     let options = FeedOptions { batch: 3, shuffle: true, epochs: Some(4), ..FeedOptions::default() };
     let expected = all(&corpus, options);
     for workers in [0, 1, 2, 5, 100] {
@@ -72,7 +72,7 @@ fn threads_and_waiting_batches_change_nothing() {
 
 #[test]
 fn every_epoch_has_every_sequence_in_an_order_of_its_own() {
-    let (_folder, corpus) = some_corpus(Form::Lines);
+    let (_folder, corpus) = some_corpus(SequenceForm::Lines);
     let options = FeedOptions { batch: 4, shuffle: true, epochs: Some(3), ..FeedOptions::default() };
     let batches = all(&corpus, options);
     let length = corpus.length();
@@ -95,7 +95,7 @@ fn every_epoch_has_every_sequence_in_an_order_of_its_own() {
 
 #[test]
 fn the_last_batch_is_filled_up() {
-    let (_folder, corpus) = some_corpus(Form::Lines);
+    let (_folder, corpus) = some_corpus(SequenceForm::Lines);
     let batches = all(&corpus, FeedOptions { batch: 4, epochs: Some(1), ..FeedOptions::default() });
     let last = batches.last().expect("batches");
     assert_eq!((batches.len(), last.sequences), (12, 1));
@@ -112,7 +112,7 @@ fn the_last_batch_is_filled_up() {
 
 #[test]
 fn windows_begin_anywhere() {
-    let (_folder, corpus) = some_corpus(Form::Windows);
+    let (_folder, corpus) = some_corpus(SequenceForm::Windows);
     let options = FeedOptions { batch: 8, batches: Some(200), epochs: Some(2), ..FeedOptions::default() };
     let batches = all(&corpus, options);
     assert_eq!(batches.len(), 400, "as many steps as asked for");
@@ -123,7 +123,7 @@ fn windows_begin_anywhere() {
 
 #[test]
 fn fewer_batches_of_an_epoch() {
-    let (_folder, corpus) = some_corpus(Form::Lines);
+    let (_folder, corpus) = some_corpus(SequenceForm::Lines);
     let options = FeedOptions { batch: 4, batches: Some(5), epochs: Some(2), ..FeedOptions::default() };
     assert_eq!(all(&corpus, options).len(), 10);
     assert_eq!(all(&corpus, FeedOptions { batches: Some(1000), ..options }).len(), 24);
@@ -132,7 +132,7 @@ fn fewer_batches_of_an_epoch() {
 
 #[test]
 fn a_feed_can_go_elsewhere() {
-    let (_folder, corpus) = some_corpus(Form::Chunks);
+    let (_folder, corpus) = some_corpus(SequenceForm::Chunks);
     let options =
         FeedOptions { batch: 2, shuffle: true, epochs: Some(2), workers: 3, prefetch: 4, ..FeedOptions::default() };
     let expected = all(&corpus, options);
@@ -154,7 +154,7 @@ fn a_feed_can_go_elsewhere() {
 fn errors_of_the_threads_reach_the_caller() {
     let folder = Folder::new();
     let path = folder.write("text", "some text to learn from\n".repeat(100_000));
-    let (_, corpus) = corpus(&data(&path, Form::Chunks), &folder, 64).expect("a corpus");
+    let (_, corpus) = corpus(&data(&path, SequenceForm::Chunks), &folder, 64).expect("a corpus");
     // The file is cut off behind the back of the one who reads it.
     let file = std::fs::File::options().write(true).open(&corpus.files()[0]).expect("it is there");
     file.set_len(1 << 16).expect("it can be cut");
@@ -173,7 +173,7 @@ fn errors_of_the_threads_reach_the_caller() {
 
 #[test]
 fn a_feed_that_is_dropped_ends_its_threads() {
-    let (_folder, corpus) = some_corpus(Form::Lines);
+    let (_folder, corpus) = some_corpus(SequenceForm::Lines);
     for taken in [0, 1, 5] {
         let options = FeedOptions { batch: 4, workers: 4, prefetch: 8, ..FeedOptions::default() };
         let mut feed = Feed::new(corpus.training(), options).expect("a feed");
@@ -189,7 +189,7 @@ fn a_feed_that_is_dropped_ends_its_threads() {
 fn no_memory_is_asked_for_once_it_is_warm() {
     let Some(path) = shared("text/tinyshakespeare.txt") else { return };
     let folder = Folder::new();
-    for form in [Form::Lines, Form::Chunks, Form::Windows] {
+    for form in [SequenceForm::Lines, SequenceForm::Chunks, SequenceForm::Windows] {
         let (_, corpus) = corpus(&data(&path, form), &folder, 128).expect("a corpus");
         let options = FeedOptions { batch: 8, shuffle: true, ..FeedOptions::default() };
         let mut feed = Feed::new(corpus.training(), options).expect("a feed");

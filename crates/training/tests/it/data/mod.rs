@@ -9,14 +9,14 @@ mod sources;
 use std::path::Path;
 
 use training::Result;
-use training::data::{Corpus, CorpusRequest, DataSettings, Feed, FeedOptions, Form, Sources, Which};
+use training::data::{Corpus, CorpusRequest, CorpusRole, DataSettings, Feed, FeedOptions, SequenceForm, Sources};
 use training::vocabulary::{Vocabulary, VocabularyRequest, prepare};
 
 use crate::folder::Folder;
 use crate::vocabulary::settings;
 
 /// Settings for sequences of this form from these inputs.
-pub fn data(input: &Path, form: Form) -> DataSettings {
+pub fn data(input: &Path, form: SequenceForm) -> DataSettings {
     DataSettings {
         input_file: input.to_str().expect("a plain path").into(),
         sequences: form,
@@ -26,7 +26,7 @@ pub fn data(input: &Path, form: Form) -> DataSettings {
 
 /// A corpus, by default of characters.
 pub fn corpus(settings: &DataSettings, folder: &Folder, max_length: usize) -> Result<(Vocabulary, Corpus)> {
-    let sources = Sources::find(settings, Which::Training, folder.root(), &folder.path("out"))?;
+    let sources = Sources::find(settings, CorpusRole::Training, folder.root(), &folder.path("out"))?;
     let vocabulary = settings_of_characters(settings, &sources, folder)?;
     let corpus = build(settings, &sources, &vocabulary, folder, max_length)?;
     Ok((vocabulary, corpus))

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use training::data::{DataSettings, Form, Inputs, Sources, Which};
+use training::data::{CorpusRole, DataSettings, Inputs, SequenceForm, Sources};
 
 use super::{corpus, data};
 use crate::folder::Folder;
 
 fn find(folder: &Folder, settings: &DataSettings) -> training::Result<Sources> {
-    Sources::find(settings, Which::Training, folder.root(), &folder.path("out"))
+    Sources::find(settings, CorpusRole::Training, folder.root(), &folder.path("out"))
 }
 
 fn some_files() -> Folder {
@@ -53,7 +53,7 @@ fn folders_whose_names_look_like_patterns() {
 #[test]
 fn not_more_files_than_asked_for() {
     let folder = some_files();
-    let settings = DataSettings { max_files: 2, ..data(Path::new("corpus"), Form::Lines) };
+    let settings = DataSettings { max_files: 2, ..data(Path::new("corpus"), SequenceForm::Lines) };
     let (_, corpus) = corpus(&settings, &folder, 16).expect("a corpus");
     assert_eq!((corpus.facts().files, corpus.facts().left_out), (2, 2));
     let notes = corpus.notes().join("\n");
@@ -65,20 +65,20 @@ fn what_is_not_there_is_named() {
     let folder = some_files();
     for (input, expected) in [
         ("corpus/none.txt", "none.txt"),
-        ("corpus/**/*.none", "no file fits"),
-        ("corpus/a**b/[", "no pattern"),
-        ("corpus/nil.txt", "the corpus is empty"),
-        ("", "no corpus is named"),
+        ("corpus/**/*.none", "no matching file"),
+        ("corpus/a**b/[", "invalid pattern"),
+        ("corpus/nil.txt", "empty corpus"),
+        ("", "no corpus given"),
     ] {
         let settings = DataSettings { input_file: input.into(), ..DataSettings::default() };
         let error = find(&folder, &settings).expect_err(input);
         assert!(error.to_string().contains(expected) && error.to_string().contains("data.input_file"), "{error}");
         assert!(!error.hint().is_empty());
     }
-    let sources = find(&folder, &data(Path::new("corpus"), Form::Lines)).expect("files");
+    let sources = find(&folder, &data(Path::new("corpus"), SequenceForm::Lines)).expect("files");
     std::fs::remove_file(folder.path("corpus/b/c.txt")).expect("it can be removed");
     let vocabulary = crate::vocabulary::learned("characters", None, "one");
-    let settings = data(Path::new("corpus"), Form::Lines);
+    let settings = data(Path::new("corpus"), SequenceForm::Lines);
     let error = super::build(&settings, &sources, &vocabulary, &folder, 16).expect_err("a file has gone");
     assert!(error.to_string().contains("c.txt"), "{error}");
 }
@@ -86,12 +86,12 @@ fn what_is_not_there_is_named() {
 #[test]
 fn a_file_that_changes_is_refused() {
     let folder = some_files();
-    let settings = data(Path::new("corpus"), Form::Lines);
+    let settings = data(Path::new("corpus"), SequenceForm::Lines);
     let sources = find(&folder, &settings).expect("files");
     folder.write("corpus/a.txt", "longer than before");
     let vocabulary = crate::vocabulary::learned("characters", None, "one");
     let error = super::build(&settings, &sources, &vocabulary, &folder, 16).expect_err("it changed");
-    assert!(error.to_string().contains("changed while it was read"), "{error}");
+    assert!(error.to_string().contains("changed while being read"), "{error}");
     assert!(folder.names("out").is_empty(), "nothing half done is left");
 }
 
@@ -107,20 +107,23 @@ fn a_pipe_is_read_once_and_kept() {
         let (pipe, text) = (pipe.clone(), text.clone());
         move || std::fs::write(pipe, text).expect("it can be written")
     });
-    let settings = data(&pipe, Form::Lines);
+    let settings = data(&pipe, SequenceForm::Lines);
     let (vocabulary, corpus) = corpus(&settings, &folder, 32).expect("a corpus");
     writer.join().expect("written");
     assert_eq!(corpus.facts().bytes, text.len() as u64);
     assert_eq!(corpus.training().len(), 200_000);
     // A training that goes on finds what was kept, though nobody writes into the pipe any more.
     let out = folder.path("out");
-    let again = Sources::find_again(&settings, Which::Training, folder.root(), &out).expect("what was kept");
+    let again = Sources::find_again(&settings, CorpusRole::Training, folder.root(), &out).expect("what was kept");
     assert_eq!(again.bytes(), text.len() as u64);
     std::fs::remove_file(&pipe).expect("it can be removed");
-    assert_eq!(Sources::find_again(&settings, Which::Training, folder.root(), &out).expect("what was kept"), again);
+    assert_eq!(
+        Sources::find_again(&settings, CorpusRole::Training, folder.root(), &out).expect("what was kept"),
+        again
+    );
     let again = super::build(&settings, &again, &vocabulary, &folder, 32).expect("a corpus");
     assert!(again.reused() && again.files() == corpus.files());
-    let other = data(std::path::Path::new("-"), Form::Lines);
-    let error = Sources::find_again(&other, Which::Training, folder.root(), &out).expect_err("it was never read");
-    assert!(error.to_string().contains("nothing was kept"), "{error}");
+    let other = data(std::path::Path::new("-"), SequenceForm::Lines);
+    let error = Sources::find_again(&other, CorpusRole::Training, folder.root(), &out).expect_err("it was never read");
+    assert!(error.to_string().contains("no saved copy"), "{error}");
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use engine::Compute;
 use record::{Training, TrainingEvent, TrainingStep};
 use training::config::{self, Settings};
-use training::{Result, Watch, train};
+use training::{Result, TrainingObserver, train};
 
 use crate::folder::Folder;
 
@@ -73,7 +73,7 @@ impl Listener {
     }
 }
 
-impl Watch for Listener {
+impl TrainingObserver for Listener {
     fn event(&mut self, event: &TrainingEvent) {
         self.steps += u64::from(matches!(event, TrainingEvent::Step(_)));
         self.events.push(event.clone());

@@ -32,7 +32,7 @@ fn no_call_is_lost_and_parts_are_no_more_than_the_whole() {
     // Nine lines are three batches of four: two steps in an epoch, of two batches and of one.
     let step = "train_epoch/batch";
     assert_eq!([calls("train_epoch"), calls(step)], [3, 6]);
-    for (name, expected) in [("zero_gradients", 6), ("data_wait", 9), ("forward", 9), ("backward", 9)] {
+    for (name, expected) in [("data_wait", 9), ("forward", 9), ("backward", 9)] {
         assert_eq!(calls(&format!("{step}/{name}")), expected, "{name}");
     }
     for (name, expected) in [("clip", 6), ("optimizer", 6), ("forward/layer", 18), ("backward/layer", 18)] {

@@ -7,7 +7,7 @@ use engine::Compute;
 use record::TrainingEvent;
 use training::checkpoint::{Checkpoint, State, list};
 use training::config::Settings;
-use training::{Watch, train};
+use training::{TrainingObserver, train};
 
 use super::{Listener, run, settings, steps};
 use crate::folder::Folder;
@@ -181,18 +181,22 @@ fn what_belongs_to_another_training_is_refused() {
         error.expect_err("it does not fit").to_string()
     };
     for (set, expected) in [
-        ("model.d_model=64", "it was made with model.d_model = 32, which is now 64"),
-        ("training.batch_size=2", "training.batch_size = 4, which is now 2"),
-        ("training.random_seed=1", "training.random_seed = 42, which is now 1"),
-        ("training.optimizer=sgd", "training.optimizer = \"adamw\", which is now \"sgd\""),
-        ("data.validation_split=0.5", "data.validation_split = 0.0, which is now 0.5"),
+        ("model.d_model=64", "saved with model.d_model = 32, now 64"),
+        ("training.batch_size=2", "training.batch_size = 4, now 2"),
+        ("training.random_seed=1", "training.random_seed = 42, now 1"),
+        ("training.optimizer=sgd", "training.optimizer = \"adamw\", now \"sgd\""),
+        ("data.validation_split=0.5", "data.validation_split = 0.0, now 0.5"),
     ] {
         assert!(refused(&[set]).contains(expected), "{set}: {}", refused(&[set]));
     }
     let changed = settings(&folder, &["training.learning_rate=0.001"]);
     let rest = run(&changed, Some("latest"), &mut Listener::default()).expect("a rate may change");
     let Some(TrainingEvent::Started(start)) = rest.events.first() else { panic!("it has a beginning") };
-    assert!(start.notes.iter().any(|note| note.contains("training.learning_rate was 0.003")), "{:?}", start.notes);
+    assert!(
+        start.notes.iter().any(|note| note.contains("training.learning_rate changed from 0.003")),
+        "{:?}",
+        start.notes
+    );
     assert_eq!(start.resumed_at, Some(2));
     // The same text elsewhere is the same.
     folder.write("moved/text.txt", super::LINES);
@@ -203,7 +207,7 @@ fn what_belongs_to_another_training_is_refused() {
     let mut other = first.clone();
     other.data.input_file = folder.path("other.txt").to_str().expect("it is text").into();
     let error = run(&other, Some("latest"), &mut Listener::default()).expect_err("it is another corpus");
-    assert!(error.to_string().contains("the corpus is not the one"), "{error}");
+    assert!(error.to_string().contains("the corpus or its cut"), "{error}");
 }
 
 #[test]
@@ -212,7 +216,7 @@ fn there_may_be_nothing_to_go_on_from() {
     let settings = settings(&folder, &[]);
     for resume in ["latest", "no/such/place"] {
         let error = run(&settings, Some(resume), &mut Listener::default()).expect_err("there is nothing");
-        assert!(error.to_string().contains("there is no checkpoint"), "{error}");
+        assert!(error.to_string().contains("no checkpoint found"), "{error}");
     }
 }
 
@@ -265,7 +269,7 @@ fn checkpoints_that_were_set_aside_are_named() {
 #[test]
 fn two_trainings_in_one_folder_are_refused() {
     struct Second(Settings, Option<String>);
-    impl Watch for Second {
+    impl TrainingObserver for Second {
         fn event(&mut self, event: &TrainingEvent) {
             if matches!(event, TrainingEvent::Step(_)) && self.1.is_none() {
                 let error = run(&self.0, None, &mut Listener::default()).expect_err("the first is not at its end");
@@ -280,7 +284,7 @@ fn two_trainings_in_one_folder_are_refused() {
     let compute = Compute::new(Some(1)).expect("one thread is there");
     train(&first, None, &compute, &mut second).expect("it can be trained");
     let message = second.1.expect("there were steps");
-    assert!(message.contains("another training writes its log and model there"), "{message}");
+    assert!(message.contains("in use by another training for its log and model"), "{message}");
     // One behind the other is fine, and so is one folder for all.
     run(&second.0, None, &mut Listener::default()).expect("the first is over");
     let together = format!("checkpointing.save_path={}", folder.path("out").display());
@@ -309,7 +313,7 @@ fn a_checkpoint_that_cannot_be_written_is_tried_again() {
         place: PathBuf,
         warnings: Vec<String>,
     }
-    impl Watch for Blocking {
+    impl TrainingObserver for Blocking {
         fn event(&mut self, event: &TrainingEvent) {
             self.listener.event(event);
             // A folder where a file should come cannot be replaced by one.
@@ -334,8 +338,11 @@ fn a_checkpoint_that_cannot_be_written_is_tried_again() {
     let done = train(&settings, None, &compute, &mut watch).expect("it goes on");
     assert_eq!(steps(&done.events).len(), 9);
     assert_eq!(watch.warnings.len(), 2, "{:?}", watch.warnings);
-    assert!(watch.warnings[0].contains("step 2: no checkpoint: ") && watch.warnings[0].contains("again behind step 3"));
-    assert!(watch.warnings[1].contains("step 3: the checkpoint could be written now"));
+    assert!(
+        watch.warnings[0].contains("step 2: cannot save a checkpoint: ")
+            && watch.warnings[0].contains("retries after step 3")
+    );
+    assert!(watch.warnings[1].contains("step 3: checkpoint saved on retry"));
     let written: Vec<u64> = list(&settings.checkpoints()).into_iter().map(|(step, _)| step).collect();
     assert_eq!(written, [3, 4, 6, 8, 9]);
     let model = fs::read(folder.path("out/model.gguf")).expect("there is a model");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use engine::Encode;
-use training::data::{DataSettings, Sources, VocabularySettings, Which};
+use training::data::{CorpusRole, DataSettings, Sources, VocabularySettings};
 use training::vocabulary::{Vocabulary, VocabularyRequest, prepare};
 
 use super::learned;
@@ -14,7 +14,7 @@ use crate::random::Random;
 fn take(folder: &Folder, path: &Path) -> training::Result<Vocabulary> {
     folder.write("text", "some text");
     let data = DataSettings { input_file: "text".into(), ..DataSettings::default() };
-    let sources = Sources::find(&data, Which::Training, folder.root(), &folder.path("out")).expect("files");
+    let sources = Sources::find(&data, CorpusRole::Training, folder.root(), &folder.path("out")).expect("files");
     let settings = VocabularySettings { file: Some(path.to_owned()), ..VocabularySettings::default() };
     let request = VocabularyRequest { settings: &settings, data: &data, sources: &sources, base: folder.root() };
     prepare(&request, &folder.path("out"), &mut |_| true)
@@ -44,13 +44,13 @@ fn a_list_that_loopos_would_look_for() {
         tokenizer_vocab: Some("outputs/tokenizer.vocab".into()),
         ..DataSettings::default()
     };
-    let sources = Sources::find(&data, Which::Training, folder.root(), &folder.path("out")).expect("files");
+    let sources = Sources::find(&data, CorpusRole::Training, folder.root(), &folder.path("out")).expect("files");
     let settings = VocabularySettings::default();
     let request = VocabularyRequest { settings: &settings, data: &data, sources: &sources, base: folder.root() };
     let prepared = || prepare(&request, &folder.path("out"), &mut |_| true).expect("a vocabulary");
     let vocabulary = prepared();
     assert_eq!(vocabulary.len(), 8);
-    assert!(vocabulary.notes()[0].contains("tokenizer.vocab is not there"), "{:?}", vocabulary.notes());
+    assert!(vocabulary.notes()[0].contains("tokenizer.vocab does not exist"), "{:?}", vocabulary.notes());
     folder.write("outputs/tokenizer.vocab", LOOPOS);
     assert_eq!(prepared().len(), 9);
 }
@@ -100,16 +100,16 @@ fn what_is_no_vocabulary_is_refused() {
     let line = |from: &str, to: &str| LOOPOS.replace(from, to);
     let cases: Vec<(&str, Vec<u8>)> = vec![
         ("no word", Vec::new()),
-        ("it is no text", vec![0xFF, 0xFE, 0]),
-        ("has to be <pad>", b"---\n".to_vec()),
-        ("tokenizer.json is no JSON", b"{".to_vec()),
+        ("not text", vec![0xFF, 0xFE, 0]),
+        ("must be <pad>", b"---\n".to_vec()),
+        ("tokenizer.json: not JSON", b"{".to_vec()),
         ("byte-level BPE", b"{}".to_vec()),
-        ("stands where 8", line("8\t", "9\t").into_bytes()),
-        ("stands where 8", line("8\t", "18446744073709551615\t").into_bytes()),
-        ("stands where 8", line("8\t", "7\t").into_bytes()),
-        ("no number, tab", line("8\t", "8 ").into_bytes()),
-        ("no number, tab", line("8\t", "-8\t").into_bytes()),
-        ("has to be <unk>", line("<unk>", "<nil>").into_bytes()),
+        ("expected 8", line("8\t", "9\t").into_bytes()),
+        ("expected 8", line("8\t", "18446744073709551615\t").into_bytes()),
+        ("expected 8", line("8\t", "7\t").into_bytes()),
+        ("expected a number, a tab", line("8\t", "8 ").into_bytes()),
+        ("expected a number, a tab", line("8\t", "-8\t").into_bytes()),
+        ("must be <unk>", line("<unk>", "<nil>").into_bytes()),
         ("a word of 5000 bytes", line("cat", &"x".repeat(5000)).into_bytes()),
         ("GGUF", b"GGUF\x03\0\0\0".to_vec()),
     ];

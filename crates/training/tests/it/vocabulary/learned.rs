@@ -1,7 +1,7 @@
 //! What is learned from texts, and what it makes of texts.
 
 use engine::{Encode, Tokenizer};
-use training::data::{DataSettings, Sources, VocabularySettings, Which};
+use training::data::{CorpusRole, DataSettings, Sources, VocabularySettings};
 use training::vocabulary::{Vocabulary, VocabularyRequest, prepare, train};
 
 use super::{learned, settings};
@@ -127,7 +127,7 @@ fn pieces_of_a_text_are_learned_like_the_whole() {
         let (settings, data) =
             (settings(kind, size), DataSettings { input_file: "long".into(), ..DataSettings::default() });
         let out = folder.path("out");
-        let sources = Sources::find(&data, Which::Training, folder.root(), &out).expect("files");
+        let sources = Sources::find(&data, CorpusRole::Training, folder.root(), &out).expect("files");
         let request = VocabularyRequest { settings: &settings, data: &data, sources: &sources, base: folder.root() };
         let mut reports = 0;
         let learn = |reports: &mut u32| {
@@ -156,7 +156,7 @@ fn a_sample_of_a_large_corpus() {
     folder.write("large", "some words that come again and again\n".repeat(100_000));
     let data = DataSettings { input_file: "large".into(), ..DataSettings::default() };
     let out = folder.path("out");
-    let sources = Sources::find(&data, Which::Training, folder.root(), &out).expect("files");
+    let sources = Sources::find(&data, CorpusRole::Training, folder.root(), &out).expect("files");
     let settings = VocabularySettings { sample_bytes: 1 << 20, ..settings("words", None) };
     let request = VocabularyRequest { settings: &settings, data: &data, sources: &sources, base: folder.root() };
     let mut most = 0;
@@ -166,6 +166,6 @@ fn a_sample_of_a_large_corpus() {
     });
     let vocabulary = vocabulary.expect("a vocabulary");
     assert!(most <= 1 << 20, "{most} bytes were read");
-    assert_eq!(vocabulary.notes(), ["the vocabulary is learned from one mebibyte in 4 of the corpus"]);
+    assert_eq!(vocabulary.notes(), ["the vocabulary is learned from one of every 4 MiB of the corpus"]);
     assert!(tokens(&vocabulary).contains(&"again".to_owned()));
 }

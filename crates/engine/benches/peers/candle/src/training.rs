@@ -1,4 +1,5 @@
-//! candle's steps of training a GPT-2 on weights and tokens from a seed: forward, backward, AdamW. See `../../README.md`.
+//! candle's steps of training a GPT-2 on weights and tokens from a seed: forward, backward, AdamW.
+//! See `../../README.md`.
 
 use std::error::Error;
 use std::io::{BufRead, Write};
