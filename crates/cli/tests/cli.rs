@@ -206,7 +206,7 @@ fn doctor_refuses_more_threads_than_can_run() {
     let output = run(["doctor", "--quick", "--threads", "4096"]);
     let stderr = text(&output.stderr);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{stderr}");
-    assert!(stderr.starts_with("error: 4096 threads cannot run") && stderr.contains("\n\nhint: "), "{stderr}");
+    assert!(stderr.starts_with("error: cannot run 4096 threads at once") && stderr.contains("\n\nhint: "), "{stderr}");
 }
 
 #[test]

@@ -245,8 +245,12 @@ fn what_all_cells_have_in_common_is_a_regression_and_warned_of() {
     assert!(gate.cells.iter().all(|cell| cell.findings[0].confirmed == Some(true)), "each was seen twice");
     let warning =
         gate.warnings.iter().find(|warning| warning.about == record::ReasonSubject::All).expect("it is warned of");
-    assert!(warning.sentence.contains("5 of 5 cells changed alike"), "{warning:?}");
-    assert!(folder.read("out/comment.md").contains("5 of 5 cells changed alike"), "{}", folder.read("out/comment.md"));
+    assert!(warning.sentence.contains("5 of 5 cells changed in the same way"), "{warning:?}");
+    assert!(
+        folder.read("out/comment.md").contains("5 of 5 cells changed in the same way"),
+        "{}",
+        folder.read("out/comment.md")
+    );
 }
 
 #[test]

@@ -99,15 +99,15 @@ fn runs_are_listed_shown_tagged_and_removed() {
 fn what_cannot_be_done_is_said() {
     let folder = Folder::new("refused");
     let id = folder.save(1);
-    folder.refused("show nothing", 2, "no run or tag is called `nothing`");
+    folder.refused("show nothing", 2, "no run or tag `nothing`");
     folder.refused("show @first", 2, "`@first`");
-    folder.refused("untag nothing", 2, "no tag is called `nothing`");
+    folder.refused("untag nothing", 2, "no tag `nothing`");
     folder.text("tag @latest baseline");
     folder.refused("show basline", 2, "did you mean `baseline`?");
     folder.refused("untag baselnie", 2, "did you mean `baseline`?");
     folder.text("untag baseline");
-    folder.refused("tag @latest cafe", 2, "beginning of an id");
-    folder.refused("--tag nothing", 2, "no tag is called `nothing`");
+    folder.refused("tag @latest cafe", 2, "start of an id");
+    folder.refused("--tag nothing", 2, "no tag `nothing`");
     folder.refused("--since yesterday", 2, "not a time such as 30m, 2h");
     folder.refused("--json show @latest", 2, "'--json'");
     folder.refused("remove", 2, "<RUN>...");

@@ -160,7 +160,7 @@ fn bad_input_is_refused() {
     for (arguments, part) in [
         ("models --models no-such-file.gguf", "no-such-file.gguf"),
         ("models --synthetic d=7,layers=1,heads=2", "cannot be split"),
-        ("models --synthetic small --tokens 60", "do not fit into the context of synthetic small, 64 tokens"),
+        ("models --synthetic small --tokens 60", "exceed the context length of synthetic small, 64 tokens"),
         ("models no-such-run", "no-such-run"),
         ("models no-such-run --synthetic small", "`no-such-run` is not a model file"),
         (&empty, "the file has no text"),

@@ -124,15 +124,15 @@ fn ends_are_those_of_the_program() {
     assert_eq!(output(&["--no-save", "sh", "-c", "kill -9 $$"]).status.code(), Some(137));
     let (run, code) = record(&[], &["sh", "-c", "kill -9 $$"]);
     assert_eq!((code, run.process.and_then(|process| process.signal)), (Some(137), Some(9)));
-    assert_eq!(run.failures, ["the program was ended by signal 9"]);
+    assert_eq!(run.failures, ["the program was terminated by signal 9"]);
     assert!(run.samples.is_empty() && run.notes.iter().any(|note| note.contains("no profile")));
 }
 
 #[test]
 fn what_cannot_be_run_is_said() {
     for (name, code, part) in [
-        ("no-such-program-anywhere", 127, "error: there is no program `no-such-program-anywhere`"),
-        (concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), 126, "cannot be executed: Permission denied"),
+        ("no-such-program-anywhere", 127, "error: no program `no-such-program-anywhere`"),
+        (concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), 126, "Cargo.toml`: Permission denied"),
     ] {
         let output = output(&["--", name]);
         let error = text(&output.stderr);
@@ -199,7 +199,10 @@ fn a_pipe_where_a_profile_should_be_is_reported() {
     let (run, code) = record(&[], &["sh", "-c", "mkfifo $HOTLOOP_SNAPSHOT_DIR/$$.json"]);
     assert_eq!(code, Some(0));
     assert!(run.profile.is_none());
-    assert!(run.notes.iter().any(|note| note.ends_with("cannot be read: it is not a regular file")), "{:?}", run.notes);
+    let is_said = |note: &String| {
+        note.starts_with("cannot read the profile of process ") && note.ends_with(": it is not a regular file")
+    };
+    assert!(run.notes.iter().any(is_said), "{:?}", run.notes);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Limits that hold whatever was there before: whether values keep them, and how sure that is.
+//! Budgets: absolute limits, and whether values keep them with enough confidence.
 
 use record::{Budget, BudgetState, Duel, Metric, Per, Phase};
 
@@ -41,8 +41,8 @@ fn values(duel: &Duel, arm: &str, name: &str, metric: &Metric) -> Result<Vec<f64
             };
             if let Some(of) = of {
                 return Err(format!(
-                    "each value of `{name}` is {of} of {calls} calls, and a budget is for one call; set `round_s` of the cell so \
-                     short that a round has one call"
+                    "each value of `{name}` is {of} of {calls} calls, but a budget applies to one call; lower the \
+                     cell's `round_s` until a round has one call"
                 ));
             }
             found.push(value / divisor);

@@ -1,4 +1,4 @@
-//! The mean of several comparisons.
+//! The mean change over several comparisons.
 
 use record::Change;
 

@@ -1,7 +1,7 @@
-//! Whether two sides answer the same question: the same work, with the same model, built the same way, on the same machine.
+//! Whether two sides are comparable: the same work, model, build and machine.
 //!
-//! What is not known counts as a difference, not as a match. Which commit a program was built from, whether files differed
-//! from it, and the hash of the program are no differences: they are what a comparison is about.
+//! Unknown facts count as differences. The commit of a program, uncommitted changes
+//! and its hash do not: they are what a comparison is about.
 
 mod fields;
 
@@ -10,16 +10,16 @@ use record::{Arm, Build, Difference, Environment, Model, Run, Subject, Workload,
 use crate::workload_kind;
 use fields::Fields;
 
-/// One side of a comparison, as far as it has to be like the other.
+/// The facts about one side of a comparison that must match the other side.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonSide<'a> {
     /// The program.
     pub subject: &'a Subject,
-    /// The models it worked with.
+    /// The models that it used.
     pub models: &'a [Model],
-    /// What it was asked to do.
+    /// The workload.
     pub workload: &'a Workload,
-    /// Where that happened; `None` for the sides of one sitting, which share it.
+    /// Its environment; `None` for sides of one duel, which share it.
     pub environment: Option<&'a Environment>,
 }
 
@@ -40,14 +40,14 @@ impl<'a> From<&'a Arm> for ComparisonSide<'a> {
     }
 }
 
-/// Everything in which two sides differ, or that is not known of one of them. None: they can be compared.
+/// All differences between two sides, including unknown facts. Without any, they are comparable.
 ///
 /// A difference without a value on either side is something that neither tells. Settings stand as `setting NAME`, by the
 /// names of the workload's parameters, so that a caller can leave out the one that the comparison is about.
 #[must_use]
 pub fn comparable(base: &ComparisonSide<'_>, candidate: &ComparisonSide<'_>) -> Vec<Difference> {
     let mut fields = Fields::default();
-    // One file was built one way, known or not.
+    // The same file has the same build, known or not.
     if !same_binary(base.subject, candidate.subject) {
         build(&mut fields, base.subject.build.as_ref(), candidate.subject.build.as_ref());
     }
@@ -74,7 +74,7 @@ pub fn same_subject(base: &ComparisonSide<'_>, candidate: &ComparisonSide<'_>) -
         && comparable(base, candidate).is_empty()
 }
 
-/// Whether both are files with the same bytes, as far as that is known.
+/// Whether both files are known to have the same bytes.
 pub(crate) fn same_binary(base: &Subject, candidate: &Subject) -> bool {
     let hash = |subject: &Subject| subject.build.as_ref()?.binary_blake3.clone().filter(|hash| !hash.is_empty());
     hash(base).is_some_and(|known| hash(candidate).as_ref() == Some(&known))
@@ -135,7 +135,7 @@ fn workload(fields: &mut Fields, base: &Workload, candidate: &Workload) {
         let value = |workload: &Workload| workload.parameters.get(name).cloned();
         fields.optional(&format!("setting {name}"), value(base), value(candidate));
     }
-    // Any program may use as many as it likes; a workload of ours, or of another tool, is told.
+    // A program chooses its own number of threads; our workloads and those of other tools state it.
     let has_threads = |workload: &Workload| {
         workload_kind(workload) == WorkloadKind::Command || workload.parameters.contains_key("threads")
     };

@@ -1,4 +1,4 @@
-//! The second measurement of what regressed or improved: only what both measurements say is believed.
+//! The second measurement of regressions and improvements: a verdict stands only if both agree.
 
 use record::{Duel, Finding, Judgement, Verdict};
 
@@ -12,7 +12,7 @@ fn is_change(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Regressed | Verdict::Improved)
 }
 
-/// Whether a gate of the finding regressed or improved, so that it has to be measured a second time.
+/// Whether a gate regressed or improved, so that it needs a second measurement.
 #[must_use]
 pub fn has_changed(finding: &Finding) -> bool {
     gates(finding).any(|gate| is_change(gate.verdict))
@@ -38,12 +38,12 @@ pub fn confirm_duel(mut first: Duel, second: Duel) -> Duel {
     first
 }
 
-/// The same where the second measurement failed: the figures of the first are kept, its changes are unresolved.
+/// The same after a failed second measurement: the first figures stay, its changes become unresolved.
 #[must_use]
 pub fn unconfirmed(mut first: Duel, why: &str) -> Duel {
     for finding in first.findings.iter_mut().filter(|finding| has_changed(finding)) {
         let note = |_: &Judgement| {
-            Some((Verdict::Unresolved, "It could not be measured a second time, so it is not confirmed.".to_owned()))
+            Some((Verdict::Unresolved, "The second measurement failed, so this is not confirmed.".to_owned()))
         };
         demote(finding, note);
     }
@@ -56,13 +56,13 @@ fn puts_out_something_else(first: &Duel, second: &Duel, arm: &str) -> bool {
     let output = |duel: &Duel, name: &str| duel.arms.iter().find(|arm| arm.name == name)?.output.clone();
     let differs = |name: &str| output(first, name).zip(output(second, name)).map(|(before, after)| before != after);
     let base = first.arms.first().map_or("", |base| base.name.as_str());
-    // Who does not agree with himself cannot tell that another is wrong.
+    // A base whose own output varies cannot show that a candidate's output is wrong.
     differs(base) == Some(false) && differs(arm) == Some(true)
 }
 
 fn varied(finding: &Finding) -> Finding {
-    let sentence =
-        "Its output differs from that of the first measurement: it is another computation, so its speed is not judged.";
+    let sentence = "Its output differs from that of the first measurement, so it is a different computation and its speed is \
+         not judged.";
     Finding {
         verdict: Verdict::WrongOutput,
         sentence: sentence.to_owned(),

@@ -1,4 +1,4 @@
-//! Common drift: cells that have nothing to do with one another, and moved alike.
+//! Common drift: unrelated cells that changed in the same way.
 
 use record::{Drift, Finding};
 

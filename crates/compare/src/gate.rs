@@ -1,4 +1,4 @@
-//! Whether a change may pass: the worst of all that counts decides.
+//! Whether a change passes the gate: the worst verdict that counts decides.
 
 mod sentences;
 #[cfg(test)]
@@ -13,20 +13,20 @@ use record::{
 
 use crate::{common_mode, overall};
 
-/// The code of a cell that could not be measured.
+/// The exit code for a cell that could not be measured.
 const FAULT: u8 = 1;
 const REGRESSED: u8 = 10;
 const UNRESOLVED: u8 = 11;
-/// What shells have for a program that was interrupted.
+/// The exit code that shells use for an interrupted program.
 const INTERRUPTED: u8 = 130;
 /// The codes of what does not pass, the gravest first. Another result, and sides that do not answer the question, make every
 /// speed meaningless; a regression was seen twice, while a fault or an unstable machine says little about the change.
 const GRAVEST: [u8; 7] = [INTERRUPTED, 14, 12, REGRESSED, FAULT, 13, UNRESOLVED];
-/// Something that was found out about a cell.
+/// A verdict or fault of a cell.
 struct CellReason {
-    /// Absent where nothing could be found out.
+    /// `None` if it could not be measured.
     verdict: Option<Verdict>,
-    /// Whether it fails nothing.
+    /// Whether it is advisory: it never fails the gate.
     is_advisory: bool,
     about: ReasonSubject,
     metric: Option<String>,
@@ -85,7 +85,7 @@ fn conclude(mut gate: Gate, mut words: Vec<Verdict>) -> Gate {
         });
     }
     if gate.interrupted {
-        let sentence = "it was broken off before all was measured".to_owned();
+        let sentence = "interrupted before everything was measured".to_owned();
         gate.reasons.push(Reason { code: INTERRUPTED, sentence, ..Reason::default() });
     }
     gate.reasons.sort_by_key(|reason| GRAVEST.iter().position(|code| *code == reason.code));
@@ -101,7 +101,7 @@ impl CellReason {
         !self.is_advisory || self.verdict == Some(Verdict::WrongOutput)
     }
 
-    /// The exit code that it leads to by itself; 0 where it passes.
+    /// Its own exit code; 0 if it passes.
     fn code(&self) -> u8 {
         self.verdict.map_or(FAULT, exit_code)
     }
@@ -120,7 +120,7 @@ pub fn exit_code(verdict: Verdict) -> u8 {
     }
 }
 
-/// What does not pass, and what is warned of.
+/// The reasons to fail, and the warnings.
 fn sorted_out(marks: Vec<CellReason>, cell: &str, fail_on_unresolved: bool) -> (Vec<Reason>, Vec<Reason>) {
     let (mut failed, mut warned) = (Vec::new(), Vec::new());
     for mark in marks.into_iter().filter(|mark| mark.code() != 0) {
@@ -133,7 +133,7 @@ fn sorted_out(marks: Vec<CellReason>, cell: &str, fail_on_unresolved: bool) -> (
     (failed, warned)
 }
 
-/// The worst of several words; nothing where there are none.
+/// The worst of several verdicts; `None` if there are none.
 fn worst(words: &[Verdict]) -> Option<Verdict> {
     (!words.is_empty()).then(|| overall(words.iter().copied()))
 }
@@ -156,14 +156,14 @@ fn is_compared(finding: &Finding) -> bool {
     !matches!(finding.verdict, Verdict::WrongOutput | Verdict::Incomparable)
 }
 
-/// What has to be known to decide about a cell.
+/// The context for deciding about a cell.
 struct GateContext<'a> {
     commits: &'a [String],
     accepted: &'a mut [Acceptance],
 }
 
 impl GateContext<'_> {
-    /// All that was found out about a cell, except what somebody accepted.
+    /// All verdicts and faults of a cell, except accepted regressions.
     fn marks(&mut self, cell: &GateCell) -> Vec<CellReason> {
         let about = |verdict, sentence: &str| CellReason {
             verdict,
@@ -222,7 +222,7 @@ impl GateContext<'_> {
     }
 }
 
-/// What follows from a limit; nothing where it is kept.
+/// The reason from a budget; `None` if it is kept.
 fn spent(cell: &GateCell, budget: &Budget) -> Option<CellReason> {
     let verdict = match budget.state {
         BudgetState::Kept => return None,

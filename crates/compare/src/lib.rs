@@ -1,4 +1,4 @@
-//! What samples say. Pure: slices and documents in, numbers and verdicts out; no file, clock or random source.
+//! Statistics, comparisons and verdicts. Pure functions from slices and documents to numbers and verdicts.
 
 mod budget;
 mod cells;

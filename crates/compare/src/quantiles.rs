@@ -1,15 +1,15 @@
-//! Quantiles, and how sure they are.
+//! Quantiles and their confidence intervals.
 
-/// Where a value lies, with the confidence that was asked for.
+/// A confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Not below.
+    /// The lower bound.
     pub low: f64,
-    /// Not above.
+    /// The upper bound.
     pub high: f64,
 }
 
-/// The values from the smallest to the largest.
+/// The values in ascending order.
 #[must_use]
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
@@ -26,7 +26,7 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     Some(if low == high { low } else { low + (high - low) * place.fract() })
 }
 
-/// The middle of the values.
+/// The median.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted(values), 0.5)

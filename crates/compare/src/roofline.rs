@@ -1,53 +1,53 @@
-//! Work beside what the machine can do: the roofline.
+//! The roofline: work compared with the limits of the machine.
 
 use record::{Arithmetic, Cache, CacheKind, Compute, Level, Limits, Machine, Model, Rate, Row, Run};
 
-/// What a machine can do.
+/// The limits of a machine.
 #[derive(Debug, Clone, Copy)]
 pub struct MachineLimits<'a> {
     limits: &'a Limits,
     machine: &'a Machine,
 }
 
-/// Work of one call, and what it has to its disposal.
+/// The work of one call and the resources that it may use.
 #[derive(Debug, Clone, Default)]
 pub struct RowWork {
-    /// Operations of arithmetic.
+    /// Arithmetic operations.
     pub flops: Option<f64>,
-    /// Bytes that it has to move.
+    /// Bytes that it has to read.
     pub bytes: Option<f64>,
-    /// What is read again and again: it decides which cache it comes from.
+    /// The working set in bytes, which decides the memory level.
     pub working_set: f64,
-    /// What the operations are.
+    /// The kind of arithmetic.
     pub arithmetic: Arithmetic,
-    /// The threads that it may use; `None`: all.
+    /// The number of threads; `None`: all.
     pub threads: Option<u64>,
 }
 
-/// The least time that one call can take, and why.
+/// The minimum time of one call, and the limit that sets it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RooflineLimit {
-    /// The time.
+    /// The minimum time in seconds.
     pub seconds: f64,
     /// `f32`, `int8`, or where bytes come from: `L2`, `DRAM`.
     pub by: String,
     /// The limit itself, per second.
     pub per_second: f64,
-    /// Whether arithmetic binds, not reading.
+    /// Whether it is compute-bound, not bandwidth-bound.
     pub is_arithmetic: bool,
-    /// The threads that it is the limit of, where those are not all.
+    /// The number of threads of the limit, if not all.
     pub threads: Option<u64>,
 }
 
 impl<'a> MachineLimits<'a> {
-    /// What the machine of a run can do, where that was measured.
+    /// The limits of a run's machine, if they were measured.
     #[must_use]
     pub fn of(run: &'a Run) -> Option<Self> {
         let environment = &run.environment;
         Some(MachineLimits { limits: environment.limits.as_ref()?, machine: &environment.machine })
     }
 
-    /// The larger of the times that arithmetic and reading need, as far as both are known.
+    /// The larger of the minimum times for arithmetic and for reading, as far as both are known.
     #[must_use]
     pub fn roof(&self, work: &RowWork) -> Option<RooflineLimit> {
         let positive = |amount: Option<f64>| amount.filter(|amount| *amount > 0.0 && amount.is_finite());
@@ -73,7 +73,7 @@ impl<'a> MachineLimits<'a> {
         self.of_threads(compute.one.as_ref(), compute.all.as_ref(), threads)
     }
 
-    /// The nearest level that has room for the working set, and how fast it is read.
+    /// The nearest memory level that fits the working set, and its read bandwidth.
     fn reading(&self, working_set: f64, threads: Option<u64>) -> Option<(&'a str, f64)> {
         let holds = |level: &&Level| working_set <= self.capacity(level, threads);
         let name = self.limits.read.iter().find(holds)?.name.as_str();
@@ -83,7 +83,7 @@ impl<'a> MachineLimits<'a> {
         Some((name, best.max_by(f64::total_cmp)?))
     }
 
-    /// How much of a level these threads have: the caches of as many cores as they can be on.
+    /// The capacity of a level for these threads: the caches of as many cores as they can use.
     fn capacity(&self, level: &Level, threads: Option<u64>) -> f64 {
         let threads = threads.unwrap_or(u64::from(self.limits.threads)).max(1);
         let is_such =

@@ -1,8 +1,8 @@
-//! Every number that a verdict depends on, with its reason.
+//! All constants of the verdicts, with their reasons.
 
 use record::{Metric, Per};
 
-/// The chance of a false verdict that is allowed, for all gates and candidates of a duel together.
+/// The accepted probability of a false verdict, for all gates and candidates of a duel together.
 pub const ALPHA: f64 = 0.05;
 
 /// The share of discoveries among metrics that decide nothing which may be false: they are hints, and are looked at as such.
@@ -116,7 +116,7 @@ pub fn look_share(looks: usize, looked: usize) -> f64 {
     }
 }
 
-/// The least change that matters, as a share, where nobody said otherwise.
+/// The default threshold of a metric, as a share.
 #[must_use]
 pub fn threshold(name: &str, metric: &Metric) -> f64 {
     match name {
@@ -139,7 +139,7 @@ pub fn is_summed(name: &str, metric: &Metric) -> bool {
     crate::per(name, metric) == Per::Sample
 }
 
-/// What people call a metric.
+/// The name of a metric in sentences.
 #[must_use]
 pub fn noun(metric: &str) -> &str {
     match metric {

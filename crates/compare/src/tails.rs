@@ -1,4 +1,4 @@
-//! The slowest of many: percentiles only where there are enough values to know them.
+//! Tail latencies: percentiles, if there are enough values.
 
 use crate::{Interval, quantile, quantile_interval, sorted};
 

@@ -36,6 +36,7 @@ pub use compute::Compute;
 pub use error::{Error, ErrorKind, Result};
 pub use finite::check_finite;
 pub use kv_cache::CacheType;
+pub use mapping::FileInUse;
 pub use metadata::{Array, Metadata, Value};
 pub use model::{
     Architecture, Config, Features, FeedForwardKind, LoadOptions, Memory, Model, NormKind, Positions, Rope, Segment,

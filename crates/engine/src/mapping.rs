@@ -1,18 +1,22 @@
 //! The bytes of a file, mapped and not copied: the only unsafe code of the engine.
 //!
 //! What a mapping shows is the file itself. If another program writes to it meanwhile, bytes change
-//! under our eyes; if one cuts it off, reading beyond the new end kills the process with SIGBUS.
-//! Neither can be prevented here: a model file must not be changed in place while it is in use.
-//! Replacing it, as our own writer does by renaming, is harmless, for the mapping keeps the old
-//! one. Nothing read from the bytes is trusted twice: sizes and offsets are copied when a file is
+//! under our eyes; a model file must not be changed in place while it is in use. If one truncates
+//! it, reads behind the new end give zeros, and [`FileInUse::check`] reports that. Replacing the
+//! file, as our own writer does by renaming, is harmless, for the mapping keeps the old one.
+//! Nothing read from the bytes is trusted twice: sizes and offsets are copied when a file is
 //! opened, and every pattern of weights is a value.
 #![allow(unsafe_code, reason = "mapping a file, and handing its pages back")]
 
+mod truncation;
+
 use std::fs::File;
 use std::ops::{Deref, Range};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::{Error, Result};
+use truncation::Guard;
 
 /// A multiple of every usual size of a page; of a large one too, since a touch may bring all of one into the process.
 const GRAIN: usize = 2 << 20;
@@ -21,11 +25,45 @@ const GRAIN: usize = 2 << 20;
 #[derive(Debug)]
 pub(crate) enum Mapping {
     /// Pages of a file, read when they are touched.
-    File(memmap2::Mmap),
+    File(MappedFile),
     /// Bytes that came another way.
     Memory(Vec<u8>),
     /// Bytes of the program itself.
     Program(&'static [u8]),
+}
+
+/// A whole file, mapped.
+#[derive(Debug)]
+pub(crate) struct MappedFile {
+    // Dropped before the bytes, as it must be.
+    guard: Guard,
+    bytes: memmap2::Mmap,
+    path: PathBuf,
+}
+
+/// A file that a model reads while it computes, or read while it was loaded.
+#[derive(Debug, Clone)]
+pub struct FileInUse(Arc<Mapping>);
+
+impl FileInUse {
+    pub(crate) fn new(mapping: &Arc<Mapping>) -> Self {
+        Self(Arc::clone(mapping))
+    }
+
+    /// Refuses what was computed from the file if it was truncated meanwhile.
+    ///
+    /// # Errors
+    /// Something was read that is not in the file any more.
+    pub fn check(&self) -> Result<()> {
+        match &*self.0 {
+            Mapping::File(file) if file.guard.is_truncated() => {
+                let what = "the file was truncated while it was in use; copy it again, and replace a model file by \
+                            renaming instead of overwriting it";
+                Err(Error::malformed(what).in_file(&file.path))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Mapping {
@@ -40,7 +78,8 @@ impl Mapping {
         let file = File::open(path).map_err(|error| Error::io(path, &error))?;
         // SAFETY: the bytes are only ever read, and as bytes; what happens if the file changes meanwhile is told above.
         let mapped = unsafe { memmap2::Mmap::map(&file) };
-        mapped.map(Self::File).map_err(|error| Error::io(path, &error))
+        let bytes = mapped.map_err(|error| Error::io(path, &error))?;
+        Ok(Self::File(MappedFile { guard: Guard::new(&bytes), bytes, path: path.to_owned() }))
     }
 
     /// Says that these bytes will not be read again soon: the pages that they touch leave the
@@ -49,7 +88,7 @@ impl Mapping {
         let end = range.end.min(self.len());
         let (start, end) = (range.start / GRAIN * GRAIN, end.next_multiple_of(GRAIN).min(self.len()));
         #[cfg(unix)]
-        if let Self::File(mapped) = self
+        if let Self::File(MappedFile { bytes: mapped, .. }) = self
             && start < end
         {
             let advice = memmap2::UncheckedAdvice::DontNeed;
@@ -68,7 +107,7 @@ impl Deref for Mapping {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Self::File(mapped) => mapped,
+            Self::File(mapped) => &mapped.bytes,
             Self::Memory(bytes) => bytes,
             Self::Program(bytes) => bytes,
         }

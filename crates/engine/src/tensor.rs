@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kernels::quant::Format;
 
 use crate::error::Escaped;
-use crate::{Error, Metadata, Result};
+use crate::{Error, FileInUse, Metadata, Result};
 
 /// Rows of weights as a file has them.
 #[derive(Debug, Clone)]
@@ -94,6 +94,11 @@ pub trait TensorSource {
     /// The file that errors should name.
     fn file(&self) -> Option<&Path> {
         None
+    }
+
+    /// The files that its bytes come from.
+    fn files(&self) -> Vec<FileInUse> {
+        Vec::new()
     }
 
     /// The bytes of a tensor for longer than the source lives: a copy, unless there is a better way.

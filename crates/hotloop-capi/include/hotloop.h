@@ -93,7 +93,7 @@ typedef struct hotloop_entry {
     uint64_t self_ns;     /* without */
     uint64_t min_ns;
     uint64_t max_ns;
-    double mean_ns;
+    double mean_ns; /* of a call on its own thread, without what attached threads did for it */
     int64_t p50_ns; /* -1: not measured */
     int64_t p90_ns;
     int64_t p99_ns;

@@ -88,7 +88,7 @@ impl Entry {
             self_ns: scope.self_ns,
             min_ns: scope.min_ns,
             max_ns: scope.max_ns,
-            mean_ns: if scope.calls == 0 { 0.0 } else { scope.total_ns as f64 / scope.calls as f64 },
+            mean_ns: scope.mean_ns(),
             p50_ns: or_unmeasured(scope.p50_ns),
             p90_ns: or_unmeasured(scope.p90_ns),
             p99_ns: or_unmeasured(scope.p99_ns),
@@ -206,8 +206,10 @@ mod tests {
     fn errors_and_waiting_stand_at_the_end() {
         let mut scope = ScopeStats::default();
         (scope.total_se_ns, scope.waiting_ns) = (Some(7), 9);
+        (scope.calls, scope.total_ns, scope.attached_ns) = (2, 10, 6);
         let entry = Entry::new(&scope, ptr::null(), ptr::null());
         assert_eq!((entry.total_se_ns, entry.self_se_ns, entry.waiting_ns), (7, -1, 9));
+        assert!((entry.mean_ns - 2.0).abs() < 1e-9, "without what other threads did: {}", entry.mean_ns);
         // Programs that were built with an earlier header read what lies before.
         assert!(std::mem::offset_of!(Entry, total_se_ns) > std::mem::offset_of!(Entry, tokens));
         assert_eq!(std::mem::offset_of!(Entry, waiting_ns) + size_of::<u64>(), size_of::<Entry>());

@@ -117,7 +117,7 @@ pub fn allocator_installed() {
 /// Whether allocations are counted: found out by making one and looking whether it was.
 pub(crate) fn is_installed() -> bool {
     if !INSTALLED.load(Relaxed) {
-        let watch = Watch::begin();
+        let watch = AllocationCount::begin();
         drop(std::hint::black_box(Box::new(0_u64)));
         INSTALLED.store(watch.allocations() > 0, Relaxed);
     }
@@ -126,15 +126,15 @@ pub(crate) fn is_installed() -> bool {
 
 /// Counts the allocations and reallocations that this thread makes while it lives.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct AllocationCount {
     before: u64,
     _one_thread: PhantomData<*const ()>,
 }
 
-impl Watch {
-    pub(crate) fn begin() -> Watch {
+impl AllocationCount {
+    pub(crate) fn begin() -> AllocationCount {
         set_watch(true);
-        Watch { before: Local::with(Local::watched), _one_thread: PhantomData }
+        AllocationCount { before: Local::with(Local::watched), _one_thread: PhantomData }
     }
 
     /// So many up to now.
@@ -143,7 +143,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for AllocationCount {
     fn drop(&mut self) {
         set_watch(false);
     }

@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::time::Duration;
 
-use crate::alloc::{self, Watch};
+use crate::alloc::{self, AllocationCount};
 use crate::snapshot::{ScopeStats, Snapshot};
 
 /// Runs a block and panics if the calling thread allocates in it. Works whether or not the profiler is started.
@@ -84,7 +84,7 @@ fn require_allocator() {
 #[derive(Debug)]
 #[must_use]
 pub struct NoAlloc {
-    watch: Watch,
+    watch: AllocationCount,
     begun_at: &'static Location<'static>,
     has_ended: bool,
 }
@@ -94,7 +94,7 @@ impl NoAlloc {
     #[track_caller]
     pub fn begin() -> NoAlloc {
         require_allocator();
-        NoAlloc { watch: Watch::begin(), begun_at: Location::caller(), has_ended: false }
+        NoAlloc { watch: AllocationCount::begin(), begun_at: Location::caller(), has_ended: false }
     }
 
     /// The block was run to its end. Apart from leaving it early, because only here the panic can have the place of the

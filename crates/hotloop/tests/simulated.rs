@@ -118,14 +118,14 @@ fn calls(name: &'static str, calls: u64, mut ns: impl FnMut(u64) -> u64 + 'stati
 }
 
 /// What was printed for the scope, against the truth.
-struct Outcome {
+struct Measured {
     ratio: f64,
     error: f64,
     is_covered: bool,
     p50_ns: u64,
 }
 
-fn measure(pattern: &mut Pattern) -> Outcome {
+fn measure(pattern: &mut Pattern) -> Measured {
     hotloop::reset();
     let mut truth = 0;
     {
@@ -144,7 +144,7 @@ fn measure(pattern: &mut Pattern) -> Outcome {
     assert_eq!(scope.calls, pattern.calls, "{}: calls are exact", pattern.name);
     let truth = truth as f64;
     let error = scope.total_se_ns.unwrap_or(0) as f64;
-    Outcome {
+    Measured {
         ratio: scope.total_ns as f64 / truth,
         error: error / truth,
         is_covered: (scope.total_ns as f64 - truth).abs() <= 1.96 * error + 1.0,
@@ -158,8 +158,8 @@ fn check(budget: f64, patterns: Vec<Pattern>) {
     Config::new().budget(Some(budget)).start();
     let mut wrong = Vec::new();
     for mut pattern in patterns {
-        let outcomes: Vec<Outcome> = (0..pattern.repeats).map(|_| measure(&mut pattern)).collect();
-        let mean = |value: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(value).sum::<f64>() / outcomes.len() as f64;
+        let outcomes: Vec<Measured> = (0..pattern.repeats).map(|_| measure(&mut pattern)).collect();
+        let mean = |value: &dyn Fn(&Measured) -> f64| outcomes.iter().map(value).sum::<f64>() / outcomes.len() as f64;
         let (ratio, error) = (mean(&|one| one.ratio), mean(&|one| one.error));
         let deviation = mean(&|one| (one.ratio - ratio).powi(2)).sqrt();
         let covered = outcomes.iter().filter(|outcome| outcome.is_covered).count();

@@ -14,17 +14,17 @@ use crate::{Result, Source};
 
 /// The kinds of events that are no calls, and what they are.
 const OTHERS: &[(&str, &str)] = &[
-    ("M", "a word about a process or a thread that is no name"),
-    ("i", "an instant, which takes no time"),
-    ("I", "an instant, which takes no time"),
-    ("n", "an instant of something asynchronous"),
-    ("b", "the beginning of something asynchronous: it may overlap what is nested"),
-    ("e", "the end of something asynchronous"),
-    ("s", "an arrow between calls"),
-    ("t", "an arrow between calls"),
-    ("f", "an arrow between calls"),
+    ("M", "metadata of a process or thread other than its name"),
+    ("i", "an instant event, which has no duration"),
+    ("I", "an instant event, which has no duration"),
+    ("n", "an asynchronous instant event"),
+    ("b", "the start of an asynchronous event, which may overlap nested calls"),
+    ("e", "the end of an asynchronous event"),
+    ("s", "a flow event between calls"),
+    ("t", "a flow event between calls"),
+    ("f", "a flow event between calls"),
     ("C", "a counter"),
-    ("P", "a sample of a stack"),
+    ("P", "a stack sample"),
     ("N", "an object"),
     ("O", "an object"),
     ("D", "an object"),
@@ -42,7 +42,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut draft = Draft::new("a traced program", "trace");
     draft.single_shot = true;
     if trace.is_open {
-        draft.note("The list of events has no closing bracket: later events may be missing.");
+        draft.note("The event list has no closing bracket: later events may be missing.");
     }
     let nested = nest::nest(&trace);
     let others: BTreeMap<(&str, &str), u64> = nested.others.iter().fold(BTreeMap::new(), |mut sums, (phase, why)| {
@@ -50,8 +50,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
         sums
     });
     for ((phase, why), count) in others {
-        let known =
-            OTHERS.iter().find(|(known, _)| *known == phase).map_or("this kind of event is not known here", |it| it.1);
+        let known = OTHERS.iter().find(|(known, _)| *known == phase).map_or("unknown kind of event", |it| it.1);
         let why = if why.is_empty() { known } else { why };
         unread.push(Unread {
             line: None,
@@ -61,7 +60,8 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     }
     if nested.overlaps > 0 {
         draft.note(format!(
-            "{} calls overlap the one before on their thread without lying in it: they stand beside it, and some time counts twice.",
+            "{} calls partly overlap the previous call on their thread. They are shown next to it, so some time \
+             counts twice.",
             nested.overlaps
         ));
     }

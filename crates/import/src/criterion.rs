@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str, source: &Source) -> Result<ReadRuns> {
     let mut draft = Draft::new("", "criterion");
     let mut unread = Vec::new();
     let texts = if text.contains("\"iters\"") { (Some(text), None) } else { (None, Some(text)) };
-    draft.note("The name of the benchmark stands in another file: the row has that of this one.");
+    draft.note("The benchmark's name is in another file; the row is named after this file.");
     add(&mut draft, &Named { name: source.name.clone(), throughput: None }, texts, &mut unread)?;
     settle(&mut draft);
     Ok(ReadRuns { drafts: vec![draft], unread })
@@ -65,12 +65,12 @@ pub fn folder(files: &[File], source: &Source) -> Result<Imported> {
     let mut sittings: BTreeMap<&str, BTreeMap<&str, Files<'_>>> = BTreeMap::new();
     for file in files {
         let Some((folder, name)) = file.path.rsplit_once('/') else {
-            refuse(&mut unread, file.path.clone(), "it lies in no folder of a benchmark");
+            refuse(&mut unread, file.path.clone(), "not in a benchmark's folder");
             continue;
         };
         let (benchmark, sitting) = folder.rsplit_once('/').unwrap_or(("", folder));
         if NO_SITTINGS.contains(&sitting) {
-            refuse(&mut unread, file.path.clone(), "it says what changed, which follows from the samples");
+            refuse(&mut unread, file.path.clone(), "changes, which follow from the samples");
             continue;
         }
         let found = sittings.entry(sitting).or_default().entry(benchmark).or_default();
@@ -82,7 +82,7 @@ pub fn folder(files: &[File], source: &Source) -> Result<Imported> {
     }
     if same(sittings.get("new"), sittings.get("base")) {
         sittings.remove("base");
-        refuse(&mut unread, "base".to_owned(), "it is a copy of `new`");
+        refuse(&mut unread, "base".to_owned(), "a copy of `new`");
     }
     let several = sittings.len() > 1;
     let mut drafts = Vec::new();
@@ -101,9 +101,9 @@ pub fn folder(files: &[File], source: &Source) -> Result<Imported> {
         drafts.push(draft);
     }
     if drafts.is_empty() {
-        return Err(Error::new("there is no folder of a benchmark in it"));
+        return Err(Error::new("no benchmark folder in it"));
     }
-    let format = Format::named("criterion").ok_or_else(|| Error::new("there is no such format"))?;
+    let format = Format::named("criterion").ok_or_else(|| Error::new("no such format"))?;
     format.imported(ReadRuns { drafts, unread }, source)
 }
 
@@ -144,7 +144,7 @@ fn add(draft: &mut Draft, named: &Named, files: (Option<&str>, Option<&str>), un
     match (sample, estimates) {
         (Some(sample), _) => add_samples(draft, &named.name, sample, unread)?,
         (None, Some(estimates)) => add_estimate(draft, &named.name, estimates)?,
-        (None, None) => return Err(Error::new("there are neither times nor estimates")),
+        (None, None) => return Err(Error::new("neither times nor estimates")),
     }
     draft.row(Row { name: named.name.clone(), calls: 1, bytes, ..Row::default() });
     Ok(())
@@ -153,19 +153,19 @@ fn add(draft: &mut Draft, named: &Named, files: (Option<&str>, Option<&str>), un
 /// Each sample has its own number of iterations, so that values are those of one.
 fn add_samples(draft: &mut Draft, name: &str, text: &str, unread: &mut Vec<Unread>) -> Result<()> {
     let mut sample = Object::new(serde_json::from_str(text)?, format!("{name}: {SAMPLE}"))
-        .ok_or_else(|| Error::new("it is no JSON object"))?;
+        .ok_or_else(|| Error::new("not a JSON object"))?;
     let (iters, times) = (sample.amounts("iters", unread), sample.amounts("times", unread));
     if let Some(mode) = sample.text("sampling_mode") {
         draft.parameter("sampling_mode", mode);
     }
-    draft.metric("iterations", "iterations that the time is the mean of", "count", Better::Higher);
+    draft.metric("iterations", "iterations averaged into the time", "count", Better::Higher);
     let iterations: BTreeMap<usize, f64> = iters.into_iter().collect();
     for (at, time) in times {
         match iterations.get(&at).filter(|count| **count > 0.0) {
             Some(count) => {
                 draft.sample(name, at as u64, [value("wall_s", time * 1e-9 / count), value("iterations", *count)]);
             }
-            None => refuse(unread, format!("{name}: times[{at}]"), "the number of its iterations is not told"),
+            None => refuse(unread, format!("{name}: times[{at}]"), "its number of iterations is missing"),
         }
     }
     sample.finish(unread);
@@ -174,14 +174,13 @@ fn add_samples(draft: &mut Draft, name: &str, text: &str, unread: &mut Vec<Unrea
 
 fn add_estimate(draft: &mut Draft, name: &str, text: &str) -> Result<()> {
     let mut estimates =
-        Object::new(serde_json::from_str(text)?, name).ok_or_else(|| Error::new("it is no JSON object"))?;
+        Object::new(serde_json::from_str(text)?, name).ok_or_else(|| Error::new("not a JSON object"))?;
     // `change/estimates.json` has the mean and the median alone; estimates of times have their spread too.
     if !estimates.has("std_dev") && !estimates.has("median_abs_dev") {
         return Err(change(&mut estimates));
     }
     let mut estimate = |kind: &str| estimates.object(kind)?.amount("point_estimate");
-    let ns =
-        estimate("median").or_else(|| estimate("mean")).ok_or_else(|| Error::new("it has no estimate of a time"))?;
+    let ns = estimate("median").or_else(|| estimate("mean")).ok_or_else(|| Error::new("no estimate of a time"))?;
     draft.summarised = true;
     draft.sample(name, 0, [value("wall_s", ns * 1e-9)]);
     Ok(())
@@ -203,6 +202,6 @@ fn change(estimates: &mut Object) -> Error {
 
 fn settle(draft: &mut Draft) {
     draft.run.subject.name = "a program measured by Criterion".to_owned();
-    draft.note("Which program was measured, how it was built and where it ran is not told.");
+    draft.note("The file does not say which program was measured, how it was built and where it ran.");
     draft.single_shot = !draft.summarised && draft.run.samples.len() == draft.run.rows.len();
 }

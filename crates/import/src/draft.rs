@@ -101,7 +101,7 @@ impl Draft {
             && let Some(modified) = source.modified_s.and_then(rfc3339)
         {
             run.created = modified;
-            run.notes.push("When it was measured is not told: the time is that of the file.".to_owned());
+            run.notes.push("The measurement has no date; the file's date is used.".to_owned());
         }
         run.imported = Some(record::Imported {
             format: format.to_owned(),

@@ -24,7 +24,7 @@ impl Error {
     }
 
     pub(crate) fn unknown_format() -> Self {
-        let message = "it is of no format that is known here";
+        let message = "unknown format";
         Error { is_unknown_format: true, ..Self::new(message) }
     }
 
@@ -63,7 +63,7 @@ impl std::error::Error for Error {}
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
         let line = error.line() as u64;
-        let message = format!("no JSON that could be read: {error}");
+        let message = format!("invalid JSON: {error}");
         if line > 0 { Error::at(line, message) } else { Error::new(message) }
     }
 }

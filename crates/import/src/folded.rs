@@ -51,7 +51,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
             continue;
         }
         let Some((rest, last)) = weighted(line) else {
-            lines.refuse(at, "it does not end in the weight of a stack, a number from 0 on");
+            lines.refuse(at, "no weight (a number ≥ 0) at the end of the stack");
             continue;
         };
         lines.take(at);
@@ -75,11 +75,11 @@ fn draft(part: &str, stacks: Stacks<'_>, is_fraction: bool) -> Draft {
     draft.part = (!part.is_empty()).then(|| part.to_owned());
     draft.single_shot = true;
     draft.note(
-        "Folded stacks have weights without a unit: samples, or a time. A weight of 1 is shown as 1 ns and as one call; shares \
-         are right, times only where the weights are nanoseconds.",
+        "Folded stacks have weights without a unit: samples or a time. A weight of 1 is shown as 1 ns and as one \
+         call; shares are right, times only if the weights are nanoseconds.",
     );
     if is_fraction {
-        draft.note("Some weights have decimals: they are rounded.");
+        draft.note("Some weights have decimals; they are rounded.");
     }
     draft.profile(stacks.finish());
     draft

@@ -122,7 +122,7 @@ const FORMATS: &[Format] = &[
     },
     Format {
         name: "loopos",
-        what: "the report that LoopOS prints, also amid other lines of a log",
+        what: "the report that LoopOS prints, also within a log",
         is_it: |text| text.has_part(loopos::HEADING),
         read: loopos::read,
     },
@@ -221,7 +221,7 @@ impl Format {
         self.name
     }
 
-    /// What it is.
+    /// Its description.
     pub fn what(&self) -> &'static str {
         self.what
     }
@@ -239,7 +239,7 @@ impl Format {
             drafts.into_iter().filter_map(|draft| draft.finish(self.name, source, &unread)).collect();
         if runs.is_empty() {
             let first = unread.first().map_or(String::new(), |part| format!(": {} ({})", part.text, part.why));
-            return Err(Error::new(format!("there is nothing in it that could be a run{first}")));
+            return Err(Error::new(format!("no run in it{first}")));
         }
         Ok(Imported { format: self, runs, unread })
     }

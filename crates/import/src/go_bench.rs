@@ -57,7 +57,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
         let line = lines.get(at).trim();
         if let Some(found) = measured(line) {
             if found.values.iter().any(|(number, unit)| is_wrong(*number, unit)) {
-                lines.refuse(at, "a time of 0, or a number below 0");
+                lines.refuse(at, "a time of 0 or a negative number");
                 continue;
             }
             lines.take(at);
@@ -153,9 +153,9 @@ fn draft(place: &BenchmarkContext, found: &[BenchmarkLine<'_>]) -> Draft {
         draft.sample(name, *round, values.into_iter().chain([iterations]));
         *round += 1;
     }
-    draft.metric("iterations", "iterations that the values are the mean of", "count", Better::Higher);
+    draft.metric("iterations", "iterations averaged into the values", "count", Better::Higher);
     draft.single_shot = rounds.values().all(|count| *count == 1);
-    draft.note("How the package was built is not told.");
+    draft.note("The output does not say how the package was built.");
     draft
 }
 
@@ -181,7 +181,7 @@ fn metric(draft: &mut Draft, (number, unit): (f64, &str)) -> (String, Option<f64
         }
         unit => {
             let better = if unit.ends_with("/s") { Better::Higher } else { Better::Lower };
-            draft.metric(unit, "a metric of the benchmark, as it calls it", unit, better);
+            draft.metric(unit, "a custom metric of the benchmark", unit, better);
             (unit, number)
         }
     };

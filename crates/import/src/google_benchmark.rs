@@ -12,19 +12,19 @@ use crate::{Error, Result, Source};
 
 pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let document: Value = serde_json::from_str(text)?;
-    let mut document = Object::new(document, "").ok_or_else(|| Error::new("it is no JSON object"))?;
+    let mut document = Object::new(document, "").ok_or_else(|| Error::new("not a JSON object"))?;
     let mut unread = Vec::new();
     let mut draft = Draft::new("", "google-benchmark");
     if let Some(context) = document.object("context") {
         read_context(&mut draft, context, &mut unread);
     }
-    let list = document.list("benchmarks").ok_or_else(|| Error::new("it has no list `benchmarks`"))?;
+    let list = document.list("benchmarks").ok_or_else(|| Error::new("no list `benchmarks`"))?;
     let objects = list.into_iter().enumerate().map(|(at, value)| (format!("benchmarks[{at}]"), value));
     let mut benchmarks = Vec::new();
     for (place, value) in objects {
         match Object::new(value, place.clone()) {
             Some(mut object) => benchmarks.push((object.text("run_type").unwrap_or_default(), object)),
-            None => refuse(&mut unread, place, "it is no object"),
+            None => refuse(&mut unread, place, "not an object"),
         }
     }
     // Where there are repetitions, what was made of them is of no use; where there is nothing else, it has to do.
@@ -55,13 +55,13 @@ fn read_context(draft: &mut Draft, mut context: Object, unread: &mut Vec<Unread>
     }
     let load = context.list("load_avg").unwrap_or_default();
     if let Some(load) = load.first().and_then(Value::as_f64) {
-        draft.note(format!("The load of the machine was {load} before it began."));
+        draft.note(format!("The load average was {load} at the start."));
     }
     if context.flag("cpu_scaling_enabled") == Some(true) {
-        draft.note("The clock of the CPU was free to change: Google Benchmark warns of noise then.");
+        draft.note("CPU frequency scaling was enabled, which makes the figures noisy.");
     }
     if let Some(kind) = context.text("library_build_type") {
-        draft.note(format!("Google Benchmark itself is a {kind} build; how the program was built is not told."));
+        draft.note(format!("Google Benchmark itself is a {kind} build; how the program was built is unknown."));
     }
     context.ignore(&["host_name", "library_version", "json_schema_version", "aslr_enabled"]);
     for (name, value) in context.texts() {
@@ -105,18 +105,18 @@ fn read_benchmark(
     }
     let made = found.text("aggregate_name");
     if kind.is_made && (kind.has_raw || made.as_deref() != Some("median")) {
-        return refuse(unread, place, "it was made of repetitions, and follows from those");
+        return refuse(unread, place, "an aggregate of repetitions");
     }
     let unit = found.text("time_unit").unwrap_or_else(|| "ns".to_owned());
     let (Some(scale), Some(real)) = (scale(&unit), found.amount("real_time")) else {
-        return refuse(unread, place, "it has no time, or one in a unit that is not known here");
+        return refuse(unread, place, "no time, or an unknown unit");
     };
     let mut values = vec![value("wall_s", real * scale)];
     values.push(("cpu_s".to_owned(), found.amount("cpu_time").map(|time| time * scale)));
     let round = found.count("repetition_index").unwrap_or(0);
     let threads = found.count("threads");
     let label = found.text("label").unwrap_or_default();
-    draft.metric("iterations", "iterations that the time is the mean of", "count", Better::Higher);
+    draft.metric("iterations", "iterations averaged into the time", "count", Better::Higher);
     values.push(("iterations".to_owned(), found.amount("iterations")));
     found.ignore(&[
         "family_index",
@@ -128,7 +128,7 @@ fn read_benchmark(
     ]);
     for (counter, number) in found.numbers() {
         let better = if counter.contains("per_second") { Better::Higher } else { Better::Lower };
-        draft.metric(&counter, "a counter of the benchmark, as it calls it", "", better);
+        draft.metric(&counter, "a custom counter of the benchmark", "", better);
         values.push((counter, Some(number)));
     }
     found.finish(unread);

@@ -15,9 +15,9 @@ const ROW: &str = "command";
 
 pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let document: Value = serde_json::from_str(text)?;
-    let mut document = Object::new(document, "").ok_or_else(|| Error::new("it is no JSON object"))?;
+    let mut document = Object::new(document, "").ok_or_else(|| Error::new("not a JSON object"))?;
     let mut unread = Vec::new();
-    let results = document.list("results").ok_or_else(|| Error::new("it has no list `results`"))?;
+    let results = document.list("results").ok_or_else(|| Error::new("no list `results`"))?;
     let mut metadata = document.object("metadata");
     let start = metadata.as_mut().and_then(|about| about.text("start_time"));
     let mut platform = metadata.as_mut().and_then(|about| about.object("platform"));
@@ -33,7 +33,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     for (at, result) in results.into_iter().enumerate() {
         let place = format!("results[{at}]");
         let Some(result) = Object::new(result, place.clone()) else {
-            refuse(&mut unread, place, "it is no object");
+            refuse(&mut unread, place, "not an object");
             continue;
         };
         let mut draft = Draft::new("", "command");
@@ -98,9 +98,7 @@ fn times(draft: &mut Draft, result: &mut Object, unread: &mut Vec<Unread>) {
     }
     failures(draft, codes.iter().map(Value::as_i64));
     if let Some((user, system)) = result.amount("user").zip(result.amount("system")) {
-        draft.note(format!(
-            "In the mean of all repeats {user} s of CPU time were spent in the program and {system} s in the system."
-        ));
+        draft.note(format!("Average CPU time per repeat: {user} s in the program and {system} s in the system."));
     }
 }
 
@@ -117,7 +115,7 @@ fn measurements(draft: &mut Draft, list: Vec<Value>, place: &str, unread: &mut V
     for (at, measurement) in list.into_iter().enumerate() {
         let place = format!("{place}.measurements[{at}]");
         let Some(mut measurement) = Object::new(measurement, place.clone()) else {
-            refuse(unread, place, "it is no object");
+            refuse(unread, place, "not an object");
             continue;
         };
         let mut values = Vec::new();
@@ -127,7 +125,7 @@ fn measurements(draft: &mut Draft, list: Vec<Value>, place: &str, unread: &mut V
             let scale = match unit.as_str() {
                 "second" | "byte" => 1.0,
                 _ => {
-                    refuse(unread, format!("{place}.{theirs}"), "its unit is neither second nor byte");
+                    refuse(unread, format!("{place}.{theirs}"), "its unit is neither seconds nor bytes");
                     continue;
                 }
             };
@@ -144,9 +142,6 @@ fn failures(draft: &mut Draft, codes: impl Iterator<Item = Option<i64>>) {
     let failed = codes.flatten().filter(|code| *code != 0);
     let failed: Vec<i64> = failed.collect();
     if let Some(first) = failed.first() {
-        draft
-            .run
-            .failures
-            .push(format!("{} repeats ended with another exit code than 0, the first with {first}", failed.len()));
+        draft.run.failures.push(format!("{} repeats had a non-zero exit code, the first {first}", failed.len()));
     }
 }

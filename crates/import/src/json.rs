@@ -86,7 +86,7 @@ impl Object {
         for (at, value) in list.iter().enumerate() {
             match value.as_f64().filter(|number| number.is_finite() && *number >= 0.0) {
                 Some(number) => amounts.push((at, number)),
-                None => refuse(unread, format!("{place}[{at}]: {}", shown(value)), "it is no number from 0 on"),
+                None => refuse(unread, format!("{place}[{at}]: {}", shown(value)), "not a number ≥ 0"),
             }
         }
         amounts
@@ -131,7 +131,7 @@ impl Object {
     pub(crate) fn finish(self, unread: &mut Vec<Unread>) {
         for (name, value) in &self.fields {
             if !value.is_null() {
-                refuse(unread, format!("{}: {}", self.place_of(name), shown(value)), "this field is not known here");
+                refuse(unread, format!("{}: {}", self.place_of(name), shown(value)), "unknown field");
             }
         }
     }
@@ -143,11 +143,7 @@ pub(crate) fn refuse(unread: &mut Vec<Unread>, text: String, why: &str) {
         unread.push(Unread { line: None, text, why: why.to_owned() });
     } else if unread.len() == NAMED {
         let text = "and more".to_owned();
-        unread.push(Unread {
-            line: None,
-            text,
-            why: "so many parts were not read that the rest is not named".to_owned(),
-        });
+        unread.push(Unread { line: None, text, why: "too many unread parts to list them all".to_owned() });
     }
 }
 

@@ -93,7 +93,7 @@ impl<'a> Lines<'a> {
                 if cells.iter().all(|cell| is_rule(cell)) {
                     self.take(at);
                 } else if cells.len() != headings.len() {
-                    self.refuse(at, &format!("it has {} cells, and its table {} columns", cells.len(), headings.len()));
+                    self.refuse(at, &format!("it has {} cells, its table {} columns", cells.len(), headings.len()));
                 } else {
                     self.take(at);
                     rows.push(TableRow { at, cells });
@@ -115,13 +115,13 @@ impl<'a> Lines<'a> {
                 continue;
             }
             if self.unread.len() < NAMED {
-                self.refuse(at, "it is no line that this format has");
+                self.refuse(at, "not a line of this format");
             } else {
                 more += 1;
             }
         }
         if more > 0 {
-            let why = "they are no lines that this format has";
+            let why = "not lines of this format";
             self.unread.push(Unread { line: None, text: format!("{more} more lines"), why: why.to_owned() });
         }
         self.unread

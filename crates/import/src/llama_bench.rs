@@ -78,7 +78,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     }
     if entries.len() > MOST_TESTS {
         let more = entries.len() - MOST_TESTS;
-        refuse(&mut unread, format!("{more} more tests"), "they are more than anybody measures");
+        refuse(&mut unread, format!("{more} more tests"), "too many");
         entries.truncate(MOST_TESTS);
     }
     let entries = without_copies(entries, &mut unread);
@@ -92,11 +92,10 @@ fn read_lines(text: &str, entries: &mut Vec<Entry>, unread: &mut Vec<Unread>) ->
         match serde_json::from_str::<Value>(line) {
             Ok(value) => entries.extend(entry(value, &format!("line {}", at + 1), unread)),
             Err(error) => {
-                let why = format!("no JSON that could be read: {error}");
+                let why = format!("invalid JSON: {error}");
                 let shown = line[..line.floor_char_boundary(80)].to_owned();
                 unread.push(Unread { line: Some(at as u64 + 1), text: shown, why });
-                first_error
-                    .get_or_insert_with(|| Error::at(at as u64 + 1, format!("no JSON that could be read: {error}")));
+                first_error.get_or_insert_with(|| Error::at(at as u64 + 1, format!("invalid JSON: {error}")));
                 // A document over many lines is no JSONL.
                 if entries.is_empty() && unread.len() > 8 {
                     break;
@@ -112,7 +111,7 @@ fn read_lines(text: &str, entries: &mut Vec<Entry>, unread: &mut Vec<Unread>) ->
 
 fn entry(value: Value, place: &str, unread: &mut Vec<Unread>) -> Option<Entry> {
     let Some(mut fields) = Object::new(value, place) else {
-        refuse(unread, place.to_owned(), "it is no object");
+        refuse(unread, place.to_owned(), "not an object");
         return None;
     };
     let mut number = |name: &str| fields.count(name).unwrap_or(0);
@@ -121,12 +120,12 @@ fn entry(value: Value, place: &str, unread: &mut Vec<Unread>) -> Option<Entry> {
     let is_mean = samples.is_empty();
     let mean = fields.amount("avg_ns").filter(|_| is_mean);
     for (at, _) in samples.iter().filter(|(_, ns)| *ns == 0.0) {
-        refuse(unread, format!("{place}.samples_ns[{at}]: 0"), "no test takes no time");
+        refuse(unread, format!("{place}.samples_ns[{at}]: 0"), "a test cannot take no time");
     }
     let all = samples.into_iter().map(|(_, ns)| ns).chain(mean);
     let times: Vec<f64> = all.filter(|ns| *ns > 0.0).map(|ns| ns * 1e-9).collect();
     if test.tokens() == 0 || times.is_empty() {
-        refuse(unread, place.to_owned(), "it tells of no tokens, or of no time");
+        refuse(unread, place.to_owned(), "no tokens or no time");
         return None;
     }
     let path = fields.text("model_filename").unwrap_or_default();
@@ -199,7 +198,7 @@ fn without_copies(entries: Vec<Entry>, unread: &mut Vec<Unread>) -> Vec<Entry> {
     let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
     for entry in entries {
         if kept.contains(&entry) {
-            refuse(unread, entry.place, "a copy of a measurement above: it counts once");
+            refuse(unread, entry.place, "a copy of a measurement above; it counts once");
         } else {
             kept.push(entry);
         }
@@ -249,7 +248,7 @@ fn draft(group: &[Entry], part: Option<String>) -> Option<Draft> {
         draft.parameter("depth", first.test.depth.to_string());
     }
     if first.model.layers == 0 {
-        draft.note("Of the model no more is told than its kind, its size and the number of its parameters.");
+        draft.note("The output gives only the kind, size and parameter count of the model.");
     }
     let mut counts: HashMap<String, u64> = HashMap::new();
     for entry in group {

@@ -43,7 +43,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
         drafts.push(draft);
     }
     if others > 0 && !drafts.is_empty() {
-        drafts[0].note(format!("{others} lines stand around the report, and are no part of it."));
+        drafts[0].note(format!("{others} lines before or after the report are ignored."));
     }
     // Only rows of the tables can be missing: the log around them is not ours to read.
     let unread: Vec<Unread> = lines.finish(&["*"]);
@@ -76,7 +76,7 @@ fn read_report(lines: &mut Lines<'_>, draft: &mut Draft, range: std::ops::Range<
         }
         match method(line, &mut negative) {
             Ok(method) if methods.iter().any(|known| known.name == method.name) => {
-                lines.refuse(at, "a scope of that name stands above");
+                lines.refuse(at, "a scope of that name is already listed above");
             }
             Ok(_) if methods.len() == tree::MOST_METHODS => lines.refuse(at, tree::TOO_MANY),
             Ok(method) => {
@@ -93,7 +93,7 @@ fn read_report(lines: &mut Lines<'_>, draft: &mut Draft, range: std::ops::Range<
 /// What the head of the report says beyond its table.
 fn say(draft: &mut Draft, line: &str) {
     if let Some(total) = line.strip_prefix("Total profiled time:") {
-        draft.note(format!("The report says{total} in all: that counts nested scopes twice and more."));
+        draft.note(format!("The report's total{total} counts nested scopes more than once."));
     }
     if let Some(entries) = line.strip_prefix("Total entries:") {
         draft.parameter("entries", entries.trim());
@@ -106,11 +106,11 @@ fn method(line: &str, negative: &mut Vec<String>) -> std::result::Result<Method,
     let (max, min, _, total, calls) = (words.pop(), words.pop(), words.pop(), words.pop(), words.pop());
     let name = words.join(" ");
     if share.is_none() || name.is_empty() {
-        return Err("it stands in the table and is no row of it");
+        return Err("not a row of the table");
     }
     let time = |word: Option<&str>| word.and_then(decimal).and_then(ms_as_ns);
-    let total_ns = time(total).ok_or("the time is no number from 0 on")?;
-    let calls = calls.and_then(whole).ok_or("the number of calls is no number")?;
+    let total_ns = time(total).ok_or("the time is not a number ≥ 0")?;
+    let calls = calls.and_then(whole).ok_or("the number of calls is not a number")?;
     let is_negative = min.is_some_and(|word| word.starts_with('-'));
     if is_negative {
         negative.push(format!("`{name}`"));
@@ -122,7 +122,7 @@ fn method(line: &str, negative: &mut Vec<String>) -> std::result::Result<Method,
 fn add(draft: &mut Draft, methods: &[Method], negative: &[String]) {
     let entries = draft.run.workload.parameters.remove("entries").and_then(|entries| whole(&entries));
     if let Some(entries) = entries.filter(|entries| *entries > methods.len() as u64) {
-        draft.note(format!("LoopOS timed {entries} scopes and prints {}.", methods.len()));
+        draft.note(format!("LoopOS timed {entries} scopes and printed {}.", methods.len()));
     }
     let mut callers = Callers::new();
     for method in methods {
@@ -141,15 +141,15 @@ fn add(draft: &mut Draft, methods: &[Method], negative: &[String]) {
         roots.filter(|scope| !ROOTS.contains(&&*scope.name)).map(|scope| format!("`{}`", scope.name)).collect();
     if !stray.is_empty() && stray.len() < methods.len() {
         draft.note(format!(
-            "{} lie within the others, and the report does not tell where: they stand alone in the tree, and all roots together \
-             come to more than the run took. Its wall time is taken for that of the longest.",
+            "{} are nested in other scopes, but the report does not say where. They are roots of the tree, so all \
+             roots together exceed the run's time. The wall time is taken from the longest one.",
             stray.join(", ")
         ));
     }
     if !negative.is_empty() {
         draft.note(format!(
-            "Of {} the shortest call is negative: LoopOS has one timer for each name, which threads overwrite. Calls and times \
-             are too few then.",
+            "{}: the shortest call is negative, because LoopOS has one timer per name, which threads overwrite. \
+             Its calls and times are too low.",
             negative.join(", ")
         ));
     }

@@ -63,20 +63,10 @@ pub(crate) fn moment(text: &str) -> Option<String> {
     is_moment.then(|| format!("{}T{}Z", &text[..10], &text[11..]))
 }
 
-/// Seconds since 1970 as a date and time in UTC; nothing beyond the year 9999.
+/// Seconds since 1970 as a date and time in UTC, up to the year 9999.
 pub(crate) fn rfc3339(seconds: u64) -> Option<String> {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March here, so that the day that comes and goes is their last.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let year = year + era * 400 + u64::from(month >= 10);
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    (year <= 9999).then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
+    let timestamp = jiff::Timestamp::from_second(seconds.try_into().ok()?).ok()?;
+    Some(timestamp.to_string())
 }
 
 #[cfg(test)]

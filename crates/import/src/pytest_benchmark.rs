@@ -33,8 +33,8 @@ const EFFORT: &[&str] = &["min_rounds", "max_time", "min_time", "precision", "co
 
 pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let document: Value = serde_json::from_str(text)?;
-    let mut document = Object::new(document, "").ok_or_else(|| Error::new("it is no JSON object"))?;
-    let list = document.list("benchmarks").ok_or_else(|| Error::new("it has no list `benchmarks`"))?;
+    let mut document = Object::new(document, "").ok_or_else(|| Error::new("not a JSON object"))?;
+    let list = document.list("benchmarks").ok_or_else(|| Error::new("no list `benchmarks`"))?;
     let mut unread = Vec::new();
     let mut draft = Draft::new("a Python program", "pytest-benchmark");
     if let Some(when) = document.text("datetime") {
@@ -52,7 +52,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
         let place = format!("benchmarks[{at}]");
         match Object::new(benchmark, place.clone()) {
             Some(benchmark) => read_benchmark(&mut draft, benchmark, &mut unread),
-            None => refuse(&mut unread, place, "it is no object"),
+            None => refuse(&mut unread, place, "not an object"),
         }
     }
     draft.single_shot = !draft.summarised && draft.run.samples.len() == draft.run.rows.len();
@@ -100,13 +100,13 @@ fn read_benchmark(draft: &mut Draft, mut found: Object, unread: &mut Vec<Unread>
     let name = found.text("fullname").unwrap_or(short);
     let place = format!("{} ({name})", found.place());
     let Some(mut stats) = found.object("stats") else {
-        return refuse(unread, place, "it has no statistics");
+        return refuse(unread, place, "no statistics");
     };
     if draft.run.rows.iter().any(|row| row.name == name) {
-        return refuse(unread, place, "a benchmark of that name stands above");
+        return refuse(unread, place, "a benchmark of that name is already listed above");
     }
     let metric = read_options(draft, found.object("options"), unread);
-    draft.metric("iterations", "iterations that the time is the mean of", "count", Better::Higher);
+    draft.metric("iterations", "iterations averaged into the time", "count", Better::Higher);
     let iterations = ("iterations".to_owned(), stats.amount("iterations"));
     let rounds = stats.amounts("data", unread);
     for (round, seconds) in &rounds {
@@ -114,7 +114,7 @@ fn read_benchmark(draft: &mut Draft, mut found: Object, unread: &mut Vec<Unread>
     }
     if rounds.is_empty() {
         let Some(median) = stats.amount("median").or_else(|| stats.amount("mean")) else {
-            return refuse(unread, place, "it has neither rounds nor a median");
+            return refuse(unread, place, "neither rounds nor a median");
         };
         draft.summarised = true;
         let extreme = |name: &str, value: Option<f64>| (name.to_owned(), value.filter(|_| metric == "wall_s"));

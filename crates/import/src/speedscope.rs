@@ -92,7 +92,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
         let place = format!("profiles[{at}]");
         let is_bare = matches!(&*profile.unit, "none" | "") && !has_times;
         let Some(scale) = scale(&profile.unit).or(is_bare.then_some(1.0)) else {
-            refuse(&mut unread, format!("{place}: {} {}", profile.kind, profile.unit), "its weights are no times");
+            refuse(&mut unread, format!("{place}: {} {}", profile.kind, profile.unit), "its weights are not times");
             continue;
         };
         let name = profile.name.clone().filter(|name| !name.is_empty());
@@ -103,7 +103,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
                 stacks.thread(name);
                 samples += part.sample(&mut stacks, &mut unread);
             }
-            kind => refuse(&mut unread, format!("{}: {kind}", part.place), "this kind of profile is not known here"),
+            kind => refuse(&mut unread, format!("{}: {kind}", part.place), "unknown kind of profile"),
         }
     }
     builder.finish(&mut evented);
@@ -114,11 +114,11 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     }
     if samples > 0 {
         let mut draft = draft(&document, stacks.finish(), has_calls.then_some("sampled"));
-        draft.note("It was sampled: in the place of calls stands the number of samples.");
+        draft.note("Sampled profile: call counts are numbers of samples.");
         drafts.push(draft);
     }
     if !has_times {
-        let note = "The values have no unit: 1 is shown as 1 ns; shares are right, times are not.";
+        let note = "The values have no unit; 1 is shown as 1 ns. Shares are right, times are not.";
         drafts.iter_mut().for_each(|draft| draft.note(note));
     }
     Ok(ReadRuns { drafts, unread })
@@ -162,12 +162,12 @@ impl<'d> ProfileReader<'_, 'd> {
             let mut wrong = |why: &str| refuse(unread, format!("{}.events[{at}]", self.place), why);
             let now = nanoseconds((event.at - self.profile.start) * self.scale);
             let Some(now) = now.filter(|now| *now >= last_ns) else {
-                wrong("its time lies before the event above, or cannot be");
+                wrong("its time is impossible or before the previous event");
                 continue;
             };
             last_ns = now;
             match (&*event.kind, self.frames.get(event.frame as usize)) {
-                (_, None) => wrong("there is no frame of this number"),
+                (_, None) => wrong("no frame with this number"),
                 ("O", Some(name)) => {
                     let depth = Some(open.len());
                     open.push((calls.len(), event.frame));
@@ -175,15 +175,15 @@ impl<'d> ProfileReader<'_, 'd> {
                 }
                 ("C", Some(_)) => match open.pop_if(|(_, frame)| *frame == event.frame) {
                     Some((call, _)) => calls[call].end_ns = now,
-                    None => wrong("it closes a frame that is not the innermost open one"),
+                    None => wrong("closes a frame that is not the innermost open one"),
                 },
-                (_, Some(_)) => wrong("this kind of event is not known here"),
+                (_, Some(_)) => wrong("unknown kind of event"),
             }
         }
         for (call, _) in open {
             calls[call].end_ns = last_ns;
             let text = format!("{}: the end of {}", self.place, calls[call].name);
-            refuse(unread, text, "the frame is not closed: it ends with the profile");
+            refuse(unread, text, "the frame is not closed; it ends with the profile");
         }
         calls
     }
@@ -195,7 +195,7 @@ impl<'d> ProfileReader<'_, 'd> {
         for (at, sample) in samples.iter().enumerate() {
             let mut wrong = |why: &str| refuse(unread, format!("{}.samples[{at}]", self.place), why);
             let Some(ns) = weights.get(at).and_then(|weight| nanoseconds(weight * self.scale)) else {
-                wrong("it has no weight, or one that cannot be");
+                wrong("missing or impossible weight");
                 continue;
             };
             let names: Option<Vec<&str>> =
@@ -205,11 +205,11 @@ impl<'d> ProfileReader<'_, 'd> {
                     stacks.add(names, 1, ns);
                     count += 1;
                 }
-                None => wrong("there is no frame of one of its numbers"),
+                None => wrong("no frame with one of its numbers"),
             }
         }
         if let Some(more) = weights.len().checked_sub(samples.len()).filter(|more| *more > 0) {
-            refuse(unread, format!("{}: {more} weights", self.place), "they belong to no sample");
+            refuse(unread, format!("{}: {more} weights", self.place), "they have no sample");
         }
         count
     }

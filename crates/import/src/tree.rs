@@ -37,7 +37,7 @@ pub(crate) struct Tree {
 /// Methods that a flat report may list: the originals print 30 at most, and who calls whom is looked for among all pairs.
 pub(crate) const MOST_METHODS: usize = 2_000;
 /// Why a row beyond them is not read.
-pub(crate) const TOO_MANY: &str = "it lists more methods than any report has";
+pub(crate) const TOO_MANY: &str = "it lists too many methods";
 /// Copies of one method in the tree, one below each caller. More than a report of the originals can have.
 const MOST_COPIES: usize = 64;
 /// A callee may come out longer than its caller by what rounding and reading the clock twice explain.
@@ -91,7 +91,7 @@ pub(crate) fn build(methods: &[Method], callers: &Callers) -> Tree {
         if waiting.len() == before {
             // They call each other in a circle; the first of them becomes a root, and the others may find their places then.
             let method = waiting.remove(0);
-            builder.root_noted(method, "its callers are called by it");
+            builder.root_noted(method, "its callers form a cycle");
         }
     }
     builder.finish()
@@ -113,7 +113,7 @@ impl Builder<'_> {
     }
 
     fn root_noted(&mut self, method: usize, why: &str) {
-        self.notes.push(format!("`{}` stands alone in the tree: {why}.", self.methods[method].name));
+        self.notes.push(format!("`{}` is a root of the tree: {why}.", self.methods[method].name));
         self.root(method);
     }
 
@@ -142,7 +142,7 @@ impl Builder<'_> {
             return self.root(method);
         }
         if parents.len() > MOST_COPIES {
-            return self.root_noted(method, "it is called at too many places");
+            return self.root_noted(method, "it is called in too many places");
         }
         let left =
             |builder: &Self, place: usize| builder.nodes[place].total_ns.saturating_sub(builder.nodes[place].inside_ns);
@@ -151,7 +151,7 @@ impl Builder<'_> {
         let total = self.methods[method].total_ns;
         let slack = (all_room as f64 * SLACK) as u64 + SLACK_NS;
         if total > all_room.saturating_add(slack) {
-            return self.root_noted(method, "it took longer than what calls it has left");
+            return self.root_noted(method, "it took longer than the time its callers have left");
         }
         self.divide(method, &parents, &room, total.min(all_room));
     }

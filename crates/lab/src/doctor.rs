@@ -1,6 +1,6 @@
-//! The whole examination: what the machine is, what it can do, how quiet it is.
+//! Examines the machine: hardware, limits and noise.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use record::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
 
@@ -10,24 +10,24 @@ use crate::machine::{self, KernelChoice, NoiseWatch, System};
 /// What to examine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExamineOptions {
-    /// In under three seconds instead of under twenty.
+    /// Takes under three seconds instead of under twenty.
     pub quick: bool,
-    /// Threads that stand for all; `None`: as many as make sense.
+    /// The number of threads to measure with; `None`: all that are usable.
     pub threads: Option<u32>,
 }
 
-/// What is about to be measured.
+/// The next step of an examination.
 #[derive(Debug, Clone, Copy)]
 pub struct ExamineStep<'a> {
-    /// How many measurements are done.
+    /// Finished steps.
     pub done: u32,
-    /// How many there are.
+    /// All steps.
     pub of: u32,
-    /// What comes next.
+    /// What is measured next.
     pub what: &'a str,
 }
 
-/// Examines this machine; `tell` hears of every step.
+/// Examines this machine; `tell` is called before every step.
 ///
 /// # Errors
 /// More threads than CPUs: they would take turns, and each would find in the caches what should have come from memory.
@@ -42,7 +42,7 @@ pub fn examine(
     let counters = machine::counters(&System);
     let (threads, most) = (options.threads.unwrap_or(machine.threads), machine::allowed_cpus(&machine));
     if threads > most {
-        return Err(format!("{threads} threads cannot run at a time here, {most} at most"));
+        return Err(format!("cannot run {threads} threads at once: this process may use {most} CPUs"));
     }
     // The rest of the 3 and 20 seconds is for memory that has to be touched first: 0.1 s when the machine is quiet, on two
     // CPUs with ten other programs up to 2 s.
@@ -70,29 +70,14 @@ pub fn examine(
     })
 }
 
-/// Now, in UTC; the beginning of 1970 where the clock stands before it.
+/// The time by RFC 3339, in UTC and whole seconds.
 #[must_use]
 pub fn now() -> String {
-    rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+    rfc3339(jiff::Timestamp::now().as_second())
 }
 
-/// Seconds since 1970 as a date and time in UTC.
-fn rfc3339(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date(days);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
-}
-
-/// Days since 1970 as year, month, day. Years begin in March here, so that the day that comes and goes is their last.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, year) = (if month < 10 { month + 3 } else { month - 9 }, year_of_era + era * 400);
-    (year + u64::from(month <= 2), month, day)
+fn rfc3339(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What surrounds work that this process does: the machine and its limits before it, what disturbed it, what the process took.
+//! Records the environment of work in this process: the machine, its limits, noise, and the process's
+//! resource use.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +11,10 @@ use crate::metrics;
 use crate::recorder::RunObserver;
 use crate::run::{measure_limits, variables};
 
-/// How long a waiting thread is watched at the end.
+/// How long timer jitter is measured at the end.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// From before the work to behind it.
+/// Records the environment from before the work until after it.
 #[derive(Debug)]
 pub struct EnvironmentRecorder {
     start: Instant,
@@ -24,7 +25,8 @@ pub struct EnvironmentRecorder {
 }
 
 impl EnvironmentRecorder {
-    /// Before the work. Limits are measured for so many threads, in under three seconds, or not at all.
+    /// Starts before the work. Measures the limits for this many threads in under three seconds, if
+    /// requested.
     ///
     /// # Errors
     /// Why the limits could not be measured.
@@ -43,13 +45,13 @@ impl EnvironmentRecorder {
         &self.machine
     }
 
-    /// Whether its limits are known.
+    /// Whether the machine's limits were measured.
     #[must_use]
     pub fn has_limits(&self) -> bool {
         self.limits.is_some()
     }
 
-    /// Behind the work: a record of where and when it happened, and of nothing else yet.
+    /// Ends after the work: a run with its date, environment and process, and nothing else yet.
     #[must_use]
     pub fn end(self) -> Run {
         let noise = self.noise.finish(&System, self.machine.cpus, LOOK);

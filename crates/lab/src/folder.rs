@@ -1,56 +1,38 @@
-//! A folder for a while.
+//! A temporary folder.
 
-use std::fs::{self, DirBuilder};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::{env, io, process};
+use std::io;
+use std::path::Path;
 
-/// An empty folder for files that nobody needs later; goes away with this.
+use tempfile::TempDir;
+
+/// An empty folder that others cannot look into. It is removed with its contents when it is dropped.
 #[derive(Debug)]
-pub struct Folder {
-    path: PathBuf,
-}
+pub struct Folder(TempDir);
 
 impl Folder {
-    /// A new one, that others cannot look into.
+    /// A new one where the system keeps temporary files.
     ///
     /// # Errors
-    /// Why it cannot be made.
+    /// Why it cannot be created.
     pub fn new() -> io::Result<Self> {
-        Self::within(&env::temp_dir())
+        Self::within(&std::env::temp_dir())
     }
 
     /// A new one in this folder.
     ///
     /// # Errors
-    /// Why it cannot be made.
+    /// Why it cannot be created.
     pub(crate) fn within(parent: &Path) -> io::Result<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let mut builder = DirBuilder::new();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("hotloop-");
         #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        // A folder that is there already is another's.
-        loop {
-            let name = format!("hotloop-{}-{}", process::id(), NEXT.fetch_add(1, Relaxed));
-            let path = parent.join(name);
-            match builder.create(&path) {
-                Ok(()) => return Ok(Folder { path }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        builder.tempdir_in(parent).map(Folder)
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What stays is in a place that the system empties.
-        let _ = fs::remove_dir_all(&self.path);
+        self.0.path()
     }
 }

@@ -1,123 +1,123 @@
-//! What the lab asks of an engine: it knows none.
+//! The interface between the lab and an engine.
 
 use std::any::Any;
 
 use record::{Memory, Model};
 
-/// A model that goes on from tokens, one sequence at a time.
+/// A model that generates tokens, one sequence at a time.
 pub trait Generator {
-    /// What it is.
+    /// Its description.
     fn describe(&self) -> Model;
 
-    /// The memory that it takes, by purpose.
+    /// Its memory by purpose.
     fn memory(&self) -> Memory;
 
-    /// Forgets all tokens, and begins chance again: what follows is the same every time.
+    /// Clears the KV cache and resets the RNG, so that the same tokens follow.
     fn restart(&mut self);
 
-    /// Computes tokens that follow those before.
+    /// Processes tokens after the previous ones.
     ///
     /// # Errors
-    /// Why they cannot.
+    /// Why this failed.
     fn forward(&mut self, tokens: &[u32]) -> Result<(), String>;
 
-    /// Chooses the token that comes next.
+    /// Samples the next token.
     fn choose(&mut self) -> u32;
 
-    /// Memory for generations of so many positions; all else that they need is the same for every number of them.
+    /// Allocates the memory for sequences of this length that depends on the length.
     ///
     /// # Errors
-    /// Why it cannot be had.
+    /// Why this failed.
     fn room(&self, positions: usize) -> Result<ReservedMemory, String>;
 
-    /// What these tokens say; nothing where that means nothing, as with random weights.
+    /// The text of these tokens; `None` if it is meaningless, as with random weights.
     fn text(&self, tokens: &[u32]) -> Option<String> {
         let _ = tokens;
         None
     }
 
-    /// How well it knows a text; nothing where that means nothing, as with random weights.
+    /// The likelihood of a text; `None` if it is meaningless, as with random weights.
     ///
     /// # Errors
-    /// Why it cannot read it.
+    /// Why the text cannot be evaluated.
     fn score(&self, text: &str) -> Result<Option<TextScore>, String> {
         let _ = text;
         Ok(None)
     }
 }
 
-/// What a text cost a model.
+/// The negative log likelihood of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextScore {
     /// The negative log likelihood of each token that was scored, in nats.
     pub each: Vec<f32>,
-    /// Bytes of the text that those stand for.
+    /// Bytes of the text that these tokens cover.
     pub bytes: u64,
-    /// The most positions that a token was scored behind.
+    /// The largest context that a token was scored with.
     pub window: u64,
 }
 
-/// Memory for generations, to see how much it is.
+/// Memory reserved for generating, to measure its size.
 pub struct ReservedMemory {
     /// The memory.
     pub held: Box<dyn Any>,
-    /// The part of it that keeps no keys and values, as far as it grows with the positions.
+    /// The part that is not KV cache and grows with the number of positions.
     pub other_bytes: u64,
 }
 
-/// Which model.
+/// Which model to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelChoice {
-    /// The one that was asked for, or the bundled one.
+    /// The requested model, or the bundled one.
     Given,
-    /// SmallMind's small one.
+    /// SmallMind's small model.
     Small,
-    /// SmallMind's medium one.
+    /// SmallMind's medium model.
     Medium,
 }
 
-/// How a model is to be used.
+/// How a model is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelUse {
-    /// Positions that there must be room for.
+    /// The required context length.
     pub positions: usize,
-    /// Whether scratch memory is kept from pass to pass.
+    /// Whether scratch memory is reused between passes.
     pub pooled: bool,
-    /// Whether keys and values are kept from token to token.
+    /// Whether keys and values are cached.
     pub keeps: bool,
 }
 
 impl ModelUse {
-    /// As anybody would: everything is kept.
+    /// The default: scratch memory is reused and keys and values are cached.
     #[must_use]
     pub fn usual(positions: usize) -> Self {
         Self { positions, pooled: true, keeps: true }
     }
 }
 
-/// What has to be known of a model before it is made.
+/// Facts about a model that are known before it is created.
 #[derive(Debug, Clone)]
 pub struct ModelOutline {
-    /// The number of its tokens.
+    /// The vocabulary size.
     pub vocab: usize,
-    /// Positions that it was made for.
+    /// The context length.
     pub context: usize,
-    /// The tokens of the text that was asked about.
+    /// The tokens of the given text.
     pub tokens: Option<Vec<u32>>,
 }
 
-/// Makes models; how long that takes is measured too.
+/// Creates models; the time it takes is measured too.
 pub trait Models {
-    /// A model without its weights, and the tokens of a text.
+    /// Facts about a model without loading its weights, and the tokens of a text.
     ///
     /// # Errors
-    /// Why it cannot be had.
+    /// Why this failed.
     fn outline(&self, which: ModelChoice, text: Option<&str>) -> Result<ModelOutline, String>;
 
     /// A model, ready for its first token.
     ///
     /// # Errors
-    /// Why it cannot be had.
+    /// Why this failed.
     fn create(&self, which: ModelChoice, usage: ModelUse) -> Result<Box<dyn Generator + '_>, String>;
 
     /// The threads that models compute on.

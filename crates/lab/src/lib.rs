@@ -1,6 +1,6 @@
-//! Where things are measured: what the machine is, what it can do, how quiet it is; and what a subject takes for its work.
+//! Measures machines (hardware, limits, noise), models, commands and duels.
 //!
-//! The lab knows no engine: it asks a [`Generator`] for tokens, and whoever knows an engine makes one of it.
+//! The lab does not depend on an engine: it asks a [`Generator`] for tokens, which the caller implements.
 
 pub mod command;
 mod doctor;

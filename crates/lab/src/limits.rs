@@ -11,29 +11,29 @@ use crate::doctor::ExamineStep;
 use crate::machine::KernelChoice;
 use sizes::LevelPlan;
 
-/// How much time there is, and how careful to be with memory.
+/// The time for measuring limits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LimitsEffort {
-    /// Of each measurement, where time is left.
+    /// The duration of each measurement, if enough time is left.
     pub(crate) per_step: Duration,
-    /// To get the memory for one of them.
+    /// The time for allocating the memory of one measurement.
     pub(crate) preparation: Duration,
-    /// When all of them should be done.
+    /// When all measurements should be finished.
     pub(crate) until: Instant,
-    /// Only what is needed.
+    /// Measures only what reports need.
     pub(crate) quick: bool,
 }
 
-/// How often arithmetic is measured again.
+/// How often arithmetic is measured again if threads did not run in parallel.
 const AGAIN: usize = 2;
 
-/// Shorter than this a measurement has too few windows: then rather a little late.
+/// The minimum duration of a measurement: shorter ones have too few windows.
 const SHORTEST: Duration = Duration::from_millis(40);
 
-/// Measures one after another, and tells before each what is next.
+/// Measures the limits one after another and reports each step before it starts.
 struct LimitsMeasurement<'a> {
     effort: LimitsEffort,
-    /// Of one thread, and of all where that is another thing.
+    /// Thread counts: one, and all if there are more.
     crews: Vec<u32>,
     steps: u32,
     done: u32,
@@ -41,7 +41,7 @@ struct LimitsMeasurement<'a> {
 }
 
 impl LimitsMeasurement<'_> {
-    /// One measurement for each crew: of one thread, and of all.
+    /// One measurement for each thread count: one, and all.
     fn measure<T: Clone>(&mut self, what: &str, mut measure: impl FnMut(Plan) -> Option<T>) -> [Option<T>; 2] {
         let crews = self.crews.clone();
         let mut found = crews.into_iter().map(|threads| {
@@ -53,7 +53,7 @@ impl LimitsMeasurement<'_> {
             measured
         });
         let one = found.next().flatten();
-        // Where there is one thread, it is all of them.
+        // With one thread, one is all.
         let all = found.next().unwrap_or_else(|| one.clone());
         [one, all]
     }
@@ -78,19 +78,19 @@ impl LimitsMeasurement<'_> {
             found = found.map(|found| Compute { all: better(found.all, again), ..found });
         }
         if slow(&found) {
-            notes.push(format!("{what}: {threads} threads did not run together; try again when the machine is quiet"));
+            notes.push(format!("{what}: {threads} threads did not run in parallel; rerun on a quiet machine"));
         }
         found
     }
 
-    /// A fair part of the time that is left.
+    /// An equal share of the remaining time.
     fn duration(&self) -> Duration {
         let left = self.effort.until.saturating_duration_since(Instant::now());
         (left / (self.steps - self.done).max(1)).clamp(SHORTEST, self.effort.per_step)
     }
 }
 
-/// Measures what the machine can do with so many threads.
+/// Measures the limits of the machine with this many threads.
 pub(crate) fn measure(
     machine: &Machine,
     chosen: KernelChoice,
@@ -101,7 +101,8 @@ pub(crate) fn measure(
     let kernels = chosen.candidates();
     let (levels, mut notes) = sizes::levels(machine, threads, effort.quick);
     if threads > machine.threads {
-        notes.push(format!("{threads} threads were asked for; the control group pays for {}", machine.threads));
+        notes
+            .push(format!("{threads} threads requested, but the control group's CPU quota allows {}", machine.threads));
     }
     let crews = if threads > 1 { vec![1, threads] } else { vec![1] };
     let steps = (2 + levels.len() as u32) * crews.len() as u32;
@@ -123,7 +124,7 @@ pub(crate) fn measure(
     Limits { threads, f32, int8, read, notes }
 }
 
-/// All threads should do more than this part of what they would alone.
+/// All threads together should reach more than this share of the sum of single threads.
 const TOGETHER: f64 = 0.75;
 
 /// Whether the threads were kept from running together: arithmetic is shared by nobody, so that all do it faster than one; only the
@@ -148,7 +149,7 @@ fn better(a: Option<Rate>, b: Option<Rate>) -> Option<Rate> {
     }
 }
 
-/// The better of two measurements of the same, rate by rate.
+/// The better of two measurements, rate by rate.
 pub(crate) fn best_of(first: Limits, second: Limits) -> Limits {
     let compute = |a: Option<Compute>, b: Option<Compute>| match (a, b) {
         (Some(a), Some(b)) => Some(Compute { one: better(a.one, b.one), all: better(a.all, b.all) }),
@@ -165,10 +166,10 @@ pub(crate) fn best_of(first: Limits, second: Limits) -> Limits {
     Limits { f32, int8, read, notes, threads: second.threads }
 }
 
-/// What has to be said where less was read than planned.
+/// A note if less memory was read than planned.
 fn shortfall(what: &str, level: &LevelPlan, found: &[Option<Measured>; 2], quick: bool) -> Option<String> {
     let [Some(one), Some(all)] = found else {
-        return Some(format!("{what}: not measured, threads or memory could not be had"));
+        return Some(format!("{what}: not measured, could not start threads or allocate memory"));
     };
     let came = |found: &Measured| (found.bytes * found.threads) as u64;
     let planned = [level.bytes_one, level.bytes_all * all.threads as u64];
@@ -176,8 +177,11 @@ fn shortfall(what: &str, level: &LevelPlan, found: &[Option<Measured>; 2], quick
     let is_short = |at: usize, found: &Measured| came(found) < level.least[at].min(planned[at]);
     let (at, short) = [one, all].into_iter().enumerate().find(|(at, found)| is_short(*at, found))?;
     let (came, planned) = (came(short) >> 20, planned[at] >> 20);
-    let again = if quick { "without --quick" } else { "when the machine is quiet" };
-    Some(format!("{what}: only {came} of {planned} MiB came in time, caches may have helped; try again {again}"))
+    let again = if quick { "without --quick" } else { "on a quiet machine" };
+    Some(format!(
+        "{what}: only {came} of {planned} MiB were allocated in time, so caches may have served part of \
+                  the reads; rerun {again}"
+    ))
 }
 
 fn reading(level: &LevelPlan, threads: usize) -> Reading {
@@ -241,7 +245,7 @@ mod tests {
             });
             assert_eq!((called, notes.len()), (calls, noted), "{apart}");
             assert_eq!(found, limits(100.0, best, 0.0).f32, "{apart}");
-            assert!(notes.iter().all(|note| note.contains("sums: 2 threads did not run together")), "{notes:?}");
+            assert!(notes.iter().all(|note| note.contains("sums: 2 threads did not run in parallel")), "{notes:?}");
         }
     }
 

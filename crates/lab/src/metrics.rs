@@ -1,4 +1,4 @@
-//! What a piece of work took: time by the clock and by the CPU, and what it allocated.
+//! Measures pieces of work: wall time, CPU time and allocations; defines the metrics.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use record::{Better, Metric, Per, ProcessUse};
 use crate::machine::{Files, System};
 use crate::recorder::{Measurement, WALL, bookkeeping};
 
-/// Name, definition, unit, what a value covers, whether it is exact.
+/// A metric: name, definition, unit, what a value covers, whether it is exact.
 pub(crate) type MetricRow = (&'static str, &'static str, &'static str, Per, bool);
 
 /// Metrics of samples.
@@ -27,12 +27,12 @@ const METRICS: &[MetricRow] = &[
     ),
 ];
 
-/// What the metrics of samples mean.
+/// Definitions of the metrics of samples.
 pub(crate) fn metrics() -> impl Iterator<Item = (String, Metric)> {
     described(METRICS)
 }
 
-/// Metrics of which less is better.
+/// Metrics of which lower is better.
 pub(crate) fn described(all: &'static [MetricRow]) -> impl Iterator<Item = (String, Metric)> {
     all.iter().map(|(name, definition, unit, per, exact)| {
         let metric = Metric {
@@ -46,7 +46,7 @@ pub(crate) fn described(all: &'static [MetricRow]) -> impl Iterator<Item = (Stri
     })
 }
 
-/// Runs it, and gives its time by the clock and by the CPU.
+/// Runs the work and measures its wall time and CPU time.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
     let cpu = cpu_s();
     let start = Instant::now();
@@ -61,23 +61,23 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
     (result, taken)
 }
 
-/// What a piece of work allocated.
+/// The allocations of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AllocationCount {
     pub(crate) allocs: u64,
     pub(crate) bytes: u64,
     pub(crate) peak_live: u64,
-    /// Not freed again.
+    /// Bytes that were not freed again.
     pub(crate) kept: u64,
 }
 
 impl AllocationCount {
-    /// Of so many calls; what is live at a time stays the same.
+    /// The allocations of this many calls; the peak stays the same.
     pub(crate) fn times(self, calls: u64) -> Self {
         Self { allocs: self.allocs * calls, bytes: self.bytes * calls, ..self }
     }
 
-    /// Adds it to what a sample took.
+    /// Adds them to a sample's values.
     pub(crate) fn add_to(self, taken: &mut Measurement) {
         for (name, value) in [("allocs", self.allocs), ("alloc_bytes", self.bytes), ("peak_live_bytes", self.peak_live)]
         {
@@ -92,7 +92,7 @@ pub(crate) fn counted(work: impl FnOnce()) -> Option<AllocationCount> {
     counted_in("counted", work)
 }
 
-/// The same, of the scopes of a name that the work opens.
+/// The same for the scopes of this name that the work opens.
 pub(crate) fn counted_in(name: &str, work: impl FnOnce()) -> Option<AllocationCount> {
     hotloop::Config::new().percentiles(false).budget(None).start();
     hotloop::reset();
@@ -129,7 +129,7 @@ pub fn cpu_s() -> Option<f64> {
     None
 }
 
-/// What this process took since it began, where the system tells.
+/// The resource use of this process since its start, as far as the system reports it.
 #[cfg(unix)]
 pub(crate) fn process(wall_s: f64) -> ProcessUse {
     use nix::sys::resource::{UsageWho, getrusage};
@@ -152,19 +152,19 @@ pub(crate) fn process(wall_s: f64) -> ProcessUse {
     }
 }
 
-/// What this process took since it began, where the system tells.
+/// The resource use of this process since its start, as far as the system reports it.
 #[cfg(not(unix))]
 pub(crate) fn process(wall_s: f64) -> ProcessUse {
     ProcessUse { wall_s, ..ProcessUse::default() }
 }
 
-/// From here on the peak of the process counts anew, where the system can: what came before had another purpose.
+/// Resets the peak memory of the process where the system supports it, so that earlier work does not count.
 pub(crate) fn forget_peak() {
     // Where it cannot, the peak is that of the whole process.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The most memory that this process had, since it began or since that was forgotten.
+/// The peak memory of this process, since its start or since the last reset.
 #[must_use]
 pub fn peak_rss() -> Option<u64> {
     peak_of(&System.read("/proc/self/status")?)

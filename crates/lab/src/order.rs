@@ -1,4 +1,4 @@
-//! Who comes when: random, and the same for the same seed.
+//! Random but reproducible orders of arms and rounds.
 
 /// Random numbers: splitmix64 by Steele, Lea and Flood. Shuffling a few arms asks for no better ones.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ impl Random {
 /// Orders of a block's rounds that are tried.
 const TRIES: usize = 48;
 
-/// The orders of rounds.
+/// The order of arms in each round.
 ///
 /// Rounds come from Williams designs with random names: in every block of as many rounds as there are arms each arm has each place once,
 /// and within the rounds of a design each arm follows each other arm equally often. The rounds of a block are put into the order in which

@@ -1,4 +1,4 @@
-//! The course of a run: what was measured so far, how much time is left, and whether somebody wants to end.
+//! Records the rows and samples of a run, and decides when a row was repeated often enough.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,31 +8,31 @@ use record::{Phase, Row, Sample};
 
 /// The metric that decides when a row was repeated often enough.
 pub(crate) const WALL: &str = "wall_s";
-/// Without a number of repeats, a row has at least so many: with fewer the median has no interval.
+/// The minimum number of repeats: with fewer, the median has no confidence interval.
 pub(crate) const LEAST: u64 = 6;
-/// No row is repeated more often: samples are kept, and more would tell nothing new.
+/// The maximum number of repeats: all samples are stored, and more would add nothing.
 pub(crate) const MOST: u64 = 1_000;
-/// A median is known well enough when it lies in an interval of this part of it, either way.
+/// A median is known well enough when its interval is within this share of it.
 const PRECISE: f64 = 0.01;
 const CONFIDENCE: f64 = 0.95;
 
-/// How often, and for how long.
+/// How often to repeat, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RepeatSettings {
-    /// Repeats of each row that count; `None`: until the median is known to 1 % or the time is up.
+    /// Timed repeats of each row; `None`: until the median is known to 1 % or the time is up.
     pub repeat: Option<u64>,
-    /// Repeats before those.
+    /// Warm-up repeats.
     pub warmup: u64,
-    /// The time for all rows together; the least number of repeats is made in any case.
+    /// The time for all rows together; the minimum number of repeats is always done.
     pub time: Duration,
 }
 
-/// Who looks on.
+/// Follows the progress and can stop it.
 pub trait RunObserver {
-    /// What is being done, and which part of the whole is done, from 0 to 1.
+    /// The current step, and the share of the whole that is done, from 0 to 1.
     fn tell(&mut self, share: f64, what: &str);
 
-    /// Whether to end now, with what there is.
+    /// Whether to stop now and keep what was measured so far.
     fn is_stopped(&self) -> bool;
 }
 
@@ -43,24 +43,24 @@ pub(crate) fn bookkeeping<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// One repeat, before it has its place in the run.
+/// The values of one repeat.
 #[derive(Debug, Clone, Default)]
 pub struct Measurement {
-    /// By the names of metrics.
+    /// Values by metric name.
     pub values: BTreeMap<String, f64>,
     /// Several values of one metric.
     pub series: BTreeMap<String, Vec<f64>>,
 }
 
 impl Measurement {
-    /// With these values.
+    /// A measurement with these values.
     pub fn of(values: &[(&str, f64)]) -> Self {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         Self { values, series: BTreeMap::new() }
     }
 }
 
-/// The course of a run.
+/// The rows and samples of a run while it is measured.
 pub struct RunRecorder<'a> {
     start: Instant,
     effort: RepeatSettings,
@@ -73,55 +73,55 @@ pub struct RunRecorder<'a> {
 }
 
 impl<'a> RunRecorder<'a> {
-    /// Nothing was measured yet.
+    /// An empty recorder, whose time starts now.
     pub fn new(effort: RepeatSettings, watch: &'a mut dyn RunObserver) -> Self {
         let (rows, samples) = (Vec::new(), Vec::new());
         Self { start: Instant::now(), effort, watch, shares: (0.0, 1.0), rows, samples, interrupted: false }
     }
 
-    /// How often and how long.
+    /// How often to repeat, and for how long.
     pub(crate) fn effort(&self) -> RepeatSettings {
         self.effort
     }
 
-    /// The rows that follow take this part of the time.
+    /// Sets the part of the progress that the following rows take.
     pub(crate) fn part(&mut self, from: f64, to: f64) {
         self.shares = (from, to);
     }
 
-    /// A fair part of the time that is left, for the next of so many rows.
+    /// An equal share of the remaining time for each of this many rows.
     pub(crate) fn fair(&self, rows: u32) -> Duration {
         self.effort.time.saturating_sub(self.start.elapsed()) / rows.max(1)
     }
 
-    /// Whether somebody wants to end; then nothing more is measured.
+    /// Whether to stop; then nothing more is measured.
     pub(crate) fn is_over(&mut self) -> bool {
         self.interrupted |= self.watch.is_stopped();
         self.interrupted
     }
 
-    /// Whether anything was measured that counts, beside the making of a model.
+    /// Whether any timed sample exists, besides those of creating the model.
     pub(crate) fn has_measured(&self) -> bool {
         self.samples.iter().any(|sample| sample.phase == Phase::Timed && sample.row != "creation")
     }
 
-    /// Says what is being done.
+    /// Reports the current step.
     pub(crate) fn tell(&mut self, done: f64, what: &str) {
         let (from, to) = self.shares;
         bookkeeping(|| self.watch.tell(from + (to - from) * done.clamp(0.0, 1.0), what));
     }
 
-    /// Now, since the run began.
+    /// Nanoseconds since the run began.
     pub(crate) fn now_ns(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Declares a row.
+    /// Adds a row.
     pub(crate) fn row(&mut self, row: Row) {
         self.rows.push(row);
     }
 
-    /// Keeps a repeat of a row.
+    /// Adds a sample of a row.
     pub(crate) fn keep(&mut self, row: &str, phase: Phase, (round, start_ns): (u64, u64), taken: Measurement) {
         let Measurement { values, series } = taken;
         let row = row.to_owned();
@@ -167,7 +167,7 @@ impl<'a> RunRecorder<'a> {
     }
 }
 
-/// Whether these repeats say enough, or there is no more time.
+/// Whether the median is known well enough, or the time is up.
 fn is_known(walls: &[f64], begun: Instant, time: Duration) -> bool {
     if (walls.len() as u64) < LEAST {
         return false;
@@ -175,11 +175,11 @@ fn is_known(walls: &[f64], begun: Instant, time: Duration) -> bool {
     if begun.elapsed() >= time {
         return true;
     }
-    // Looking costs a sort: only now and then.
+    // The check sorts, so it runs only at powers of two.
     walls.len().is_power_of_two() && is_precise(walls)
 }
 
-/// Whether the median is known to 1 %.
+/// Whether the confidence interval of the median is within 1 %.
 pub(crate) fn is_precise(walls: &[f64]) -> bool {
     let walls = sorted(walls);
     let (Some(median), Some(interval)) = (compare::quantile(&walls, 0.5), quantile_interval(&walls, 0.5, CONFIDENCE))

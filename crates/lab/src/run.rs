@@ -1,4 +1,4 @@
-//! A run: the machine, the work, and what came out, as one record.
+//! Measures a workload as a run: machine, work and results in one record.
 
 use std::collections::BTreeMap;
 
@@ -13,33 +13,33 @@ use crate::metrics;
 use crate::recorder::{RepeatSettings, RunObserver, RunRecorder};
 use crate::workload::{self, Arithmetic, Task, WorkloadResult};
 
-/// The share of the progress that measuring the limits gets.
+/// The share of the progress bar for measuring the limits.
 pub(crate) const LIMITS: f64 = 0.25;
-/// How often the limits are measured while they look disturbed.
+/// How often the limits are measured if they look disturbed.
 const TRIES: u32 = 3;
-/// Variables that change what is measured.
+/// Environment variables that affect the measurement.
 const VARIABLES: [&str; 2] = ["HOTLOOP_ISA", "HOTLOOP_CLOCK"];
 
-/// What to measure, and how.
+/// What to measure and how.
 #[derive(Debug, Clone)]
 pub struct RunSettings {
-    /// The work.
+    /// The workload.
     pub task: Task,
-    /// How often.
+    /// How often to repeat it.
     pub effort: RepeatSettings,
     /// Whether to measure the limits of the machine first, in under three seconds.
     pub limits: bool,
     /// The kernels.
     pub chosen: KernelChoice,
-    /// Who measures.
+    /// The program that measures.
     pub tool: Tool,
     /// What is measured.
     pub subject: Subject,
-    /// What else decides the work, by name.
+    /// Other settings of the work, by name.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Shows a part of the progress as a part.
+/// Reports the progress of one part as a part of the whole.
 pub(crate) struct PartialProgress<'a> {
     pub(crate) watch: &'a mut dyn RunObserver,
     pub(crate) from: f64,
@@ -55,7 +55,7 @@ impl RunObserver for PartialProgress<'_> {
     }
 }
 
-/// Measures, and gives the record of it. Where somebody ended it, the record has what was measured until then.
+/// Measures a workload and returns its run. A stopped run has what was measured until then.
 ///
 /// # Errors
 /// Why it could not be measured.
@@ -71,14 +71,14 @@ pub fn run(
     let mut recorder = RunRecorder::new(settings.effort, &mut part);
     let outcome = workload::run(&settings.task, models, with, &mut recorder)?;
     if recorder.interrupted && !recorder.has_measured() {
-        return Err("it was ended before anything was measured; nothing was kept".to_owned());
+        return Err("stopped before anything was measured; nothing was saved".to_owned());
     }
     let run = environment.end();
     let RunRecorder { rows, samples, interrupted, .. } = recorder;
     let RunSettings { task, effort, tool, subject, parameters, .. } = settings;
     let workload = describe(&task, effort, parameters, (&outcome, models.threads()));
     let notes = outcome.correctness.as_ref().filter(|correctness| correctness.repeats_agree == Some(false));
-    let failures = notes.map(|_| "repeats of the same inference did not generate the same tokens".to_owned());
+    let failures = notes.map(|_| "repeats of the same inference generated different tokens".to_owned());
     Ok(Run {
         tool,
         subject,
@@ -97,7 +97,7 @@ pub fn run(
     })
 }
 
-/// Those of them that are set.
+/// The variables that are set.
 pub(crate) fn variables() -> BTreeMap<String, String> {
     VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
 }
@@ -111,13 +111,13 @@ pub(crate) fn measure_limits(
 ) -> Result<Limits, String> {
     let most = u32::try_from(threads).unwrap_or(u32::MAX);
     let machine = machine::machine(&System, chosen);
-    // More threads than CPUs take turns: what they can do is what the CPUs can.
+    // More threads than CPUs only take turns, so the limit is that of the CPUs.
     let options = ExamineOptions { quick: true, threads: Some(most.min(machine::allowed_cpus(&machine))) };
     let mut found: Option<Limits> = None;
     for _ in 0..TRIES {
         let doctor = doctor::examine(options, chosen, |step| {
             let share = LIMITS * f64::from(step.done) / f64::from(step.of);
-            watch.tell(share, &format!("what this machine can do: {}", step.what));
+            watch.tell(share, &format!("machine limits: {}", step.what));
         })?;
         let best = found.map_or(doctor.limits.clone(), |before| limits::best_of(before, doctor.limits));
         let is_doubtful = limits::is_doubtful(&best, machine.smt.unwrap_or(1));
@@ -126,7 +126,7 @@ pub(crate) fn measure_limits(
             break;
         }
     }
-    found.ok_or_else(|| "the limits of this machine could not be measured".to_owned())
+    found.ok_or_else(|| "cannot measure the limits of this machine".to_owned())
 }
 
 fn describe(

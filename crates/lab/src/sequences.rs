@@ -35,7 +35,7 @@ pub trait Sequences {
     /// Generates all sequences from nothing, and tells the watch when some begin and when each token is there.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// Why it is invalid.
     fn generate(&mut self, watch: &mut Stopwatch) -> Result<(), String>;
 }
 

@@ -1,6 +1,6 @@
-//! What a training told, as rows and samples: a row of steps, and one of epochs with its phases as parts.
+//! Turns the events of a training into rows and samples: steps, and epochs with their phases as parts.
 //!
-//! The lab knows no trainer: events come from whoever has one.
+//! The lab does not depend on a trainer: the caller passes the events.
 
 use std::collections::BTreeMap;
 
@@ -31,27 +31,27 @@ const PHASES: &[(&str, &str)] = &[
     ("data_wait", "waiting for the next batch"),
     ("forward", "from tokens to the loss"),
     ("backward", "from the loss to all gradients"),
-    ("optimizer", "the length of the gradient, clipping, and the step of the optimiser"),
-    ("validation", "the loss of the text that was kept back"),
+    ("optimizer", "gradient norm, clipping and the optimiser step"),
+    ("validation", "the loss on the validation text"),
     ("checkpoint", "writing checkpoints"),
-    ("sample", "letting the model write"),
+    ("sample", "sampling text from the model"),
     ("overhead", "everything else"),
 ];
 
-/// A training as a run has it.
+/// The rows and samples of a training.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TrainingRows {
-    /// What the values mean.
+    /// Definitions of the metrics.
     pub metrics: BTreeMap<String, Metric>,
     /// `step`, `epoch`, its phases, `validation_pass`.
     pub rows: Vec<Row>,
     /// In the order of time.
     pub samples: Vec<Sample>,
-    /// What has to be known to understand them.
+    /// Remarks that help to understand the figures.
     pub notes: Vec<String>,
 }
 
-/// What is known of a training beside its events.
+/// Facts about a training that are not in its events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TrainingContext<'a> {
     /// The name of the model in the run.
@@ -129,11 +129,11 @@ impl<'a> EventsByKind<'a> {
             flops: known(start.flops_per_step),
             bytes: context.bytes_per_step.or_else(|| start.bytes_per_step.and_then(known)),
             limited_by: Some("f32".to_owned()),
-            ..row("step", "a step of the optimiser: data, forward, backward, the new weights")
+            ..row("step", "one optimiser step: data, forward, backward, update")
         });
         if !self.epochs.is_empty() {
             let tokens = self.epochs.iter().map(|(_, epoch)| epoch.tokens).max().and_then(known);
-            rows.push(Row { tokens, ..row("epoch", "the corpus once, or as far as the training went") });
+            rows.push(Row { tokens, ..row("epoch", "one pass over the corpus, or as far as the training got") });
             let took = |name: &str| self.epochs.iter().any(|(_, epoch)| phase(epoch, name) > 0.0);
             rows.extend(
                 PHASES
@@ -144,7 +144,7 @@ impl<'a> EventsByKind<'a> {
         }
         if let Some((_, validation)) = self.validations.first() {
             let whole = rows.iter().any(|row| row.name == "validation").then(|| "validation".to_owned());
-            let what = "the text that was kept back, once";
+            let what = "one pass over the validation text";
             rows.push(Row { part_of: whole, tokens: known(validation.tokens), ..row("validation_pass", what) });
         }
     }
@@ -166,9 +166,7 @@ impl<'a> EventsByKind<'a> {
         }
         if every > 1 {
             let (steps, kept) = (self.steps.len(), self.steps.len().div_ceil(every));
-            learned
-                .notes
-                .push(format!("of {steps} steps {kept} are among the samples; the log of the training has all"));
+            learned.notes.push(format!("{kept} of {steps} steps are kept as samples; the training log has all"));
         }
     }
 
@@ -271,7 +269,7 @@ mod tests {
         let learned = training_rows(&events(2_500), &TrainingContext::default());
         let steps = learned.samples.iter().filter(|sample| sample.row == "step").count();
         assert!((800..=1_001).contains(&steps), "{steps}");
-        assert!(learned.notes[0].starts_with("of 2500 steps 834 are"), "{:?}", learned.notes);
+        assert!(learned.notes[0].starts_with("834 of 2500 steps are"), "{:?}", learned.notes);
     }
 
     #[test]

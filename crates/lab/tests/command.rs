@@ -85,7 +85,7 @@ fn a_program_without_the_library_gives_the_outer_figures() {
     assert!(ended.usage.wall_s >= 0.2, "{:?}", ended.usage);
     assert!(ended.usage.user_s.is_some_and(|s| s < 0.1), "it slept: {:?}", ended.usage);
     assert!(ended.profile.is_none());
-    assert!(ended.notes.iter().any(|note| note.contains("no hotloop in it")), "{:?}", ended.notes);
+    assert!(ended.notes.iter().any(|note| note.contains("does not use hotloop")), "{:?}", ended.notes);
 }
 
 /// The peak of a shell that holds so many megabytes at a time.
@@ -151,7 +151,7 @@ fn failures_are_told_as_they_were() {
     assert_eq!((ended.usage.exit_code, ended.usage.signal), (Some(7), None));
     let ended = run(&["sh", "-c", "kill -9 $$"]);
     assert_eq!((ended.usage.exit_code, ended.usage.signal), (None, Some(9)));
-    assert!(ended.notes.iter().any(|note| note.contains("signal 9 ended this one")), "{:?}", ended.notes);
+    assert!(ended.notes.iter().any(|note| note.contains("terminated by signal 9")), "{:?}", ended.notes);
     let ended = run(&[shown(spin()), "exit"]);
     assert_eq!(ended.usage.exit_code, Some(3));
     three_spins(ended.profile.as_ref());
@@ -169,7 +169,11 @@ fn a_script_gives_the_profile_of_what_it_starts() {
     let script = format!("'{}'; '{}'; true", shown(spin()), shown(&spin().with_file_name("attributed")));
     let ended = run(&["sh", "-c", &script]);
     three_spins(ended.profile.as_ref());
-    assert!(ended.notes.iter().any(|note| note.contains("1 profile is of shorter ones left out")), "{:?}", ended.notes);
+    assert!(
+        ended.notes.iter().any(|note| note.contains("1 profile is of shorter processes left out")),
+        "{:?}",
+        ended.notes
+    );
 }
 
 #[test]
@@ -280,7 +284,7 @@ fn a_run_that_ends_otherwise_than_the_first_is_no_sample_and_the_last() {
     std::fs::remove_file(&flag).expect("it was there");
     assert_eq!(measured.samples.len(), 1);
     assert_eq!(measured.process.exit_code, Some(4));
-    assert_eq!(measured.failures, ["run 2 of 5: the program ended with exit code 4, the first time with 0"]);
+    assert_eq!(measured.failures, ["run 2 of 5: the program ended with exit code 4, in the first run with 0"]);
 }
 
 #[test]

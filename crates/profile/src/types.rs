@@ -316,20 +316,20 @@ impl Profile {
     pub fn fault(&self) -> Option<String> {
         let stray = self.scopes.iter().enumerate().find(|(at, scope)| scope.parent.is_some_and(|parent| parent >= *at));
         if let Some((at, scope)) = stray {
-            return Some(format!("profile.scopes[{at}]: `{}` does not stand behind its parent", scope.name));
+            return Some(format!("profile.scopes[{at}]: `{}` comes before its parent", scope.name));
         }
         let uneven = |counts: &DurationCounts| counts.ns.len() != counts.calls.len();
         let uneven = self.scopes.iter().position(|scope| scope.durations.as_ref().is_some_and(uneven));
         if let Some(at) = uneven {
-            return Some(format!("profile.scopes[{at}].durations: its lists differ in length"));
+            return Some(format!("profile.scopes[{at}].durations: lists of different lengths"));
         }
         self.timeline.iter().enumerate().find_map(|(at, timeline)| {
             let count = timeline.scopes.len();
             if timeline.starts_ns.len() != count || timeline.durations_ns.len() != count {
-                return Some(format!("profile.timeline[{at}]: its lists differ in length"));
+                return Some(format!("profile.timeline[{at}]: lists of different lengths"));
             }
             let stray = timeline.scopes.iter().find(|scope| **scope >= self.scopes.len())?;
-            Some(format!("profile.timeline[{at}]: there is no scope {stray}"))
+            Some(format!("profile.timeline[{at}]: no scope {stray}"))
         })
     }
 }

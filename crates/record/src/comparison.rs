@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::document::{self, DocumentError};
 use crate::{Difference, Judgement, Metric, Tool, Verdict, Waterfall};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const COMPARISON_SCHEMA: &str = "hotloop-comparison";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const COMPARISON_VERSION: u32 = 1;
 
 /// Two runs of different sittings. What was measured in turns is a [`Duel`](crate::Duel), and says more.
@@ -26,7 +27,7 @@ pub struct Comparison {
     pub candidate: ComparedRun,
     /// How sure intervals are, as a share.
     pub confidence: f64,
-    /// All of it in one word.
+    /// The overall verdict.
     pub verdict: Verdict,
     /// The same as a sentence.
     pub sentence: String,
@@ -65,7 +66,7 @@ pub struct Comparison {
     /// The words of a command that would settle it; empty where none is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settle: Vec<String>,
-    /// What has to be known to understand the figures.
+    /// Remarks that help to understand the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -73,9 +74,9 @@ pub struct Comparison {
 /// One of the two.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ComparedRun {
-    /// As it was asked for.
+    /// Its name, as the user gave it.
     pub name: String,
-    /// What it is called where it is kept.
+    /// Its id in the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it began.
@@ -297,22 +298,18 @@ fn is_zero(number: &f64) -> bool {
 }
 
 impl Comparison {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
     /// Reads it from JSON.
     ///
     /// # Errors
-    /// What is wrong and where, if it is no comparison or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, COMPARISON_SCHEMA, COMPARISON_VERSION)?;
-        let comparison: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    /// What is wrong and where, for another document or one of a later version.
+    pub fn from_json(text: &str) -> Result<Self, DocumentError> {
+        let comparison: Self = document::read(text, COMPARISON_SCHEMA, COMPARISON_VERSION)?;
         let mut scopes = comparison.scopes.iter().enumerate();
         match scopes.find(|(at, scope)| scope.parent.is_some_and(|parent| parent >= *at)) {
-            Some((at, scope)) => Err(format!("scopes[{at}]: `{}` does not stand behind its parent", scope.name)),
+            Some((at, scope)) => {
+                let message = format!("scopes[{at}]: `{}` comes before its parent", scope.name);
+                Err(DocumentError::Invalid(message))
+            }
             None => Ok(comparison),
         }
     }

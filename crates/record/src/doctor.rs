@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Counters, Limits, Machine, Noise};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const DOCTOR_SCHEMA: &str = "hotloop-doctor";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const DOCTOR_VERSION: u32 = 1;
 
 /// What a machine is and can do, and how quiet it was at that time.
@@ -43,22 +43,4 @@ pub struct Tool {
     pub name: String,
     /// Its version.
     pub version: String,
-}
-
-impl Doctor {
-    /// As JSON, indented, with a line end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-
-    /// From JSON.
-    ///
-    /// # Errors
-    /// What is wrong, where it is no such document.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, DOCTOR_SCHEMA, DOCTOR_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
 }

@@ -1,4 +1,4 @@
-//! A duel: two or more sides, measured in turns, and what came out.
+//! A duel: two or more sides measured in turns, and the results.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Environment, Judgement, Metric, Model, Quality, Sample, Subject, Tool, Verdict, Workload};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const DUEL_SCHEMA: &str = "hotloop-duel";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const DUEL_VERSION: u32 = 1;
 /// Metrics whose names begin so tell of the machine during a round, not of the side: they are shown and never judged.
 pub const ENVIRONMENT_METRICS: &str = "env_";
@@ -34,61 +34,61 @@ pub struct Duel {
     pub design: Design,
     /// The sides: the base first, behind it its placebo where there is one, then the candidates.
     pub arms: Vec<Arm>,
-    /// Where that happened.
+    /// The environment of the measurement.
     pub environment: Environment,
-    /// What the names of values in samples mean.
+    /// Definitions of the metrics in samples.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
     /// Every round of every arm, in the order of time.
     #[serde(default)]
     pub samples: Vec<Sample>,
-    /// Where the time went, in rounds of their own that are in no sample.
+    /// Profiles, from separate rounds that are not among the samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<LaunchProfile>,
-    /// What was found out, for each candidate.
+    /// The findings, for each candidate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// All of it in one word.
+    /// The overall verdict.
     pub verdict: Verdict,
-    /// What it took, in seconds; without the second measurement.
+    /// The duration in seconds, without the second measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_s: Option<f64>,
     /// The second measurement of changes that the first one found, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Box<Duel>>,
-    /// Whether it was broken off, so that less was measured than asked for.
+    /// Whether it was interrupted, so that less was measured than requested.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// What went wrong.
+    /// Failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
-    /// What has to be known to understand the figures.
+    /// Remarks that help to understand the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// How sides were measured.
+/// How the sides were measured.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Design {
     /// `quick`, `standard`, `thorough`.
     pub mode: String,
-    /// Launches that were planned at most.
+    /// The maximum number of launches.
     pub launches: u64,
     /// Rounds of each launch.
     pub rounds: u64,
-    /// Launches after which it was looked whether the verdict stands.
+    /// The launches after which the duel may stop early: the interim analyses.
     pub looks: Vec<u64>,
-    /// The chance of a false verdict that was allowed, for all that is judged together.
+    /// The accepted probability of a false verdict, for all gates together.
     pub alpha: f64,
-    /// What the orders follow from.
+    /// The RNG seed of the orders.
     pub seed: u64,
-    /// Repeats of the work in one round, the same for all arms.
+    /// Calls of the work in one round, the same for all arms.
     pub calls: u64,
-    /// What a round was to take, in seconds.
+    /// The planned duration of a round, in seconds.
     pub round_s: f64,
     /// Rounds of each process before those that count.
     pub warmup: u64,
-    /// What is judged, declared beforehand, with the change that matters as a share.
+    /// The metrics that decide, declared before the measurement, with their thresholds as shares.
     pub gates: Vec<GateMetric>,
     /// Why it is judged by these metrics, where nobody named them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,7 @@ pub struct Design {
 pub struct GateMetric {
     /// Its name.
     pub metric: String,
-    /// The change that matters, as a share.
+    /// The threshold, as a share.
     pub threshold: f64,
 }
 
@@ -122,10 +122,10 @@ pub struct Arm {
     pub label: String,
     /// The program.
     pub subject: Subject,
-    /// The models it worked with.
+    /// The models that it used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<Model>,
-    /// What it was asked to do.
+    /// The workload.
     pub workload: Workload,
     /// A hash of what it put out, where that is told; every round put out the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,8 @@ pub struct Arm {
     /// Whether rounds differed in what they put out; absent where they do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_varies: Option<bool>,
-    /// In what it differs from the base because that is what is asked: names of settings, such as `kv`, and `model`. That is no
+    /// The differences from the base that are the point of the comparison: names of settings, such as `kv`,
+    /// and `model`. They are no
     /// reason not to compare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
@@ -177,18 +178,18 @@ pub struct LaunchProfile {
 pub struct PathTime {
     /// The names from the root on.
     pub path: Vec<String>,
-    /// How often.
+    /// How often to repeat it.
     pub calls: u64,
     /// Time in it and not in what it called, of all threads.
     pub self_ns: u64,
 }
 
-/// What was found out about one candidate.
+/// The findings about one candidate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Finding {
     /// The candidate's arm.
     pub arm: String,
-    /// All of it in one word: the worst of the gates, or `mixed`.
+    /// The overall verdict: the worst of the gates, or `mixed`.
     pub verdict: Verdict,
     /// The same as a sentence.
     pub sentence: String,
@@ -197,7 +198,7 @@ pub struct Finding {
     pub differences: Vec<Difference>,
     /// Every metric, those that are judged first.
     pub judgements: Vec<Judgement>,
-    /// Where the change comes from.
+    /// The parts of the call tree that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Waterfall>,
     /// What a second measurement said of what had regressed.
@@ -218,7 +219,7 @@ pub struct Difference {
     pub candidate: Option<String>,
 }
 
-/// A change, part by part. The parts sum to the total.
+/// A change broken down into parts, which add up to the total.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Waterfall {
     /// Time before, in seconds for each round.
@@ -234,12 +235,12 @@ pub struct Waterfall {
 /// A difference of times, in seconds for each round.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct TimeDifference {
-    /// The best guess.
+    /// The estimate.
     pub estimate: f64,
-    /// Not below; absent where there are too few launches to say.
+    /// The lower bound; absent if there are too few launches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Nor above.
+    /// The upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }
@@ -269,21 +270,4 @@ pub struct WaterfallPart {
     /// And after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate_calls: Option<f64>,
-}
-
-impl Duel {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
-    /// Reads it from JSON.
-    ///
-    /// # Errors
-    /// What is wrong and where, if it is no duel or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, DUEL_SCHEMA, DUEL_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
 }

@@ -1,4 +1,4 @@
-//! A gate: the duels of several cells, and whether a change may pass.
+//! A gate: the duels of several cells, and whether a change passes.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Finding, GateMetric, Metric, Tool, Verdict};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const GATE_SCHEMA: &str = "hotloop-gate";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const GATE_VERSION: u32 = 1;
 
 /// Several cells that were measured, what was asked of them, and what follows.
@@ -27,17 +27,17 @@ pub struct Gate {
     /// What was there before; absent where no cell compares revisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Revision>,
-    /// What is to pass.
+    /// The candidate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Revision>,
     /// The commits of the head that the base has not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<String>,
-    /// Whether what cannot be told fails.
+    /// Whether an unresolved verdict fails the gate.
     pub fail_on_unresolved: bool,
     /// What was measured, in the order of the file.
     pub cells: Vec<GateCell>,
-    /// Regressions that somebody accepted.
+    /// Accepted regressions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<Acceptance>,
     /// What moved all cells alike; of several the largest.
@@ -62,7 +62,7 @@ pub struct Gate {
     /// What should be looked at, and fails nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Reason>,
-    /// Whether it was broken off, so that less was measured than asked for.
+    /// Whether it was interrupted, so that less was measured than requested.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
 }
@@ -80,7 +80,7 @@ pub struct Reason {
     /// The metric; absent where it is about all of the cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// What is the matter.
+    /// The reason as a sentence.
     pub sentence: String,
 }
 
@@ -97,7 +97,7 @@ pub enum ReasonSubject {
     Metric,
     /// A limit for a metric.
     Budget,
-    /// An acceptance whose day is over.
+    /// An expired acceptance.
     Acceptance,
 }
 
@@ -115,17 +115,17 @@ pub struct Revision {
 pub struct GateCell {
     /// Its name.
     pub name: String,
-    /// Whether its speed fails nothing.
+    /// Whether its speed is advisory: it never fails the gate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub advisory: bool,
     /// What was to be judged, declared beforehand.
     pub gates: Vec<GateMetric>,
-    /// Those of them that fail nothing.
+    /// The advisory ones, which never fail the gate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advisory_metrics: Vec<String>,
-    /// What was there before.
+    /// The base.
     pub base: String,
-    /// What is to pass.
+    /// The candidate.
     pub candidate: String,
     /// `quick`, `standard`, `thorough`.
     pub mode: String,
@@ -144,7 +144,7 @@ pub struct GateCell {
     /// Why it could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// What it took, in seconds.
+    /// The duration in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// All that counts in one word; absent where nothing does.
@@ -154,35 +154,35 @@ pub struct GateCell {
     pub standing: CellState,
 }
 
-/// What follows from a cell.
+/// The result of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellState {
-    /// Nothing stands against the change.
+    /// Passed.
     #[default]
     Passed,
-    /// It should be looked at.
+    /// Passed with a warning.
     Warned,
-    /// The change does not pass.
+    /// Failed.
     Failed,
 }
 
-/// A limit that holds whatever was there before.
+/// An absolute limit.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Budget {
     /// The metric.
     pub metric: String,
-    /// Which of the values has to keep it: 0.95 is what 95 of 100 stay below.
+    /// The quantile that has to keep it: 0.95 is the 95th percentile.
     pub quantile: f64,
-    /// The most that it may be, in the metric's unit.
+    /// The maximum, in the metric's unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
-    /// The least.
+    /// The minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
     /// Whether it was kept.
     pub state: BudgetState,
-    /// Why the values that were measured say nothing about it.
+    /// Why the measured values cannot decide it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// The quantile of the values.
@@ -190,7 +190,7 @@ pub struct Budget {
     pub value: Option<f64>,
     /// How many values there are.
     pub values: u64,
-    /// How many of them are beyond the limit.
+    /// How many of them exceed the limit.
     pub beyond: u64,
     /// Values that are needed before anything can be said, where there are fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -205,14 +205,14 @@ pub enum BudgetState {
     Kept,
     /// It is not.
     Broken,
-    /// The values do not tell.
+    /// The values are not conclusive.
     Unresolved,
     /// There are no values.
     #[default]
     NotMeasured,
 }
 
-/// A regression that somebody accepted.
+/// An accepted regression.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Acceptance {
     /// The cell.
@@ -226,49 +226,32 @@ pub struct Acceptance {
     pub reason: String,
     /// The last day, such as `2026-12-31`.
     pub until: String,
-    /// What became of it.
+    /// Its state.
     pub state: AcceptanceState,
 }
 
-/// What became of an acceptance.
+/// The state of an acceptance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AcceptanceState {
-    /// Nothing had to be accepted here.
+    /// There was no regression to accept.
     #[default]
     NotNeeded,
-    /// A regression passed by it.
+    /// It accepted a regression.
     Used,
     /// Its last day is over.
     Expired,
 }
 
-/// What moved cells that have nothing to do with one another.
+/// A change that unrelated cells have in common.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Drift {
     /// The metric.
     pub metric: String,
     /// Cells that have it.
     pub cells: u64,
-    /// Cells that moved alike.
+    /// Cells that changed in the same way.
     pub moved: u64,
     /// By how much, as a share of the value before.
     pub estimate: f64,
-}
-
-impl Gate {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
-    /// Reads it from JSON.
-    ///
-    /// # Errors
-    /// What is wrong and where, if it is no gate or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, GATE_SCHEMA, GATE_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
 }

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tool;
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const GENERATION_SCHEMA: &str = "hotloop-generation";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const GENERATION_VERSION: u32 = 1;
 
 /// Text that a model generated, and what that took.
@@ -45,7 +45,7 @@ pub struct GeneratingModel {
     pub layers: u64,
     /// The width of its residual stream.
     pub width: u64,
-    /// The number of its tokens.
+    /// The vocabulary size.
     pub vocab: u64,
 }
 
@@ -127,30 +127,4 @@ pub struct GenerationMemory {
     /// The most that the process had in memory, where the system tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss: Option<u64>,
-}
-
-impl Generation {
-    /// As JSON, indented, with a line end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-    /// From JSON.
-    ///
-    /// # Errors
-    /// What is wrong, where it is no such document.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        let generation: Generation = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        if generation.schema != GENERATION_SCHEMA {
-            return Err(format!("a document of the kind `{}`, not `{GENERATION_SCHEMA}`", generation.schema));
-        }
-        if generation.version > GENERATION_VERSION {
-            return Err(format!(
-                "version {} is newer than {GENERATION_VERSION}, the newest known here",
-                generation.version
-            ));
-        }
-        Ok(generation)
-    }
 }

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tool;
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const HISTORY_SCHEMA: &str = "hotloop-history";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const HISTORY_VERSION: u32 = 1;
 
 /// The runs of a store, newest first.
@@ -28,7 +28,7 @@ pub struct History {
     pub faults: Vec<StoreFault>,
 }
 
-/// What is known of a run without reading it.
+/// The listed fields of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StoredRun {
     /// BLAKE3 of its text.
@@ -51,9 +51,9 @@ pub struct StoredRun {
     pub profile: Option<String>,
     /// The machine.
     pub machine_key: String,
-    /// What it was asked to do.
+    /// The workload.
     pub workload: String,
-    /// The models it worked with.
+    /// The models that it used.
     pub models: Vec<String>,
     /// Threads, where the run has one number of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ pub struct StoredRun {
     /// Tokens generated per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_tokens_per_s: Option<f64>,
-    /// Whether it was broken off.
+    /// Whether it was interrupted.
     pub interrupted: bool,
     /// How many things went wrong.
     pub failures: u64,
@@ -80,22 +80,4 @@ pub struct StoreFault {
     pub path: String,
     /// What is wrong with it.
     pub message: String,
-}
-
-impl History {
-    /// As JSON, indented, with a line end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-
-    /// From JSON.
-    ///
-    /// # Errors
-    /// What is wrong, where it is no such document.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, HISTORY_SCHEMA, HISTORY_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
 }

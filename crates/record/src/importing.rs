@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Run, Tool, Unread};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const IMPORTING_SCHEMA: &str = "hotloop-import";
 /// Raised when the meaning of a field changes or one goes away.
 pub const IMPORTING_VERSION: u32 = 1;
@@ -48,12 +48,4 @@ pub struct ImportedRun {
     pub copy_of: Option<String>,
     /// The run.
     pub run: Run,
-}
-
-impl Importing {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a document is plain data") + "\n"
-    }
 }

@@ -1,12 +1,14 @@
-//! What is kept: plain data with a JSON form and a version. There is no logic here, so that everything that is shown can
-//! be computed again from what was kept.
+//! The documents: plain data with a JSON form and a version. There is no logic here, so that everything that is shown
+//! can
+//! be computed again from what was stored.
 //!
-//! What is not known is absent: never a zero, never a guess.
+//! Unknown values are absent: never zero, never a guess.
 
 mod bench;
 mod comparison;
 mod counters;
 mod doctor;
+mod document;
 mod duel;
 mod gate;
 mod generation;
@@ -30,6 +32,7 @@ pub use comparison::{
 };
 pub use counters::Counters;
 pub use doctor::{DOCTOR_SCHEMA, DOCTOR_VERSION, Doctor, Tool};
+pub use document::DocumentError;
 pub use duel::{
     Agreement, Arm, DUEL_SCHEMA, DUEL_VERSION, Design, Difference, Duel, ENVIRONMENT_METRICS, Finding, GateMetric,
     LaunchProfile, PathTime, TimeDifference, Waterfall, WaterfallPart,
@@ -69,25 +72,3 @@ pub use training::{
     TrainingPhases, TrainingSample, TrainingStart, TrainingStep, TrainingValidation,
 };
 pub use verdict::{Change, Judgement, Verdict};
-
-/// The fields that every document begins with.
-#[derive(serde::Deserialize)]
-#[serde(expecting = "a document with `schema` and `version`")]
-struct Head {
-    schema: Option<String>,
-    version: Option<u32>,
-}
-
-/// Whether a text is a document of this schema, in a version that is known: asked first, because a later version may have
-/// any shape.
-fn check_version(text: &str, schema: &str, newest: u32) -> Result<(), String> {
-    let head: Head = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    match (head.schema, head.version) {
-        (Some(found), Some(version)) if found == schema && version <= newest => Ok(()),
-        (Some(found), Some(version)) if found == schema => {
-            Err(format!("version {version} of `{schema}` is newer than {newest}, the newest that is known here"))
-        }
-        (Some(found), _) if found != schema => Err(format!("the schema is `{found}`, not `{schema}`")),
-        _ => Err(format!("it does not say that it is `{schema}`, nor which version")),
-    }
-}

@@ -16,7 +16,7 @@ pub struct Limits {
     pub int8: Option<Compute>,
     /// Reading, from the level nearest to the core to the farthest.
     pub read: Vec<Level>,
-    /// What has to be known to understand the figures.
+    /// Remarks that help to understand the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

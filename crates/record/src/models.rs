@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Environment, Model, Subject, Tool};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const MODELS_SCHEMA: &str = "hotloop-models";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const MODELS_VERSION: u32 = 1;
 
 /// Models beside each other: speed, memory, quality, and how they scale. It is computed from runs, which have the samples.
@@ -45,7 +45,7 @@ pub struct Models {
     /// Whether a run was broken off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// What has to be known to understand the figures.
+    /// Remarks that help to understand the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -58,7 +58,7 @@ pub struct Figure {
     /// Not below; absent where there are too few samples to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Not above.
+    /// The upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// How many samples.
@@ -211,7 +211,7 @@ pub struct ModelQuality {
     pub text: String,
     /// BLAKE3 of it.
     pub text_blake3: String,
-    /// The most positions that a token was scored behind.
+    /// The largest context that a token was scored with.
     pub window: u64,
 }
 
@@ -369,23 +369,4 @@ pub struct ThreadPoint {
     /// How many times as fast the limits of the machine allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ideal_speedup: Option<f64>,
-}
-
-impl Models {
-    /// As JSON, indented, with a line end.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-
-    /// From JSON.
-    ///
-    /// # Errors
-    /// What is wrong, where it is no such document.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, MODELS_SCHEMA, MODELS_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
 }

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tool;
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const QUANTISATION_SCHEMA: &str = "hotloop-quantisation";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const QUANTISATION_VERSION: u32 = 1;
 
 /// A model that was written in another format.
@@ -51,18 +51,4 @@ pub struct QuantisedTensor {
     pub to: String,
     /// Its rows are no whole blocks of the format that was meant for it, so that it has another one.
     pub fallback: bool,
-}
-
-impl Quantisation {
-    /// As JSON, indented, with a line end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-
-    /// From JSON.
-    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
-    }
 }

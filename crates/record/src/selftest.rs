@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Design, Environment, Tool, Verdict};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const SELF_TEST_SCHEMA: &str = "hotloop-selftest";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const SELF_TEST_VERSION: u32 = 1;
 
 /// How often verdicts were right about work whose truth is known, on one machine at one time.
@@ -24,7 +24,7 @@ pub struct SelfTest {
     pub duration_s: f64,
     /// How each duel was fought; its gates are those of the trials, each judged alone.
     pub design: Design,
-    /// Where that happened.
+    /// The environment of the measurement.
     pub environment: Environment,
     /// What was tried, by metric and by how much more work there was.
     pub trials: Vec<Trial>,
@@ -48,7 +48,7 @@ pub struct Trial {
     pub called: u64,
     /// The share of those among endless many is not below, with 95 % confidence.
     pub low: f64,
-    /// Nor above.
+    /// The upper bound.
     pub high: f64,
     /// What was said, and how often; the most frequent first.
     pub words: Vec<WordCount>,
@@ -65,23 +65,6 @@ pub struct Trial {
 pub struct WordCount {
     /// The word.
     pub verdict: Verdict,
-    /// How often.
+    /// How often to repeat it.
     pub count: u64,
-}
-
-impl SelfTest {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
-    /// Reads it from JSON.
-    ///
-    /// # Errors
-    /// What is wrong and where, if it is no such document or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, SELF_TEST_SCHEMA, SELF_TEST_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
 }

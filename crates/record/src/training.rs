@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tool;
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const TRAINING_SCHEMA: &str = "hotloop-training";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const TRAINING_VERSION: u32 = 1;
 
 /// One line of the log of a training.
@@ -279,22 +279,5 @@ impl TrainingPhases {
             ("sample", self.sample),
             ("overhead", self.overhead),
         ]
-    }
-}
-
-impl Training {
-    /// As indented JSON.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("documents are plain data") + "\n"
-    }
-
-    /// Reads it from JSON.
-    ///
-    /// # Errors
-    /// What is wrong and where, if it is none or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, TRAINING_SCHEMA, TRAINING_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
     }
 }

@@ -32,11 +32,11 @@ pub enum Verdict {
 /// How a value changed, as shares of the value before: 0.05 is 5 % more. More is not always worse; the metric tells.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Change {
-    /// The best guess.
+    /// The estimate.
     pub estimate: f64,
     /// The change is not below, with the confidence that was asked for.
     pub low: f64,
-    /// Nor above.
+    /// The upper bound.
     pub high: f64,
 }
 

@@ -1,6 +1,6 @@
 //! Runs of every version that was ever written can be read, and what a later program added stays.
 
-use record::{Build, Run, RunHead};
+use record::{Build, DocumentError, Run, RunHead};
 use serde_json::{Map, Value, json};
 
 const RUN_1: &str = include_str!("fixtures/run-1.json");
@@ -11,7 +11,7 @@ fn version_1_comes_back_byte_for_byte() {
     assert_eq!(run.version, 1);
     assert_eq!(run.to_json(), RUN_1, "nothing is lost or changed");
     // Every field of every part stands in the file with something in it, but for the parent of the root.
-    let shown = format!("{run:?}").replacen("parent: None", "", 1).replacen("Unknown(None)", "", 1);
+    let shown = format!("{run:?}").replacen("parent: None", "", 1).replacen("UnknownFields(None)", "", 1);
     for absent in ["None", "[]", "{}", "\"\"", ": false", ": 0,", ": 0.0,"] {
         assert!(!shown.contains(absent), "a field is {absent}: {shown}");
     }
@@ -120,20 +120,21 @@ fn a_kind_of_a_later_program_is_another_one() {
 fn counts_of_durations_come_in_pairs() {
     let uneven = RUN_1.replacen("            60,\n", "", 1);
     let error = Run::from_json(&uneven).expect_err("a count is missing");
-    assert!(error.contains("profile.scopes[0].durations"), "{error}");
+    assert!(error.to_string().contains("profile.scopes[0].durations"), "{error}");
 }
 
 #[test]
 fn a_later_version_is_refused_by_name() {
     let later = RUN_1.replacen("\"version\": 1", "\"version\": 2", 1);
     let error = Run::from_json(&later).expect_err("it is of a later version");
-    assert_eq!(error, "version 2 of `hotloop-run` is newer than 1, the newest that is known here");
+    assert_eq!(error.to_string(), "version 2 of `hotloop-run` is newer than 1, the newest that this program reads");
     assert_eq!(RunHead::from_json(&later), Err(error));
     // Whatever its shape is.
     let later = "{\"schema\": \"hotloop-run\", \"version\": 7, \"created\": {\"day\": 1}}";
-    assert!(Run::from_json(later).expect_err("it is of a later version").contains("version 7"));
-    assert_eq!(RunHead::version_in(later), Some(7));
-    assert_eq!(RunHead::version_in("{\"schema\": \"hotloop-doctor\", \"version\": 7}"), None);
+    let newer = DocumentError::Newer { schema: "hotloop-run".to_owned(), version: 7, newest: 1 };
+    assert_eq!(Run::from_json(later), Err(newer));
+    let other = Run::from_json("{\"schema\": \"hotloop-doctor\", \"version\": 7}");
+    assert!(matches!(other, Err(DocumentError::OtherSchema { .. })), "{other:?}");
 }
 
 #[test]
@@ -145,6 +146,49 @@ fn references_that_lead_nowhere_are_refused() {
         ("\"launch\": 1", "\"launch\": 1.5", "1.5"),
     ] {
         let error = Run::from_json(&RUN_1.replacen(was, becomes, 1)).expect_err(becomes);
-        assert!(error.contains(part), "{error}");
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn the_head_of_a_run_is_that_of_its_text() {
+    let run = Run::from_json(RUN_1).expect("it can be read");
+    let sample = |row: &str, phase, arm: Option<&str>, wall_s| record::Sample {
+        row: row.to_owned(),
+        phase,
+        arm: arm.map(str::to_owned),
+        values: [("wall_s".to_owned(), wall_s), ("cpu_s".to_owned(), 9.0)].into(),
+        ..record::Sample::default()
+    };
+    let decode = [
+        sample("decode", record::Phase::Warmup, None, 1.0),
+        sample("decode", record::Phase::Timed, None, 2.0),
+        sample("prefill", record::Phase::Timed, None, 3.0),
+        sample("decode", record::Phase::Timed, None, 4.0),
+    ];
+    let arms = [Some("A"), Some("B")].map(|arm| sample("decode", record::Phase::Timed, arm, 5.0));
+    for (samples, wall_s, is_of_several_arms) in [
+        (run.samples.clone(), None, None),
+        (decode.to_vec(), Some(vec![2.0, 4.0]), Some(false)),
+        (arms.to_vec(), Some(vec![5.0, 5.0]), Some(true)),
+    ] {
+        let run = Run { samples, ..run.clone() };
+        let head = RunHead::from(&run);
+        assert_eq!(RunHead::from_json(&run.to_json()).as_ref(), Ok(&head));
+        assert!(wall_s.is_none_or(|wall_s| head.decoded.wall_s == wall_s));
+        assert!(is_of_several_arms.is_none_or(|several| head.decoded.is_of_several_arms == several));
+    }
+}
+
+#[test]
+fn a_text_that_nobody_could_read_is_not_written() {
+    let run = Run::from_json(RUN_1).expect("it can be read");
+    assert_eq!(run.to_readable_json().as_deref(), Ok(run.to_json().as_str()));
+    let mut infinite = run.clone();
+    infinite.samples[0].values.insert("wall_s".to_owned(), f64::INFINITY);
+    let mut stray = run.clone();
+    stray.profile.as_mut().expect("it has one").scopes[0].parent = Some(0);
+    for broken in [infinite, stray, Run { version: 2, ..run.clone() }, Run { schema: "other".to_owned(), ..run }] {
+        assert!(broken.to_readable_json().is_err());
     }
 }

@@ -17,7 +17,7 @@ fn version_1_of_the_gate() {
     assert_eq!(gate.version, 1);
     assert_eq!(gate.to_json(), text, "nothing is lost or changed");
     let newer = text.replacen("\"version\": 1", "\"version\": 2", 1);
-    assert!(Gate::from_json(&newer).is_err_and(|error| error.contains("newer than 1")));
+    assert!(Gate::from_json(&newer).is_err_and(|error| error.to_string().contains("newer than 1")));
 }
 
 #[test]

@@ -1,34 +1,34 @@
-//! What went wrong with a store.
+//! Errors of a store.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, and with which file.
+/// An error, with the file that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
     message: String,
 }
 
-/// What can be done about it depends on this.
+/// The kind of an error, which decides its hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// No run or tag is called that.
+    /// No such run or tag.
     NotFound,
-    /// Several runs could be meant.
+    /// The start of an id matches several runs.
     Ambiguous,
-    /// A name that cannot be one.
+    /// Not a valid name.
     BadName,
-    /// Tags still name the run.
+    /// The run still has tags.
     Tagged,
-    /// A run that could not be read again is not kept.
+    /// The run could not be read again, so it is not saved.
     Unsound,
-    /// The file is not what was written.
+    /// The file is damaged.
     Corrupt,
     /// A later version wrote it.
     Newer,
@@ -36,7 +36,7 @@ pub enum ErrorKind {
     ReadOnly,
     /// The disk is full.
     NoSpace,
-    /// It is not known where the store is.
+    /// The folder of the store is unknown.
     NoPlace,
     /// Reading or writing failed otherwise.
     Io,
@@ -47,7 +47,7 @@ impl Error {
         Self { kind, message: message.into() }
     }
 
-    /// A failure of the system, with what was being done (`cannot read`) to which file.
+    /// An I/O error, with the failed action (`cannot read`) and the file.
     pub(crate) fn io(doing: &str, path: &Path, error: &io::Error) -> Self {
         let kind = match error.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -64,28 +64,26 @@ impl Error {
         Self::new(ErrorKind::Corrupt, format!("{}: {what}", path.display()))
     }
 
-    /// What kind it is.
+    /// Its kind.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What could be done about it.
+    /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self.kind {
-            ErrorKind::NotFound => "`hotloop history` lists the runs that are there",
-            ErrorKind::Ambiguous => "give more of the id",
+            ErrorKind::NotFound => "`hotloop history` lists the stored runs",
+            ErrorKind::Ambiguous => "give more digits of the id",
             ErrorKind::BadName => {
-                "a run is an id, four or more of its first digits, @latest, @previous, a tag, or a file"
+                "name a run by its id, at least the first four digits of it, @latest, @previous, a tag or a file"
             }
-            ErrorKind::Tagged => "remove the tags first (`hotloop history untag NAME`), or give --force",
-            ErrorKind::Unsound => "this is a fault of the program that made the run; nothing was saved",
-            ErrorKind::Corrupt => {
-                "copy the file again from where it is whole, or remove the run; the other runs are not touched"
-            }
-            ErrorKind::Newer => "take the version of hotloop that wrote it, or a later one",
-            ErrorKind::ReadOnly => "check the rights to the folder, or give another one with --store",
-            ErrorKind::NoSpace => "make room and try again; what was there before is still there",
-            ErrorKind::NoPlace => "name a folder with --store or in HOTLOOP_STORE",
+            ErrorKind::Tagged => "remove the tags first (`hotloop history untag NAME`), or use --force",
+            ErrorKind::Unsound => "this is a bug in the program that made the run; nothing was saved",
+            ErrorKind::Corrupt => "restore the file from a copy, or remove the run; other runs are not affected",
+            ErrorKind::Newer => "use the version of hotloop that wrote it, or a later one",
+            ErrorKind::ReadOnly => "check the folder's permissions, or choose another one with --store",
+            ErrorKind::NoSpace => "free some disk space and try again; earlier runs are not affected",
+            ErrorKind::NoPlace => "choose a folder with --store or HOTLOOP_STORE",
             ErrorKind::Io => "check the path and the disk",
         }
     }

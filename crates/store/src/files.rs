@@ -1,10 +1,10 @@
-//! Which file is where.
+//! The paths of a store.
 
 use std::path::{Path, PathBuf};
 
 use crate::Id;
 
-/// What the names of runs' files end with.
+/// The extension of runs' files.
 pub const ENDING: &str = ".json.zst";
 
 /// The folder of a store.
@@ -26,7 +26,7 @@ impl Files {
         self.root.join("runs")
     }
 
-    /// The folder of the runs whose ids begin with these two digits.
+    /// The folder of the runs whose ids start with these two digits.
     pub fn folder(&self, digits: &str) -> PathBuf {
         self.runs().join(digits)
     }
@@ -43,7 +43,7 @@ impl Files {
         self.root.join("tmp")
     }
 
-    /// The index. Its version is in the name, so that programs of two versions do not make it again in turn.
+    /// The index. Its version is in the name, so that two versions of the program do not keep rebuilding it.
     pub fn index(&self) -> PathBuf {
         self.root.join(format!("index-{}.sqlite", crate::index::VERSION))
     }
@@ -53,7 +53,7 @@ impl Files {
     }
 }
 
-/// The id that a file's name has, if it is one of a run.
+/// The id in the name of a run's file.
 pub fn id_of(name: &str) -> Option<Id> {
     Id::parse(name.strip_suffix(ENDING)?)
 }

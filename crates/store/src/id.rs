@@ -1,4 +1,4 @@
-//! The names of runs.
+//! The ids of runs.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(String);
 
-/// Digits of a whole id.
+/// Digits of a full id.
 const DIGITS: usize = 64;
-/// Digits that lists show: among a million runs no two share them.
+/// Digits that lists show: enough to distinguish a million runs.
 const SHORT_DIGITS: usize = 12;
 
 impl Id {
-    /// That of a text.
+    /// The id of a text.
     pub fn of(text: &[u8]) -> Self {
         Self::from_hash(blake3::hash(text))
     }
@@ -21,7 +21,7 @@ impl Id {
         Self(hash.to_hex().to_string())
     }
 
-    /// A whole id, in small letters.
+    /// Parses a full id in lower case.
     pub fn parse(text: &str) -> Option<Self> {
         (text.len() == DIGITS && text.bytes().all(is_digit)).then(|| Self(text.to_owned()))
     }

@@ -1,7 +1,7 @@
-//! The index: what lists show of every run, in SQLite. It holds nothing that the files do not say.
+//! The index: the listed fields of every run, in SQLite. It contains nothing that is not in the files.
 //!
-//! Who uses the file holds `index.lock` together with others; who finds it broken waits until all others have let go,
-//! because a database must not be removed below a connection.
+//! Users of the file hold a shared lock on `index.lock`. Whoever finds it damaged waits for an exclusive lock,
+//! because a database must not be removed while it is open.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -40,7 +40,7 @@ const TABLES: &str = "
 const COLUMNS: &str = "id, created, subject, subject_version, git_commit, dirty, profile, machine_key, workload, models, \
      threads, decode_tokens_per_s, interrupted, failures, schema_version";
 
-/// An index that can be asked.
+/// An open index.
 #[derive(Debug)]
 pub struct Index {
     connection: Connection,
@@ -48,31 +48,31 @@ pub struct Index {
     _lock: Option<File>,
 }
 
-/// How to come by an index.
+/// Where to get an index from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum IndexSource {
-    /// The one that is open.
+    /// The open one.
     Open,
-    /// The one on the disk, or a new one there.
+    /// The one on disk, or a new one there.
     Disk,
-    /// A new one on the disk.
+    /// A new one on disk.
     Anew,
-    /// One in memory, from what can be read of the one on the disk.
+    /// One in memory, filled from what can be read of the one on disk.
     Memory,
     /// One in memory, from the files alone.
     Bare,
 }
 
-/// Why the index could not be worked with.
+/// Why the index could not be used.
 #[derive(Debug)]
 pub enum IndexError {
     /// The index itself.
     Sql(rusqlite::Error),
     /// Its file, or the lock.
     File(std::io::Error),
-    /// The tables are not ours.
+    /// The tables have another version.
     Strange,
-    /// The files that it is made from: no other index would help.
+    /// The files of the runs: another index would not help.
     Store(Error),
 }
 
@@ -93,14 +93,14 @@ impl fmt::Display for IndexError {
         match self {
             Self::Sql(error) => error.fmt(f),
             Self::File(error) => error.fmt(f),
-            Self::Strange => f.write_str("its tables are of another version"),
+            Self::Strange => f.write_str("its tables have another version"),
             Self::Store(error) => error.fmt(f),
         }
     }
 }
 
 impl IndexError {
-    /// Whether a new file would help: not against a full disk, missing rights or others who keep it.
+    /// Whether a new file would help: not if the disk is full, permissions are missing or others hold it.
     pub fn is_broken_index(&self) -> bool {
         match self {
             Self::Strange => true,
@@ -126,12 +126,12 @@ impl IndexError {
 type IndexResult<T> = Result<T, IndexError>;
 
 impl Index {
-    /// Comes by an index.
+    /// Opens an index.
     pub fn open(files: &Files, means: IndexSource) -> IndexResult<Self> {
         match means {
             IndexSource::Memory => Self::in_memory(files),
             IndexSource::Bare => Self::empty(),
-            // What is not there needs no index on the disk, and is not made by looking at it.
+            // An empty store needs no index on disk, and reading must not create one.
             _ if !files.runs().is_dir() => Self::in_memory(files),
             IndexSource::Anew => Self::anew(files),
             IndexSource::Open | IndexSource::Disk => {
@@ -149,7 +149,7 @@ impl Index {
         let about = fs::metadata(path).map_err(IndexError::File)?;
         if !(about.is_file() || about.is_dir()) {
             // Opening a pipe waits for somebody at its other end.
-            return Err(IndexError::File(std::io::Error::other("the index is no regular file")));
+            return Err(IndexError::File(std::io::Error::other("the index is not a regular file")));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
@@ -163,7 +163,7 @@ impl Index {
         Ok(Self { connection, _lock: lock })
     }
 
-    /// Removes a broken file when nobody uses it any more.
+    /// Replaces a damaged file as soon as nobody uses it.
     fn anew(files: &Files) -> IndexResult<Self> {
         let path = files.index();
         let held = lock(&files.lock(), File::try_lock)?;
@@ -175,7 +175,7 @@ impl Index {
                 _ => {}
             }
         }
-        // Closed before others may come: one of them may find this file broken too, and remove it.
+        // Closed before the lock is shared: another process may find this file damaged too, and remove it.
         drop(Self::on_disk(&path, None)?);
         if let Some(held) = &held {
             held.unlock().and_then(|()| held.lock_shared()).map_err(IndexError::File)?;
@@ -183,7 +183,7 @@ impl Index {
         Self::on_disk(&path, held)
     }
 
-    /// What tells whether the file on the disk is another one by now.
+    /// Identifies the file on disk, to notice when it was replaced.
     pub fn identity(files: &Files) -> Option<(u64, Option<SystemTime>)> {
         let about = fs::metadata(files.index()).ok()?;
         #[cfg(unix)]
@@ -209,7 +209,7 @@ impl Index {
         Ok(Self { connection, _lock: None })
     }
 
-    /// Takes over what the file says, so that not all runs have to be read again.
+    /// Copies the tables of the file, so that not all runs have to be read again.
     fn copy_from(&self, path: &Path) -> IndexResult<()> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
@@ -226,14 +226,14 @@ impl Index {
         Ok(())
     }
 
-    /// Forgets everything.
+    /// Deletes all rows.
     pub fn clear(&mut self) -> IndexResult<()> {
         let change = self.change()?;
         change.0.execute_batch("DELETE FROM run; DELETE FROM fault; DELETE FROM folder")?;
         change.keep()
     }
 
-    /// The runs that a filter lets pass, without their tags and paths; `only` this one, where one is given.
+    /// The runs that match a filter, without their tags and paths; `only` this one, if given.
     pub fn list(&self, filter: &Filter, only: Option<&Id>) -> rusqlite::Result<Listing> {
         let condition = "(?1 IS NULL OR id = ?1) AND (?2 IS NULL OR workload = ?2)
             AND (?3 IS NULL OR instr(lower(models), lower(?3)) > 0)
@@ -254,24 +254,24 @@ impl Index {
         Ok(Listing { runs, matching: matching.unsigned_abs(), faults: faults.collect::<Result<_, _>>()? })
     }
 
-    /// Pairs of texts that a question gives.
+    /// Pairs of texts that a query returns.
     pub fn pairs(&self, question: &str, bounds: &[&str]) -> IndexResult<Vec<(String, String)>> {
         let mut statement = self.connection.prepare(question)?;
         let pairs = statement.query_map(rusqlite::params_from_iter(bounds), |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(pairs.collect::<Result<_, _>>()?)
     }
 
-    /// Begins to change it.
+    /// Starts a transaction.
     pub fn change(&mut self) -> IndexResult<Change<'_>> {
         Ok(Change(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?))
     }
 }
 
-/// Changes that are seen by others all at once.
+/// A transaction: others see all of its changes at once.
 pub struct Change<'a>(Transaction<'a>);
 
 impl Change<'_> {
-    /// Adds a run. `stored_ns` orders those that began at the same time.
+    /// Adds a run. `stored_ns` orders runs that began at the same time.
     pub fn add_run(&self, run: &StoredRun, stored_ns: i64) -> IndexResult<()> {
         let question = format!(
             "INSERT OR REPLACE INTO run({COLUMNS}, created_ns, stored_ns) \
@@ -302,13 +302,13 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Changes what else there is, by a statement and its values.
+    /// Executes a statement with its values.
     pub fn execute(&self, statement: &str, values: &[&str]) -> IndexResult<()> {
         self.0.execute(statement, rusqlite::params_from_iter(values))?;
         Ok(())
     }
 
-    /// Shows the changes to all.
+    /// Commits.
     pub fn keep(self) -> IndexResult<()> {
         Ok(self.0.commit()?)
     }

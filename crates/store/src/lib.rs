@@ -1,5 +1,5 @@
-//! Where runs are kept. Each is a file that is named by the hash of its text and never rewritten; tags are files that
-//! name one. These files are the truth: an index beside them makes lists fast, can be lost, and is made again.
+//! Stores runs. Each run is a file named by the hash of its text and never rewritten; tags are files that
+//! contain an id. The files are authoritative: the index only makes lists fast, and is rebuilt if it is lost.
 //!
 //! ```text
 //! runs/ab/ab3f….json.zst   a run: zstd of its JSON; the name is BLAKE3 of the JSON

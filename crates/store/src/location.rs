@@ -1,17 +1,17 @@
-//! Where the store is when nobody names a folder.
+//! The default folder of the store.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::{Error, ErrorKind, Result};
 
-/// `$HOTLOOP_STORE`, else `hotloop` in `$XDG_DATA_HOME`, else in the folder where this system keeps a user's data.
+/// `$HOTLOOP_STORE`, else `hotloop` in `$XDG_DATA_HOME`, else in the system's folder for user data.
 ///
 /// # Errors
-/// If none of the variables that would tell is set.
+/// If none of these variables is set.
 pub fn default_path() -> Result<PathBuf> {
     path_by(|name| std::env::var_os(name)).ok_or_else(|| {
-        let why = "it is not known where runs are kept: neither HOTLOOP_STORE nor the user's own folder is set";
+        let why = "no folder for runs: neither HOTLOOP_STORE nor the home folder's variable is set";
         Error::new(ErrorKind::NoPlace, why)
     })
 }
@@ -21,7 +21,7 @@ fn path_by(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     if let Some(path) = set("HOTLOOP_STORE") {
         return Some(path);
     }
-    // By its specification a relative path there counts as none.
+    // The specification says to ignore a relative path.
     let data = set("XDG_DATA_HOME").filter(|path| path.is_absolute()).or_else(|| {
         if cfg!(windows) {
             set("LOCALAPPDATA").or_else(|| Some(set("USERPROFILE")?.join("AppData").join("Local")))

@@ -1,24 +1,29 @@
-//! Reading runs' files, within bounds whatever they claim.
+//! Reads runs' files within memory limits, whatever they claim.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use record::DocumentError;
+
 use crate::{Error, ErrorKind, Id, Result};
 
-/// The longest text that is read. A call tree of 100,000 scopes has 60 MB.
+/// The maximum size of a text. A call tree of 100,000 scopes has 60 MB.
 pub const MOST_BYTES: u64 = 1 << 30;
-/// The largest window of zstd that is allotted, 8 MiB: all that its levels up to 19 use.
+/// The maximum window size of zstd, 8 MiB: enough for levels up to 19.
 const WINDOW_LOG: u32 = 23;
-/// What zstd's files begin with.
+/// The magic number of zstd.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The text of a file, compressed or not, and its id. `expected` is the id that the file is named by.
+/// The text of a file, compressed or not, and its id. `expected` is the id in the file's name.
 pub fn text(path: &Path, expected: Option<&Id>) -> Result<(Id, String)> {
     let corrupt = |what: String| Error::corrupt(path, what);
     let (id, length) = survey(path)?;
     if let Some(expected) = expected.filter(|expected| **expected != id) {
-        return Err(corrupt(format!("its text is not the one it is named for: {} and not {expected}", id.short())));
+        return Err(corrupt(format!(
+            "the contents do not match the file name: their hash is {}, not {expected}",
+            id.short()
+        )));
     }
     let mut bytes = Vec::with_capacity(length);
     let read = open(path)?.take(MOST_BYTES).read_to_end(&mut bytes);
@@ -27,11 +32,11 @@ pub fn text(path: &Path, expected: Option<&Id>) -> Result<(Id, String)> {
         Ok(_) => return Err(corrupt("it changed while it was read".to_owned())),
         Err(error) => return Err(unreadable(path, &error)),
     }
-    let text = String::from_utf8(bytes).map_err(|error| corrupt(format!("no text: {}", error.utf8_error())))?;
+    let text = String::from_utf8(bytes).map_err(|error| corrupt(format!("not UTF-8 text: {}", error.utf8_error())))?;
     Ok((id, text))
 }
 
-/// Reads it a first time in small pieces: memory is only taken for a text that is what the name says, and as much as it needs.
+/// Reads it a first time in small pieces, so that memory is allocated only for a text that matches its name.
 fn survey(path: &Path) -> Result<(Id, usize)> {
     let mut source = open(path)?;
     let mut hasher = blake3::Hasher::new();
@@ -46,26 +51,26 @@ fn survey(path: &Path) -> Result<(Id, usize)> {
         };
         length += read;
         if length as u64 > MOST_BYTES {
-            return Err(Error::corrupt(path, format!("its text is longer than {} MiB", MOST_BYTES >> 20)));
+            return Err(Error::corrupt(path, format!("its text is larger than {} MiB", MOST_BYTES >> 20)));
         }
         hasher.update(&piece[..read]);
     }
     Ok((Id::from_hash(hasher.finalize()), length))
 }
 
-/// What is wrong with the bytes is the file's fault; the rest is the system's.
+/// An error from the decoder means a damaged file; the others come from the system.
 fn unreadable(path: &Path, error: &io::Error) -> Error {
     match error.raw_os_error() {
-        None => Error::corrupt(path, format!("it cannot be unpacked: {error}")),
+        None => Error::corrupt(path, format!("cannot decompress it: {error}")),
         Some(_) => Error::io("cannot read", path, error),
     }
 }
 
 fn open(path: &Path) -> Result<Box<dyn Read>> {
     let failed = |error: io::Error| Error::io("cannot read", path, &error);
-    // Opening a pipe would wait for somebody to write to it.
+    // Opening a pipe would block until somebody writes to it.
     if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(Error::new(ErrorKind::BadName, format!("{} is no file", path.display())));
+        return Err(Error::new(ErrorKind::BadName, format!("{} is not a regular file", path.display())));
     }
     let mut beginning = Vec::new();
     File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut beginning)).map_err(failed)?;
@@ -78,11 +83,13 @@ fn open(path: &Path) -> Result<Box<dyn Read>> {
     Ok(Box::new(unpacked))
 }
 
-/// Reads a text as a run, or whatever is read of one.
-pub fn parse<T>(path: &Path, text: &str, read: fn(&str) -> std::result::Result<T, String>) -> Result<T> {
+/// Reads a text as a run, or as the head of one.
+pub fn parse<T>(path: &Path, text: &str, read: fn(&str) -> std::result::Result<T, DocumentError>) -> Result<T> {
     read(text).map_err(|error| {
-        let is_newer = record::RunHead::version_in(text).is_some_and(|version| version > record::RUN_VERSION);
-        let kind = if is_newer { ErrorKind::Newer } else { ErrorKind::Corrupt };
+        let kind = match error {
+            DocumentError::Newer { .. } => ErrorKind::Newer,
+            _ => ErrorKind::Corrupt,
+        };
         Error::new(kind, format!("{}: {error}", path.display()))
     })
 }

@@ -1,76 +1,80 @@
-//! The store: files, and the index over them.
+//! The store: files and their index.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use record::{Run, StoreFault, StoredRun};
+use record::{DocumentError, Run, RunHead, StoreFault, StoredRun};
 
 use crate::files::{self, Files};
 use crate::index::{Index, IndexError, IndexSource};
 use crate::{Error, ErrorKind, Id, Result, read, sync, tags, write};
 
-/// Levels above this take much longer and save little on JSON.
+/// Higher levels take much longer and save little on JSON.
 const ZSTD_LEVEL: i32 = 3;
 
-/// A folder with runs. Nothing is made or changed before something is written.
+/// A folder with runs. Nothing is created or changed before the first write.
 #[derive(Debug)]
 pub struct Store {
     files: Files,
-    /// Opened when it is needed first.
+    /// Opened on first use.
     index: Mutex<Option<Index>>,
 }
 
-/// Which runs to list. What is not set lets all pass.
+/// Which runs to list. Unset fields match all runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
-    /// The whole name of the workload.
+    /// The full name of the workload.
     pub workload: Option<String>,
-    /// A part of a model's name, in letters of any size.
+    /// A part of a model's name, case-insensitive.
     pub model: Option<String>,
-    /// The beginning of the commit.
+    /// The start of the commit.
     pub commit: Option<String>,
     /// Runs with this tag.
     pub tag: Option<String>,
-    /// Runs that began then or later, as [`moment`](crate::moment) counts.
+    /// Runs that began at this time or later, see [`moment`](crate::moment).
     pub since: Option<i64>,
-    /// The most runs to list.
+    /// The maximum number of runs to list.
     pub limit: Option<usize>,
 }
 
-/// Runs, newest first, and what could not be listed.
+/// Runs, newest first, and files that could not be listed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Listing {
     /// The runs.
     pub runs: Vec<StoredRun>,
-    /// How many the filter lets pass, without its limit.
+    /// How many runs match the filter, without its limit.
     pub matching: u64,
-    /// Files that are no sound runs or tags.
+    /// Files that are not valid runs or tags.
     pub faults: Vec<StoreFault>,
 }
 
-/// A run that was read.
+/// A loaded run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     /// BLAKE3 of its text.
     pub id: Id,
     /// Its file, in a store or not.
     pub path: PathBuf,
-    /// Its text, byte for byte as it was saved.
+    /// Its text, byte for byte.
     pub text: String,
-    /// What it says.
+    /// The run.
     pub run: Run,
 }
 
-/// What a selector means.
+/// The meaning of a selector.
 enum Selected {
     Stored(Id),
     File(PathBuf),
 }
 
+fn unreadable(error: &DocumentError) -> Error {
+    Error::new(ErrorKind::Unsound, format!("the run cannot be saved, because it could not be read again: {error}"))
+}
+
 impl Store {
-    /// The store in a folder, which need not be there yet.
+    /// The store in a folder, which need not exist yet.
     pub fn open(path: impl Into<PathBuf>) -> Self {
         Self { files: Files::new(path.into()), index: Mutex::new(None) }
     }
@@ -80,12 +84,12 @@ impl Store {
         self.files.root()
     }
 
-    /// The file that a run has or would have.
+    /// The path of a run's file, whether it exists or not.
     pub fn run_path(&self, id: &Id) -> PathBuf {
         self.files.run(id)
     }
 
-    /// Whether a run could be kept here, as far as that can be known before: writes a file and removes it again.
+    /// Checks whether runs can be saved here: writes a file and removes it again.
     ///
     /// # Errors
     /// Why not.
@@ -93,58 +97,60 @@ impl Store {
         write::try_out(&self.files)
     }
 
-    /// Keeps a run. The same run is kept once, however often it is saved.
+    /// Stores a run. The same run is stored once, however often it is saved.
     ///
     /// # Errors
     /// If it could not be written; earlier runs are not touched then.
     pub fn save(&self, run: &Run) -> Result<Id> {
-        self.save_text(&run.to_json())
+        let text = run.to_readable_json().map_err(|error| unreadable(&error))?;
+        self.write(&text, RunHead::from(run))
     }
 
-    /// Keeps the text of a run, byte for byte.
+    /// Stores the text of a run, byte for byte.
     ///
     /// # Errors
-    /// If it is no run that could be read again, or could not be written.
+    /// If it is not a run that can be read again, or could not be written.
     pub fn save_text(&self, text: &str) -> Result<Id> {
-        let id = Id::of(text.as_bytes());
-        let path = self.files.run(&id);
-        // All of it, because a number such as NaN has a text that cannot be read.
-        if let Err(why) = Run::from_json(text) {
-            return Err(Error::new(ErrorKind::Unsound, format!("the run cannot be kept, nobody could read it: {why}")));
-        }
+        let run = Run::from_json(text).map_err(|error| unreadable(&error))?;
+        self.write(text, RunHead::from(&run))
+    }
+
+    /// Writes a file and adds the run to the index. Nothing is read that was just written.
+    fn write(&self, text: &str, head: RunHead) -> Result<Id> {
         if text.len() as u64 > read::MOST_BYTES {
             let most = read::MOST_BYTES >> 20;
-            let message = format!(
-                "the run is larger than the {most} MiB that can be read again: repeat less, or keep no timeline"
-            );
+            let message =
+                format!("the run is larger than {most} MiB, the limit for reading: use fewer repeats or no timeline");
             return Err(Error::new(ErrorKind::Unsound, message));
         }
-        // A file of that name may be a broken one.
+        let id = Id::of(text.as_bytes());
+        let path = self.files.run(&id);
+        // An existing file of that name may be damaged.
         if read::text(&path, Some(&id)).is_err() {
             let packed = zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL)
-                .map_err(|error| Error::io("cannot pack", &path, &error))?;
+                .map_err(|error| Error::io("cannot compress", &path, &error))?;
             write::put(&self.files, &path, &packed)?;
             write::sweep(&self.files);
         }
-        self.note(id.folder());
+        self.update_index(|index| sync::add(index, &self.files, &id, head));
         Ok(id)
     }
 
-    /// Tells the index of a change. Where that fails, the next list finds it.
-    fn note(&self, folder: &str) {
+    /// Updates the index. Where that fails, the next list does it.
+    fn update_index(&self, update: impl FnOnce(&mut Index) -> std::result::Result<(), IndexError>) {
         let mut slot = self.slot();
         let index = match slot.take() {
             Some(index) => Ok(index),
             None => Index::open(&self.files, IndexSource::Disk),
         };
         if let Ok(mut index) = index
-            && sync::folder(&mut index, &self.files, folder).is_ok()
+            && update(&mut index).is_ok()
         {
             *slot = Some(index);
         }
     }
 
-    /// The runs that a filter lets pass, newest first.
+    /// The runs that match a filter, newest first.
     ///
     /// # Errors
     /// If the folders cannot be read. Runs that cannot be read are among the faults.
@@ -154,7 +160,7 @@ impl Store {
             None => None,
             Some(name) => match tags.get(name) {
                 Some(id) => Some(id.clone()),
-                None => return Err(Error::new(ErrorKind::NotFound, format!("no tag is called `{name}`"))),
+                None => return Err(Error::new(ErrorKind::NotFound, format!("no tag `{name}`"))),
             },
         };
         let mut listing = self.with_index(|index| {
@@ -172,61 +178,59 @@ impl Store {
         let gone = tags.iter().filter(|(_, id)| !self.files.run(id).exists());
         listing.faults.extend(gone.map(|(name, id)| StoreFault {
             path: self.files.tags().join(name).display().to_string(),
-            message: format!("the tag names the run {}, which is not here", id.short()),
+            message: format!("the tag refers to run {}, which is not in the store", id.short()),
         }));
         Ok(listing)
     }
 
-    /// What lists show of a run that was read, in this store or elsewhere.
+    /// The listed fields of a loaded run, in this store or elsewhere.
     ///
     /// # Errors
     /// If the tags cannot be read.
     pub fn describe(&self, loaded: &Loaded) -> Result<StoredRun> {
-        let head = read::parse(&loaded.path, &loaded.text, record::RunHead::from_json)?;
+        let head = read::parse(&loaded.path, &loaded.text, RunHead::from_json)?;
         let tags = self.tags_of(&loaded.id)?;
         Ok(StoredRun { tags, path: loaded.path.display().to_string(), ..sync::stored_run(&loaded.id, head) })
     }
 
-    /// The run that a word means: an id, four or more of its first digits, `@latest`, `@previous`, or a tag.
+    /// Resolves a name: an id, four or more of its first digits, `@latest`, `@previous`, or a tag.
     ///
     /// # Errors
-    /// If it means none, or several.
+    /// If it matches no run, or several.
     pub fn resolve(&self, word: &str) -> Result<Id> {
         let not_found = |what: &str| Error::new(ErrorKind::NotFound, format!("{what} in {}", self.path().display()));
         if let Some(place) = word.strip_prefix('@') {
             let back = match place {
                 "latest" => 0,
                 "previous" => 1,
-                _ => return Err(Error::new(ErrorKind::BadName, format!("`{word}` means no run"))),
+                _ => return Err(Error::new(ErrorKind::BadName, format!("`{word}` does not name a run"))),
             };
             let listing = self.list(&Filter { limit: Some(back + 1), ..Filter::default() })?;
             let run = listing.runs.get(back).and_then(|run| Id::parse(&run.id));
-            return run.ok_or_else(|| not_found(&format!("there is no run that `{word}` could mean")));
+            return run.ok_or_else(|| not_found(&format!("no run for `{word}`")));
         }
         if let Some(id) = tags::get(&self.files, word)? {
-            let gone = || not_found(&format!("the tag `{word}` names the run {}, which is not", id.short()));
+            let gone = || not_found(&format!("the tag `{word}` refers to run {}, which is not", id.short()));
             return if self.files.run(&id).is_file() { Ok(id) } else { Err(gone()) };
         }
         let beginning = word.to_ascii_lowercase();
         if !tags::is_beginning(&beginning) {
-            return Err(not_found(&format!(
-                "no run or tag is called `{word}`; a beginning of an id has four digits or more"
-            )));
+            return Err(not_found(&format!("no run or tag `{word}`; the start of an id needs at least four digits")));
         }
         let mut ids = self.beginning_with(&beginning)?;
         match ids.len() {
-            0 => Err(not_found(&format!("no run has an id that begins with `{word}`"))),
+            0 => Err(not_found(&format!("no run with an id that starts with `{word}`"))),
             1 => Ok(ids.remove(0)),
             count => {
                 let names: Vec<&str> = ids.iter().take(8).map(|id| &id.as_str()[..16]).collect();
                 let more = if count > names.len() { ", …" } else { "" };
-                let message = format!("`{word}` begins the ids of {count} runs: {}{more}", names.join(", "));
+                let message = format!("`{word}` matches the ids of {count} runs: {}{more}", names.join(", "));
                 Err(Error::new(ErrorKind::Ambiguous, message))
             }
         }
     }
 
-    /// The ids of files that begin with these digits, in order. This needs no index.
+    /// The ids that start with these digits, in order. This needs no index.
     fn beginning_with(&self, digits: &str) -> Result<Vec<Id>> {
         let folder = self.files.folder(&digits[..2]);
         let names = match fs::read_dir(&folder) {
@@ -239,10 +243,10 @@ impl Store {
         Ok(ids)
     }
 
-    /// Reads the run that a word means: as in [`resolve`](Self::resolve), or a file, compressed or not.
+    /// Loads a run by its name, see [`resolve`](Self::resolve), or from a file, compressed or not.
     ///
     /// # Errors
-    /// If it means none, or one that is not sound.
+    /// If there is no such run, or it is damaged.
     pub fn load(&self, word: &str) -> Result<Loaded> {
         let (path, expected) = match self.select(word)? {
             Selected::Stored(id) => (self.files.run(&id), Some(id)),
@@ -253,7 +257,7 @@ impl Store {
         Ok(Loaded { id, path, text, run })
     }
 
-    /// What looks like a path is one; other words are files where they mean nothing in the store.
+    /// A word that looks like a path is one; other words are files only if the store has no such run.
     fn select(&self, word: &str) -> Result<Selected> {
         let path = Path::new(word);
         let is_path = path.components().count() > 1 || word.ends_with(".json") || word.ends_with(".zst");
@@ -266,31 +270,31 @@ impl Store {
         }
     }
 
-    /// Gives a run a name; the run that had it before, if there was one.
+    /// Tags a run; returns the run that had the tag before.
     ///
     /// # Errors
-    /// If that cannot be a name, the run is not there, or it could not be written.
+    /// If the tag is invalid, the run does not exist, or the tag could not be written.
     pub fn tag(&self, name: &str, id: &Id) -> Result<Option<Id>> {
         tags::check(name)?;
         if !self.files.run(id).is_file() {
-            let message = format!("the run {} is not in {}", id.short(), self.path().display());
+            let message = format!("run {} is not in {}", id.short(), self.path().display());
             return Err(Error::new(ErrorKind::NotFound, message));
         }
-        // A broken tag is replaced like any other.
+        // A damaged tag is replaced like any other.
         let before = tags::get(&self.files, name).unwrap_or_default();
         tags::set(&self.files, name, id)?;
         Ok(before)
     }
 
-    /// Takes a name away; the run stays.
+    /// Removes a tag; the run stays.
     ///
     /// # Errors
-    /// If nothing is called that, or it could not be removed.
+    /// If there is no such tag, or it could not be removed.
     pub fn untag(&self, name: &str) -> Result<()> {
         tags::unset(&self.files, name)
     }
 
-    /// The names of a run.
+    /// The tags of a run.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -299,22 +303,22 @@ impl Store {
         Ok(tags.into_iter().filter(|(_, named)| named == id).map(|(name, _)| name).collect())
     }
 
-    /// Removes a run for good, sound or not.
+    /// Deletes a run, damaged or not.
     ///
     /// # Errors
-    /// If it is not there, has tags, or could not be removed.
+    /// If it does not exist, has tags, or could not be removed.
     pub fn remove(&self, id: &Id) -> Result<()> {
         let tags = self.tags_of(id)?;
         if !tags.is_empty() {
-            let message = format!("the run {} is tagged: {}", id.short(), tags.join(", "));
+            let message = format!("run {} is tagged: {}", id.short(), tags.join(", "));
             return Err(Error::new(ErrorKind::Tagged, message));
         }
         write::remove(&self.files.run(id))?;
-        self.note(id.folder());
+        self.update_index(|index| sync::folder(index, &self.files, id.folder()));
         Ok(())
     }
 
-    /// Reads all files and makes the index again; what that found, without the runs.
+    /// Rebuilds the index from all files; returns the listing without runs.
     ///
     /// # Errors
     /// If the folders cannot be read.
@@ -324,7 +328,7 @@ impl Store {
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Index>> {
-        // What a panic left there is a connection to a database that undoes what was not finished.
+        // After a panic the connection is still valid: SQLite rolls back the unfinished transaction.
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -342,7 +346,7 @@ impl Store {
                     None => continue,
                 },
                 IndexSource::Anew if !is_broken => continue,
-                // Another process was faster.
+                // Another process has rebuilt it.
                 IndexSource::Anew if Index::identity(&self.files) != seen => {
                     Index::open(&self.files, IndexSource::Disk)
                 }
@@ -360,6 +364,6 @@ impl Store {
             }
         }
         let why = last.map(|trouble| trouble.to_string()).unwrap_or_default();
-        Err(Error::new(ErrorKind::Io, format!("the index of {} cannot be made: {why}", self.path().display())))
+        Err(Error::new(ErrorKind::Io, format!("cannot build the index of {}: {why}", self.path().display())))
     }
 }

@@ -1,7 +1,7 @@
-//! The index catches up with the files.
+//! Updates the index from the files.
 //!
-//! A folder that has changed since it was read last has another time stamp; only such folders are read, and of them only
-//! files that are new. So it costs 256 looks at folders, not one at every run.
+//! Only folders whose time stamp has changed since the last update are read, and in them only
+//! new files. So an update checks 256 folders instead of every run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -21,7 +21,7 @@ const SETTLED: Duration = Duration::from_secs(3);
 
 type IndexResult<T> = Result<T, IndexError>;
 
-/// Catches up with everything.
+/// Updates the whole index.
 pub fn all(index: &mut Index, files: &Files) -> IndexResult<()> {
     let known: BTreeMap<String, String> = index.pairs("SELECT name, stamp FROM folder", &[])?.into_iter().collect();
     let mut changed = changed_faults(index, files)?;
@@ -36,17 +36,17 @@ pub fn all(index: &mut Index, files: &Files) -> IndexResult<()> {
     changed.iter().try_for_each(|name| folder(index, files, name))
 }
 
-/// Folders with faults that are gone, or may be none any more: the file has changed, or this program knows more.
+/// Folders with faulty files that were removed or changed, or that this version may be able to read.
 fn changed_faults(index: &Index, files: &Files) -> IndexResult<BTreeSet<String>> {
     let faults = index.pairs("SELECT name, stamp FROM fault", &[])?;
     let changed = faults.into_iter().filter(|(name, stamp)| fault_stamp(&files.root().join(name)) != *stamp);
     Ok(changed.filter_map(|(name, _)| name.split('/').nth(1).map(str::to_owned)).collect())
 }
 
-/// Catches up with the runs whose ids begin with these two digits.
+/// Updates the runs whose ids start with these two digits.
 pub fn folder(index: &mut Index, files: &Files, name: &str) -> IndexResult<()> {
     let begin = SystemTime::now();
-    // The stamp comes first: what changes behind it shows in the next one.
+    // The stamp is read first, so that later changes show in the next one.
     let stamp = fs::metadata(files.folder(name)).ok().map(|about| FolderStamp::of(&about));
     let known = IndexedFolder::of(index, name)?;
     let mut news =
@@ -64,7 +64,17 @@ pub fn folder(index: &mut Index, files: &Files, name: &str) -> IndexResult<()> {
     if news.are_none(&known) { Ok(()) } else { news.write(index, name) }
 }
 
-/// What the index knows of a folder.
+/// Adds a run that was just written, by its head. The stamp of its folder stays as it was, so that the
+/// next list looks at the folder once more, and finds what other processes wrote.
+pub fn add(index: &mut Index, files: &Files, id: &Id, head: RunHead) -> IndexResult<()> {
+    let file = format!("runs/{}/{id}{}", id.folder(), files::ENDING);
+    let change = index.change()?;
+    change.add_run(&stored_run(id, head), stored_ns(&files.run(id)))?;
+    change.execute("DELETE FROM fault WHERE name = ?1", &[&file])?;
+    change.keep()
+}
+
+/// The index's data about a folder.
 struct IndexedFolder {
     /// Ids and files.
     runs: BTreeMap<String, String>,
@@ -93,7 +103,7 @@ impl IndexedFolder {
     }
 }
 
-/// What is to be changed in the index.
+/// Pending changes to the index.
 #[derive(Default)]
 struct FolderChanges {
     runs: Vec<(StoredRun, i64)>,
@@ -138,7 +148,7 @@ impl FolderChanges {
     }
 }
 
-/// Looks at a file that the index may not know.
+/// Checks a file that may be missing in the index.
 fn examine(files: &Files, file: &str, known: &IndexedFolder, news: &mut FolderChanges) {
     let path = files.root().join(file);
     let mut parts = file.split('/').skip(1);
@@ -162,7 +172,7 @@ fn examine(files: &Files, file: &str, known: &IndexedFolder, news: &mut FolderCh
             }
             news.runs.push(run);
         }
-        // It was removed just now.
+        // It was removed in the meantime.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => {
             let message = error.to_string();
@@ -173,24 +183,29 @@ fn examine(files: &Files, file: &str, known: &IndexedFolder, news: &mut FolderCh
     }
 }
 
-/// Why something is no run, whatever is in it.
+/// The error for a misplaced file.
 fn misplaced(path: &Path) -> Error {
     match fs::read_dir(path) {
         Err(error) if path.is_dir() => Error::io("cannot read", path, &error),
-        _ => Error::corrupt(path, "this is no place for it: runs are files `runs/ab/ab….json.zst`, named by their ids"),
+        _ => Error::corrupt(path, "misplaced: runs are files `runs/ab/ab….json.zst`, named by their ids"),
     }
 }
 
-/// What lists show of a run, and when it was stored.
+/// The listed fields of a run, and when it was stored.
 fn read_head(path: &Path, id: &Id) -> crate::Result<(StoredRun, i64)> {
     let (_, text) = read::text(path, Some(id))?;
     let head = read::parse(path, &text, RunHead::from_json)?;
-    let modified = fs::metadata(path).and_then(|about| about.modified());
-    let stored = modified.ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
-    Ok((stored_run(id, head), i64::try_from(stored.as_nanos()).unwrap_or(i64::MAX)))
+    Ok((stored_run(id, head), stored_ns(path)))
 }
 
-/// What lists show of a run.
+/// When a run was stored, in nanoseconds since 1970.
+fn stored_ns(path: &Path) -> i64 {
+    let modified = fs::metadata(path).and_then(|about| about.modified());
+    let stored = modified.ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+    i64::try_from(stored.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// The listed fields of a run.
 pub fn stored_run(id: &Id, head: RunHead) -> StoredRun {
     let (threads, decode_tokens_per_s) = (threads(&head), decode_tokens_per_s(&head));
     let (commit, dirty) = head.subject.git.map(|git| (git.commit, git.dirty)).unzip();
@@ -215,7 +230,7 @@ pub fn stored_run(id: &Id, head: RunHead) -> StoredRun {
     }
 }
 
-/// As it was asked for, or as all rows that tell have it.
+/// The requested number of threads, or the one that all rows agree on.
 fn threads(head: &RunHead) -> Option<u64> {
     if let Some(asked) = head.workload.parameters.get("threads") {
         return asked.parse().ok();
@@ -260,10 +275,10 @@ fn names(folder: &Path) -> crate::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// What changes with the contents of a folder.
+/// A stamp that changes with the contents of a folder.
 struct FolderStamp {
     text: String,
-    /// The last change that it tells of.
+    /// The time of the last change.
     changed: SystemTime,
 }
 
@@ -273,7 +288,7 @@ impl FolderStamp {
         let since = |at: SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut text = format!("{}", since(modified).as_nanos());
         let mut changed = modified;
-        // Programs that copy folders set their times back; this one cannot be set.
+        // Copying programs restore modification times, but cannot set the change time.
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
@@ -286,7 +301,7 @@ impl FolderStamp {
         Self { text, changed }
     }
 
-    /// The stamp of a folder that was read from `begin` on; empty where it may stay the same over a further change.
+    /// The stamp of a folder that was read from `begin` on; empty if a further change might not alter it.
     fn trusted(&self, begin: SystemTime) -> String {
         let is_settled = begin.duration_since(self.changed).is_ok_and(|age| age > SETTLED);
         if is_settled { self.text.clone() } else { String::new() }

@@ -1,4 +1,4 @@
-//! Names that people give to runs: a file for each, which holds the id.
+//! Tags: one file each, which contains an id.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,60 +11,60 @@ use crate::id::is_digit;
 use crate::write;
 use crate::{Error, ErrorKind, Id, Result};
 
-/// The longest name.
+/// The maximum length of a tag.
 const MOST_LETTERS: usize = 100;
-/// The longest file of a tag; an id and the end of a line have 65 bytes.
+/// The maximum size of a tag's file; an id and a line end have 65 bytes.
 const MOST_BYTES: u64 = 1 << 10;
-/// Digits from which on a word is taken for the beginning of an id.
+/// The minimum number of digits in the start of an id.
 pub const LEAST_DIGITS: usize = 4;
 
-/// Whether a name can be a tag.
+/// Checks a tag's name.
 ///
 /// # Errors
-/// Why it cannot.
+/// Why it is invalid.
 pub fn check(name: &str) -> Result<()> {
     let why = if name.is_empty() || name.len() > MOST_LETTERS {
-        format!("a tag has from 1 to {MOST_LETTERS} letters")
+        format!("a tag has 1 to {MOST_LETTERS} characters")
     } else if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) {
-        "a tag is made of letters from a to z, digits, `.`, `_` and `-`".to_owned()
+        "a tag consists of the letters a to z, digits, `.`, `_` and `-`".to_owned()
     } else if name.starts_with(['.', '-']) || name.ends_with('.') {
-        "a tag begins with a letter, a digit or `_`, and does not end with `.`".to_owned()
+        "a tag starts with a letter, a digit or `_` and does not end with `.`".to_owned()
     } else if name.ends_with(".json") || name.ends_with(".zst") {
-        "it would be taken for a file".to_owned()
+        "it looks like a file name".to_owned()
     } else if is_beginning(&name.to_ascii_lowercase()) {
-        "it would be taken for the beginning of an id".to_owned()
+        "it looks like the start of an id".to_owned()
     } else {
         return Ok(());
     };
-    Err(Error::new(ErrorKind::BadName, format!("`{name}` cannot be a tag: {why}")))
+    Err(Error::new(ErrorKind::BadName, format!("invalid tag `{name}`: {why}")))
 }
 
-/// Whether a word may be the beginning of an id.
+/// Whether a word may be the start of an id.
 pub fn is_beginning(word: &str) -> bool {
     word.len() >= LEAST_DIGITS && word.bytes().all(is_digit)
 }
 
-/// The run that a tag names; `None`: there is no such tag.
+/// The run of a tag; `None` if there is no such tag.
 pub fn get(files: &Files, name: &str) -> Result<Option<Id>> {
     if check(name).is_err() {
         return Ok(None);
     }
     let path = files.tags().join(name);
     let failed = |error: io::Error| Error::io("cannot read", &path, &error);
-    // Opening a pipe would wait for somebody to write to it.
+    // Opening a pipe would block until somebody writes to it.
     match fs::metadata(&path) {
         Ok(about) if about.is_file() => {}
-        Ok(_) => return Err(Error::corrupt(&path, "the tag is no regular file")),
+        Ok(_) => return Err(Error::corrupt(&path, "the tag is not a regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     }
     let mut text = Vec::new();
     fs::File::open(&path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)).map_err(failed)?;
     let id = std::str::from_utf8(&text).ok().and_then(|text| Id::parse(text.trim_ascii()));
-    id.map(Some).ok_or_else(|| Error::corrupt(&path, "the tag holds no id"))
+    id.map(Some).ok_or_else(|| Error::corrupt(&path, "the tag does not contain an id"))
 }
 
-/// All tags, and what else is in their folder.
+/// All tags, and other files in their folder.
 pub fn all(files: &Files) -> Result<(BTreeMap<String, Id>, Vec<StoreFault>)> {
     let folder = files.tags();
     let (mut tags, mut faults) = (BTreeMap::new(), Vec::new());
@@ -89,15 +89,15 @@ pub fn all(files: &Files) -> Result<(BTreeMap<String, Id>, Vec<StoreFault>)> {
     Ok((tags, faults))
 }
 
-/// Lets a tag name a run.
+/// Sets a tag.
 pub fn set(files: &Files, name: &str, id: &Id) -> Result<()> {
     check(name)?;
     write::put(files, &files.tags().join(name), format!("{id}\n").as_bytes())
 }
 
-/// Takes a tag away.
+/// Removes a tag.
 pub fn unset(files: &Files, name: &str) -> Result<()> {
-    let missing = || Error::new(ErrorKind::NotFound, format!("no tag is called `{name}`"));
+    let missing = || Error::new(ErrorKind::NotFound, format!("no tag `{name}`"));
     check(name).map_err(|_| missing())?;
     match write::remove(&files.tags().join(name)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Err(missing()),

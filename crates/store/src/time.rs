@@ -1,77 +1,33 @@
-//! Moments as texts and as numbers.
+//! Times as texts and as numbers.
 
-/// Nanoseconds since 1970 of a moment by RFC 3339, or of the beginning of a day (`2026-03-01`) in UTC.
+use jiff::civil::Date;
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::Offset;
+
+/// Digits of a second's fraction that count: nanoseconds.
+const FRACTION_DIGITS: usize = 9;
+const SECONDS_OF_A_DAY: i32 = 86_400;
+
+/// Nanoseconds since 1970 of a time by RFC 3339, or of the start of a day (`2026-03-01`) in UTC.
 pub fn moment(text: &str) -> Option<i64> {
-    let date = text.get(..10)?;
-    let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
-    let days = days_since_1970(year, month, day)?;
-    let (seconds, nanos) = if text.len() == 10 { (0, 0) } else { time_of_day(text.get(10..)?)? };
-    (days * 86_400 + seconds).checked_mul(1_000_000_000)?.checked_add(nanos)
-}
-
-/// Seconds since midnight in UTC and nanoseconds, of `T12:34:56.789+01:00`.
-fn time_of_day(text: &str) -> Option<(i64, i64)> {
-    let text = text.strip_prefix(['T', 't', ' '])?;
-    let [hour, minute, second] = numbers(text.get(..8)?, ':', [2, 2, 2])?;
-    if hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    let rest = text.get(8..)?;
-    let (nanos, zone) = match rest.strip_prefix('.') {
-        None => (0, rest),
-        Some(fraction) => {
-            let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-            // What is finer than nanoseconds is left out.
-            let padded = format!("{:0<9}", &fraction[..digits]);
-            ((digits > 0).then(|| padded[..9].parse().ok())??, &fraction[digits..])
-        }
+    let timestamp = if text.len() == "2026-03-01".len() {
+        let day: Date = text.parse().ok()?;
+        Offset::UTC.to_timestamp(day.at(0, 0, 0, 0)).ok()?
+    } else {
+        let text = to_nanoseconds(text);
+        let pieces = Pieces::parse(&text).ok()?;
+        // The parser takes offsets of more than a day, which RFC 3339 does not have.
+        let offset = pieces.to_numeric_offset().filter(|offset| offset.seconds().abs() < SECONDS_OF_A_DAY)?;
+        offset.to_timestamp(pieces.date().to_datetime(pieces.time()?)).ok()?
     };
-    Some((hour * 3600 + minute * 60 + second - offset(zone)?, nanos))
+    timestamp.as_nanosecond().try_into().ok()
 }
 
-/// Seconds that a zone is ahead of UTC.
-fn offset(zone: &str) -> Option<i64> {
-    if matches!(zone, "Z" | "z") {
-        return Some(0);
-    }
-    let sign = match zone.as_bytes().first()? {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
-    };
-    let [hours, minutes] = numbers(zone.get(1..)?, ':', [2, 2])?;
-    (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
-}
-
-/// Numbers of just so many digits, and what stands between them.
-fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Option<[i64; N]> {
-    let mut parts = text.split(between);
-    let mut values = [0; N];
-    for (value, digits) in values.iter_mut().zip(digits) {
-        let part =
-            parts.next().filter(|part| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit()))?;
-        *value = part.parse().ok()?;
-    }
-    parts.next().is_none().then_some(values)
-}
-
-/// By counting 400 years of 146,097 days, which begin in March so that the leap day is the last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let longest = match month {
-        2 => 28 + i64::from(is_leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=longest).contains(&day) {
-        return None;
-    }
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    // 1970-01-01 is day 719,468 of this count.
-    Some(era * 146_097 + year * 365 + year / 4 - year / 100 + day_of_year - 719_468)
+/// The text without digits that are finer than nanoseconds: the parser refuses them.
+fn to_nanoseconds(text: &str) -> String {
+    let Some((before, fraction)) = text.split_once('.') else { return text.to_owned() };
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    format!("{before}.{}{}", &fraction[..digits.min(FRACTION_DIGITS)], &fraction[digits..])
 }
 
 #[cfg(test)]

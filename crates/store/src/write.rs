@@ -1,93 +1,73 @@
-//! Files that are there whole or not at all.
+//! Writes files atomically and durably.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
+
+use tempfile::NamedTempFile;
 
 use crate::files::Files;
 use crate::{Error, Result};
 
-/// Older than this, a temporary is of a process that died: writing a run takes seconds.
+/// An older temporary file belongs to a process that died: writing a run takes seconds.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Writes a file: first beside, to the disk, then by one rename to its place, and that to the disk too.
+/// Writes a file: first a temporary one that is synced to the disk, then by one rename to its place.
 pub fn put(files: &Files, target: &Path, bytes: &[u8]) -> Result<()> {
-    make_folder(&files.temporaries())?;
+    let mut temporary = temporary_file(files)?;
     let folder = target.parent().expect("it is in a folder of the store");
     make_folder(folder)?;
-    let temporary = Temporary::create(files)?;
-    temporary.fill(bytes).map_err(|error| Error::io("cannot write", &temporary.path, &error))?;
-    fs::rename(&temporary.path, target).map_err(|error| Error::io("cannot write", target, &error))?;
+    let file = temporary.as_file_mut();
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    written.map_err(|error| Error::io("cannot write", temporary.path(), &error))?;
+    temporary.persist(target).map_err(|error| Error::io("cannot write", target, &error.error))?;
     settle(folder)
 }
 
 /// Writes a file and removes it again.
 pub fn try_out(files: &Files) -> Result<()> {
-    make_folder(&files.temporaries())?;
-    Temporary::create(files).map(drop)
+    temporary_file(files).map(drop)
 }
 
-/// Removes a file for good.
+/// A file that is removed unless it gets its name. Others cannot read it: a run has a command line and
+/// a prompt in it.
+fn temporary_file(files: &Files) -> Result<NamedTempFile> {
+    let folder = files.temporaries();
+    make_folder(&folder)?;
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600));
+    builder.tempfile_in(&folder).map_err(|error| Error::io("cannot write", &folder, &error))
+}
+
+/// Deletes a file durably.
 pub fn remove(target: &Path) -> Result<()> {
     fs::remove_file(target).map_err(|error| Error::io("cannot remove", target, &error))?;
     target.parent().map_or(Ok(()), settle)
 }
 
-/// Removes what processes left that died while they wrote. Nothing depends on it.
+/// Removes temporary files of processes that died while writing. Nothing depends on it.
 pub fn sweep(files: &Files) {
     let Ok(names) = fs::read_dir(files.temporaries()) else { return };
     for file in names.flatten() {
         let modified = file.metadata().and_then(|about| about.modified());
         let age = modified.ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
         if age.is_some_and(|age| age > ABANDONED) {
-            // Another process may have been faster.
+            // Another process may have removed it.
             fs::remove_file(file.path()).ok();
         }
     }
 }
 
-/// A file that is removed unless it got its name.
-struct Temporary {
-    path: PathBuf,
-}
-
-impl Temporary {
-    /// A file that others cannot read: a run has a command line and a prompt in it.
-    fn create(files: &Files) -> Result<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = files.temporaries().join(format!("{}-{since}-{count}", std::process::id()));
-        private(OpenOptions::new().write(true).create_new(true))
-            .open(&path)
-            .map_err(|error| Error::io("cannot write", &path, &error))?;
-        Ok(Self { path })
-    }
-
-    fn fill(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).open(&self.path)?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After the rename it is not there any more.
-        fs::remove_file(&self.path).ok();
-    }
-}
-
-/// Lets nobody else read the file that is made.
+/// Makes the new file readable by its owner only.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// A folder that nobody else can look into. What was there before keeps its rights.
+/// Creates a folder for its owner only. An existing folder keeps its permissions.
 fn create_private(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -95,7 +75,7 @@ fn create_private(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Makes a folder and those above it, so that they outlive a loss of power.
+/// Creates a folder and its parents durably.
 fn make_folder(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -104,21 +84,21 @@ fn make_folder(path: &Path) -> Result<()> {
     make_folder(above)?;
     match create_private(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !path.is_dir() => {
-            Err(Error::io("cannot make the folder", path, &error))
+            Err(Error::io("cannot create the folder", path, &error))
         }
         _ => settle(above),
     }
 }
 
-/// Brings the names in a folder to the disk.
+/// Syncs the entries of a folder to disk.
 fn settle(folder: &Path) -> Result<()> {
-    // Elsewhere folders cannot be opened, and renames are kept in order by the file system.
+    // Other systems cannot open folders; their file systems keep renames in order.
     if !cfg!(unix) {
         return Ok(());
     }
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // Some network file systems know no such thing.
+        // Some network file systems do not support this.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
-        done => done.map_err(|error| Error::io("cannot bring to the disk", folder, &error)),
+        done => done.map_err(|error| Error::io("cannot sync", folder, &error)),
     }
 }

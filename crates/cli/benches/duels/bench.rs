@@ -159,7 +159,8 @@ impl Bench {
             return Ok(Outcome::failed(failure, seconds));
         }
         let read = fs::read_to_string(&record).map_err(|error| error.to_string());
-        Ok(match read.and_then(|text| Duel::from_json(&text)) {
+        let duel = read.and_then(|text| Duel::from_json(&text).map_err(|error| error.to_string()));
+        Ok(match duel {
             Ok(duel) => Outcome::of_duel(&duel, seconds),
             Err(error) => Outcome::failed(format!("{}: {error}", record.display()), seconds),
         })

@@ -5,21 +5,22 @@ use record::{Acceptance, Budget, BudgetState, Drift, GateCell};
 pub(super) fn expired(acceptance: &Acceptance) -> String {
     let Acceptance { reason, until, .. } = acceptance;
     format!(
-        "it was accepted until {until} that this is worse ({reason}), and that day is over: mend it, or set another day, or take \
-         the entry away"
+        "this regression was accepted until {until} ({reason}), which is over: fix it, set a later day, or remove \
+         the entry"
     )
 }
 
 pub(super) fn not_measured(cell: &GateCell) -> String {
     let names: Vec<&str> = cell.metrics.keys().map(String::as_str).collect();
     let measured = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
-    format!("it was to be judged and was not measured; measured were: {measured}")
+    format!("not measured, although the cell is judged by it; measured: {measured}")
 }
 
 pub(super) fn drifted(drift: &Drift) -> String {
     format!(
-        "{} of {} cells changed alike (median {:+.1} %). Both sides were measured in turns, so a slow machine is not the cause: look \
-         for what all cells have in common, such as compiler flags, link-time optimisation or a shared library.",
+        "{} of {} cells changed in the same way (median {:+.1} %). Both sides were measured in turns, so a slow \
+         machine is not the cause: check what all cells have in common, such as compiler flags, link-time \
+         optimisation or a shared library.",
         drift.moved,
         drift.cells,
         drift.estimate * 100.0
@@ -32,17 +33,17 @@ pub(super) fn budget(cell: &GateCell, budget: &Budget) -> String {
         (Some(limit), _) => ("at most", limit),
         (None, limit) => ("at least", limit.unwrap_or_default()),
     };
-    let asked = format!("{} has to be {bound} {}", quantile(budget.quantile), amount(limit, unit));
-    let counted = format!("{} of {} values are beyond", budget.beyond, budget.values);
+    let asked = format!("{} must be {bound} {}", quantile(budget.quantile), amount(limit, unit));
+    let counted = format!("{} of {} values exceed the limit", budget.beyond, budget.values);
     let found = budget.value.map_or_else(String::new, |value| amount(value, unit));
     match budget.state {
-        BudgetState::Kept | BudgetState::Broken => format!("{asked}, and is {found}: {counted}"),
+        BudgetState::Kept | BudgetState::Broken => format!("{asked} and is {found}: {counted}"),
         BudgetState::Unresolved => {
             let needed = budget.needed.map_or_else(String::new, |needed| format!("; {needed} values are needed"));
-            format!("{asked}; it was {found} here, which does not tell: {counted}{needed}")
+            format!("{asked}; measured {found}, which is not conclusive: {counted}{needed}")
         }
         BudgetState::NotMeasured => match &budget.refused {
-            Some(why) => format!("{asked}, which these values do not tell: {why}"),
+            Some(why) => format!("{asked}, which cannot be checked: {why}"),
             None => format!("{asked}, and {}", not_measured(cell)),
         },
     }

@@ -187,9 +187,9 @@ fn budgets_count() {
     };
     check(with(BudgetState::Kept), Some(Verdict::Improved), 0);
     let gate = check(with(BudgetState::Broken), Some(Verdict::Mixed), 10);
-    assert_eq!(gate.reasons[0].sentence, "p95 has to be at most 0.5, and is 0.6123: 12 of 48 values are beyond");
+    assert_eq!(gate.reasons[0].sentence, "p95 must be at most 0.5 and is 0.6123: 12 of 48 values exceed the limit");
     let gate = check(with(BudgetState::Unresolved), Some(Verdict::Unresolved), 0);
-    assert!(gate.warnings[0].sentence.ends_with("12 of 48 values are beyond; 59 values are needed"));
+    assert!(gate.warnings[0].sentence.ends_with("12 of 48 values exceed the limit; 59 values are needed"));
     check(Gate { fail_on_unresolved: true, ..with(BudgetState::Unresolved) }, Some(Verdict::Unresolved), 11);
     check(with(BudgetState::NotMeasured), Some(Verdict::Improved), 1);
     let mut of_means = with(BudgetState::NotMeasured);
@@ -221,7 +221,7 @@ fn what_all_cells_have_in_common_is_warned_of_and_stays_what_it_is() {
     assert!(gate.reasons.iter().all(|reason| reason.sentence == "wall_s is Regressed"), "{:?}", gate.reasons);
     let warning = &gate.warnings[0];
     assert_eq!((warning.code, warning.about, warning.metric.as_deref()), (0, ReasonSubject::All, Some("wall_s")));
-    assert!(warning.sentence.starts_with("6 of 6 cells changed alike (median +7.0 %)"), "{warning:?}");
+    assert!(warning.sentence.starts_with("6 of 6 cells changed in the same way (median +7.0 %)"), "{warning:?}");
     for (word, estimate) in [(Verdict::Improved, -0.07), (Verdict::LeaningWorse, 0.02), (Verdict::LeaningBetter, -0.02)]
     {
         let gate = check(alike(word, estimate), Some(word), 0);

@@ -1,4 +1,4 @@
-//! Quantities of which the same work gives the same.
+//! Exact metrics: the same work gives the same value.
 
 /// Two sides of which each had one value throughout.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,4 @@
-//! What the rounds of one metric say in numbers, before there is a word for it.
+//! The measured change of one metric, before its verdict.
 
 use record::Change;
 
@@ -7,15 +7,15 @@ use super::rounds::MetricRounds;
 use crate::stats::{launches_to_resolve, locate};
 use crate::{Interval, median, rules};
 
-/// What is asked of one metric.
+/// How one metric is judged.
 pub(super) struct MetricQuestion<'a> {
     pub(super) name: &'a str,
-    /// The change that matters.
+    /// The threshold.
     pub(super) threshold: f64,
     pub(super) is_gate: bool,
-    /// Whether more is worse.
+    /// Whether higher is worse.
     pub(super) rises_badly: bool,
-    /// The probability that the interval misses.
+    /// The error rate of the interval.
     pub(super) alpha: f64,
 }
 
@@ -33,7 +33,7 @@ impl MetricQuestion<'_> {
     }
 }
 
-/// What was measured of one metric.
+/// The measured values of one metric.
 pub(super) struct MetricMeasurement<'a> {
     pub(super) question: MetricQuestion<'a>,
     pub(super) base: Option<f64>,

@@ -1,4 +1,4 @@
-//! From the samples of a duel to words.
+//! Verdicts from the samples of a duel.
 //!
 //! In each round the candidate is compared with the base and with its placebo, each as a logarithm of a ratio; the change is the mean of the
 //! two medians (`stats::locate_mean`), so base and placebo are one reference of twice the size. The placebo is compared with the base as
@@ -20,12 +20,12 @@ use crate::stats::{benjamini_hochberg, bonferroni, holm};
 use measurement::{MetricMeasurement, measure};
 pub use verdict::overall;
 
-/// What a duel says.
+/// The findings and the verdict of a duel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedDuel {
-    /// For each candidate.
+    /// The findings of each candidate.
     pub findings: Vec<Finding>,
-    /// All of it in one word.
+    /// The overall verdict.
     pub verdict: Verdict,
 }
 
@@ -54,15 +54,15 @@ pub fn judge(duel: &Duel, looked: usize) -> JudgedDuel {
     JudgedDuel { findings, verdict }
 }
 
-/// A duel, seen at one look.
+/// A duel at one interim analysis.
 struct Sides<'a> {
     duel: &'a Duel,
     base: Option<&'a Arm>,
     placebo: Option<&'a Arm>,
     candidates: Vec<&'a Arm>,
-    /// Of everything together, at this look.
+    /// The error rate for all gates together, at this interim analysis.
     alpha: f64,
-    /// Metrics that have samples.
+    /// Metrics with samples.
     metrics: BTreeSet<&'a str>,
 }
 
@@ -210,11 +210,8 @@ impl<'a> Sides<'a> {
         let is_unsteady = disagree || self.base.is_some_and(varies) || self.placebo.is_some_and(varies);
         (is_unsteady && !candidate.other_output).then(|| Difference {
             field: "output".to_owned(),
-            base: Some("another one each time".to_owned()),
-            candidate: candidate
-                .output
-                .clone()
-                .or_else(|| varies(candidate).then(|| "another one each time".to_owned())),
+            base: Some("different each time".to_owned()),
+            candidate: candidate.output.clone().or_else(|| varies(candidate).then(|| "different each time".to_owned())),
         })
     }
 

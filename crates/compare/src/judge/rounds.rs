@@ -1,4 +1,4 @@
-//! Samples, sorted into rounds.
+//! Sorts samples into rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Verdicts as sentences, with their figures.
+//! Verdicts as sentences with figures.
 
 use record::{Change, Finding, GateMetric, Judgement, Verdict};
 
@@ -112,15 +112,17 @@ fn more(judgement: &Judgement) -> String {
 }
 
 /// The sentence of a candidate that does not tell what it put out.
-pub(super) const SILENT: &str = "The base reports its output and this side does not, so it may be another computation: its speed is not \
-                                 judged.";
+pub(super) const SILENT: &str = "The base reports its output and this side does not, so it may be a different \
+                                 computation; its speed is not judged.";
 
 /// The sentence of a candidate: that of the gate which decides, or of what stands in the way. What it is judged by was `declared`.
 pub(crate) fn of_finding(finding: &Finding, declared: &[GateMetric]) -> String {
     let gates = || finding.judgements.iter().filter(|judgement| judgement.gate);
     let deciding = gates().find(|gate| gate.verdict == finding.verdict);
     match finding.verdict {
-        Verdict::WrongOutput => "The outputs differ: it is another computation, so its speed is not judged.".to_owned(),
+        Verdict::WrongOutput => {
+            "The outputs differ, so it is a different computation; its speed is not judged.".to_owned()
+        }
         Verdict::Incomparable => {
             let fields: Vec<&str> = finding.differences.iter().map(|difference| difference.field.as_str()).collect();
             format!("The sides cannot be compared: they differ in {}.", fields.join(", "))

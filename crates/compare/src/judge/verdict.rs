@@ -1,4 +1,4 @@
-//! The word for a metric, and for all of them.
+//! The verdict on a metric, and the overall verdict.
 
 use record::{Change, Judgement, Verdict};
 
@@ -7,9 +7,9 @@ use super::measurement::MetricMeasurement;
 use super::sentence;
 use crate::rules;
 
-/// What holds for all metrics of a candidate.
+/// What applies to all metrics of a candidate.
 pub(super) struct VerdictTerms {
-    /// Why nothing is said of any speed.
+    /// Why no speed is judged.
     pub(super) withheld: Option<Verdict>,
     /// The smallest change that may be called regressed or improved; `None` where nothing may be, for want of a placebo.
     pub(super) decides_from: Option<f64>,

@@ -1,6 +1,6 @@
-//! Models beside each other: what runs say of their speed, memory and quality, and how those scale.
+//! Compares models: speed, memory, quality and scaling.
 //!
-//! A model is never called better for its speed alone: what it costs in memory and quality stands beside it.
+//! No model is ranked by speed alone: memory and quality are shown next to it.
 
 mod cells;
 mod figures;
@@ -19,10 +19,10 @@ use cells::ModelEntry;
 
 pub use ranking::{CPU_THRESHOLD, WALL_THRESHOLD};
 
-/// How sure intervals are.
+/// The confidence level of intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// A run, and what it is called where it is kept.
+/// A run of a model, and its id in the store.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRun<'a> {
     /// The run.
@@ -61,7 +61,7 @@ pub fn models(runs: &[ModelRun<'_>]) -> Models {
     }
 }
 
-/// What follows for each model from being measured beside the others.
+/// Fills in what follows from the comparison with the other models.
 fn complete(entries: &[ModelEntry<'_>], models: &mut [MeasuredModel], judge: &ranking::SpeedJudge) {
     front::mark(entries, models, judge);
     for (at, model) in models.iter_mut().enumerate() {
@@ -72,7 +72,7 @@ fn complete(entries: &[ModelEntry<'_>], models: &mut [MeasuredModel], judge: &ra
     }
 }
 
-/// Whether two runs were measured in turns: then they share the beginning, the machine's limits and its noise to the last digit.
+/// Whether two runs were measured in turns: then their start, machine limits and noise are identical.
 fn is_one_sitting(a: &Run, b: &Run) -> bool {
     let is_such = |run: &Run| workload_kind(&run.workload) == WorkloadKind::Models;
     is_such(a) && is_such(b) && a.created == b.created && a.environment == b.environment && a.subject == b.subject
@@ -105,7 +105,7 @@ fn unlike(first: &Run, other: &Run) -> Option<String> {
         field.starts_with("model") || field == "prompt"
     };
     let differences = comparable(&ComparisonSide::from(first), &ComparisonSide::from(other));
-    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let words = differences.iter().filter(|difference| !of_models(difference)).map(|difference| {
         format!("{} ({} and {})", difference.field, told(&difference.base), told(&difference.candidate))
     });

@@ -33,8 +33,8 @@ fn over_parameters(entries: &[ModelEntry<'_>], one_sitting: bool) -> Vec<Scaling
     let fits: Vec<Scaling> = formats.iter().map(of_format).filter(|scaling| sizes(&scaling.points) >= LEAST).collect();
     let missing = |why: &str| vec![Scaling { over: over(), missing: Some(why.to_owned()), ..Scaling::default() }];
     match (fits.is_empty(), one_sitting) {
-        (true, _) => missing("needs three sizes of one format"),
-        (false, false) => missing("needs sizes that were measured in turns"),
+        (true, _) => missing("needs three sizes in one format"),
+        (false, false) => missing("needs sizes measured in turns"),
         (false, true) => fits,
     }
 }
@@ -49,7 +49,7 @@ fn over_context(entries: &[ModelEntry<'_>]) -> Vec<Scaling> {
         let scaling = Scaling { over: over(), of: entry.model.name.clone(), points, ..Scaling::default() };
         match sizes(&scaling.points) {
             0 | 1 => None,
-            few if few < LEAST => Some(Scaling { missing: Some("needs three contexts".to_owned()), ..scaling }),
+            few if few < LEAST => Some(Scaling { missing: Some("needs three context lengths".to_owned()), ..scaling }),
             _ => Some(fitted(scaling)),
         }
     };
@@ -57,7 +57,7 @@ fn over_context(entries: &[ModelEntry<'_>]) -> Vec<Scaling> {
     if !found.is_empty() {
         return found;
     }
-    vec![Scaling { over: over(), missing: Some("needs three contexts".to_owned()), ..Scaling::default() }]
+    vec![Scaling { over: over(), missing: Some("needs three context lengths".to_owned()), ..Scaling::default() }]
 }
 
 fn point(entry: &ModelEntry<'_>, cell: &Cell<'_>, at: f64) -> Option<ScalingPoint> {

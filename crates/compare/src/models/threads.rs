@@ -11,7 +11,7 @@ pub(super) fn of(entries: &[ModelEntry<'_>]) -> Vec<ThreadScaling> {
     if !found.is_empty() {
         return found;
     }
-    vec![ThreadScaling { missing: Some("needs several numbers of threads".to_owned()), ..ThreadScaling::default() }]
+    vec![ThreadScaling { missing: Some("needs several thread counts".to_owned()), ..ThreadScaling::default() }]
 }
 
 /// Cells with the same prompt, from the fewest threads on.

@@ -1,8 +1,8 @@
-//! What is known of both runs, side by side.
+//! Facts about both runs, side by side.
 
 use record::{Difference, Model, Run};
 
-/// Everything that somebody may want to know before believing a figure.
+/// Facts that a reader may want to check before trusting a figure.
 pub(super) fn facts(base: &Run, candidate: &Run) -> Vec<Difference> {
     let (old, new) = (of_run(base), of_run(candidate));
     let pairs = old.into_iter().zip(new).map(|((field, base), (_, candidate))| Difference {
@@ -29,7 +29,7 @@ fn of_run(run: &Run) -> Facts {
 
 fn subject(run: &Run) -> Facts {
     let (git, build) = (run.subject.git.as_ref(), run.subject.build.as_ref());
-    let state = |dirty: bool| if dirty { "files differed from the commit" } else { "as committed" }.to_owned();
+    let state = |dirty: bool| if dirty { "with uncommitted changes" } else { "as committed" }.to_owned();
     let version = run.subject.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
     vec![
         ("when", Some(run.created.clone())),
@@ -51,7 +51,7 @@ fn work(run: &Run) -> Facts {
     let settings: Vec<String> = run.workload.parameters.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let samples = run.samples.iter().filter(|sample| sample.phase == record::Phase::Timed).count();
     let output = run.correctness.as_ref().and_then(|correctness| correctness.tokens_blake3.clone());
-    let ended = [run.interrupted.then_some("interrupted"), (!run.failures.is_empty()).then_some("something failed")];
+    let ended = [run.interrupted.then_some("interrupted"), (!run.failures.is_empty()).then_some("failures")];
     let ended: Vec<&str> = ended.into_iter().flatten().collect();
     vec![
         ("workload", Some(run.workload.name.clone())),

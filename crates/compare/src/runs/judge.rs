@@ -1,18 +1,18 @@
-//! What the samples of two sittings say of one metric: a direction at most.
+//! Judges one metric of two stored runs: a direction at most.
 
 use record::{Better, Change, Judgement, Metric, Verdict};
 
 use crate::{Interval, median, quantile_interval, rules, sorted};
 
-/// How sure intervals are.
+/// The confidence level of intervals.
 pub(super) const CONFIDENCE: f64 = 0.95;
 /// Samples that an interval of that confidence needs.
 const ENOUGH: usize = 6;
 
-/// What is asked of every metric.
+/// How every metric is judged.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RunQuestion {
-    /// The change that matters, where one was asked for.
+    /// The threshold, if one was given.
     pub(super) threshold: Option<f64>,
     /// Why nothing is said of any metric, where the runs cannot be compared or computed something else.
     pub(super) withheld: Option<Verdict>,
@@ -112,9 +112,9 @@ fn noisy(found: &Judgement, values: [&[f64]; 2], better: Better, question: &RunQ
             0 => unresolved("not measured on both sides"),
             1 => unresolved("1 sample; nothing can be concluded"),
             few if few < ENOUGH => {
-                unresolved(&format!("{few} samples; below {ENOUGH} on each side nothing can be concluded"))
+                unresolved(&format!("{few} samples; fewer than {ENOUGH} on each side are not conclusive"))
             }
-            _ => unresolved("there is no ratio of these values"),
+            _ => unresolved("these values have no ratio"),
         };
     };
     let (least, most) = match better {
@@ -123,14 +123,15 @@ fn noisy(found: &Judgement, values: [&[f64]; 2], better: Better, question: &RunQ
     };
     let said = format!("{}, between {} and {}", percent(change.estimate), percent(change.low), percent(change.high));
     if question.same_subject {
-        return unresolved(&format!("{said}; the program is the same: the machine or chance"));
+        return unresolved(&format!("{said}; the program is the same, so the cause is the machine or chance"));
     }
     match () {
         () if least > found.threshold => (Verdict::LeaningWorse, said),
         () if most < -found.threshold => (Verdict::LeaningBetter, said),
-        () => {
-            unresolved(&format!("{said}; not beyond {} for certain", percent(found.threshold).trim_start_matches('+')))
-        }
+        () => unresolved(&format!(
+            "{said}; not certainly above the {} threshold",
+            percent(found.threshold).trim_start_matches('+')
+        )),
     }
 }
 

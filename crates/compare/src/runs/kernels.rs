@@ -1,4 +1,4 @@
-//! What declares its work, with its rates.
+//! Compares the rates of rows and scopes that declare their work.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,8 @@
-//! Two stored runs, of different sittings.
+//! Compares two stored runs, which were measured at different times.
 //!
-//! Whether they answer the same question comes first. What was not measured in turns tells a direction at most, and a single
-//! sample tells nothing: those words belong to duels.
+//! The first question is whether they are comparable. Runs that were not measured in turns show at most a direction,
+//! and a single
+//! sample shows nothing: only duels give verdicts.
 
 mod facts;
 mod judge;
@@ -26,27 +27,27 @@ use rows::RunView;
 
 pub use scopes::without_indices;
 
-/// A run that is compared.
+/// A stored run with its name.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedRun<'a> {
     /// The run.
     pub run: &'a Run,
-    /// As it was asked for.
+    /// Its name, as the user gave it.
     pub name: &'a str,
-    /// What it is called where it is kept.
+    /// Its id in the store.
     pub id: Option<&'a str>,
 }
 
-/// What is asked of a comparison.
+/// Settings of a comparison.
 #[derive(Debug, Clone, Default)]
 pub struct RunsSettings {
     /// The program that compares.
     pub tool: Tool,
-    /// The change that matters, as a share; `None`: what is usual for each metric.
+    /// The threshold, as a share; `None`: the default of each metric.
     pub threshold: Option<f64>,
 }
 
-/// Lays one run beside another.
+/// Compares two runs.
 #[must_use]
 pub fn runs(base: NamedRun<'_>, candidate: NamedRun<'_>, settings: &RunsSettings) -> Comparison {
     let sides = [ComparisonSide::from(base.run), ComparisonSide::from(candidate.run)];
@@ -127,28 +128,28 @@ fn no_samples(runs: &[&Run]) -> Option<&'static str> {
     match () {
         () if of(|imported| imported.single_shot) => Some("1 sample; nothing can be concluded"),
         () if of(|imported| imported.summarised) => {
-            Some("one side tells no samples, only what was made of them; nothing can be concluded")
+            Some("one side has only summary values, no samples; nothing can be concluded")
         }
         () => None,
     }
 }
 
-/// What makes figures doubtful.
+/// Doubts about the figures.
 fn doubts(base: &Run, candidate: &Run, same_output: Option<bool>) -> Vec<String> {
     let mut doubts = Vec::new();
     for (run, which) in [(base, "before"), (candidate, "after")] {
         if run.interrupted {
-            doubts.push(format!("the run {which} was interrupted: less was measured than asked for"));
+            doubts.push(format!("the run {which} was interrupted and is incomplete"));
         }
         doubts.extend(unread(run, which));
-        doubts.extend(run.failures.iter().take(8).map(|failure| format!("{which}, this failed: {failure}")));
+        doubts.extend(run.failures.iter().take(8).map(|failure| format!("failure {which}: {failure}")));
         if run.correctness.as_ref().and_then(|found| found.repeats_agree) == Some(false) {
-            doubts.push(format!("{which}, repeats did not generate the same tokens"));
+            doubts.push(format!("{which}, repeats generated different tokens"));
         }
     }
     match same_output {
-        None => doubts.push("whether both put out the same is not known".to_owned()),
-        Some(false) => doubts.push("the two did not generate the same tokens".to_owned()),
+        None => doubts.push("it is unknown whether both produced the same output".to_owned()),
+        Some(false) => doubts.push("the two generated different tokens".to_owned()),
         Some(true) => {}
     }
     // What has to be known of one run has to be known here too; what is said of both, once.
@@ -165,7 +166,7 @@ fn doubts(base: &Run, candidate: &Run, same_output: Option<bool>) -> Vec<String>
     }
     let called = |run: &Run| (run.subject.name.clone(), run.subject.command.clone());
     if same_binary(&base.subject, &candidate.subject) && called(base) != called(candidate) {
-        doubts.push("both are files with the same bytes, which were called differently".to_owned());
+        doubts.push("both programs are the same file under different names".to_owned());
     }
     let alone = |run: &Run| run.profile.is_some();
     if alone(base) != alone(candidate) {
@@ -182,21 +183,21 @@ fn unread(run: &Run, which: &str) -> Option<String> {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
-    Some(format!("{which}, not read of `{}`: {}{more}", imported.source, first.text))
+    Some(format!("{which}, not read from `{}`: {}{more}", imported.source, first.text))
 }
 
-/// All of it in one word and a sentence.
+/// The overall verdict and its sentence.
 fn verdict(rows: &[RowChange], differences: &[Difference], question: &RunQuestion) -> (Verdict, String) {
     let withheld = question.withheld;
     if withheld == Some(Verdict::Incomparable) {
         let named: Vec<String> = differences.iter().map(named).collect();
-        let mut sentence = format!("these runs do not answer the same question: {}", named.join("; "));
-        sentence.extend(question.no_samples.map(|why| format!("; nor would it be enough if they did: {why}")));
+        let mut sentence = format!("these runs are not comparable: {}", named.join("; "));
+        sentence
+            .extend(question.no_samples.map(|why| format!("; even comparable runs would not be conclusive: {why}")));
         return (Verdict::Incomparable, sentence);
     }
     if withheld == Some(Verdict::WrongOutput) {
-        let sentence =
-            "not the same computation: the two generated different tokens, so that their speed is not compared";
+        let sentence = "not the same computation: the two generated different tokens, so their speed is not compared";
         return (Verdict::WrongOutput, sentence.to_owned());
     }
     let gates: Vec<(&RowChange, &Judgement)> = rows
@@ -206,7 +207,7 @@ fn verdict(rows: &[RowChange], differences: &[Difference], question: &RunQuestio
         .collect();
     let count = |verdict: Verdict| gates.iter().filter(|(_, judgement)| judgement.verdict == verdict).count();
     if let (Some((row, first)), true) = (gates.first(), count(Verdict::Incomparable) == gates.len()) {
-        let sentence = format!("no row can be compared with what it was; {}: {}", row.name, first.sentence);
+        let sentence = format!("no row can be compared; {}: {}", row.name, first.sentence);
         return (Verdict::Incomparable, sentence);
     }
     let (worse, better) = (count(Verdict::LeaningWorse), count(Verdict::LeaningBetter));
@@ -218,15 +219,15 @@ fn verdict(rows: &[RowChange], differences: &[Difference], question: &RunQuestio
     };
     let refused = match count(Verdict::Incomparable) {
         0 => String::new(),
-        count => format!("; of {count} the work or the metric is another"),
+        count => format!("; {count} changed their work or metric"),
     };
     (verdict, sentence(&gates, [worse, better], question) + &refused + &exact_changes(rows))
 }
 
 fn named(difference: &Difference) -> String {
-    let side = |value: &Option<String>| value.as_ref().map_or_else(|| "not known".to_owned(), |value| shortened(value));
+    let side = |value: &Option<String>| value.as_ref().map_or_else(|| "unknown".to_owned(), |value| shortened(value));
     match (&difference.base, &difference.candidate) {
-        (None, None) => format!("{} (not known of either)", difference.field),
+        (None, None) => format!("{} (unknown on both sides)", difference.field),
         (base, candidate) => format!("{} ({} before, {} after)", difference.field, side(base), side(candidate)),
     }
 }
@@ -247,12 +248,12 @@ fn sentence(gates: &[(&RowChange, &Judgement)], [worse, better]: [usize; 2], que
         (0, 0) if most <= 1 => "1 sample; nothing can be concluded".to_owned(),
         _ if question.no_samples.is_some() => question.no_samples.unwrap_or_default().to_owned(),
         _ if question.same_subject => {
-            "the same program with the same settings: what differs is the machine or chance, not the program".to_owned()
+            "same program, same settings: any difference comes from the machine or chance".to_owned()
         }
         (0, 0) if gates.iter().all(|(_, judgement)| judgement.change.is_none()) => {
-            format!("{most} samples of a row at most; nothing can be concluded")
+            format!("at most {most} samples per row; nothing can be concluded")
         }
-        (0, 0) => format!("no time of {} moved for certain by more than what matters", rows(all)),
+        (0, 0) => format!("no certain change above the threshold in the times of {}", rows(all)),
         (worse, 0) => format!("{} slower, of {all}; they were not measured in turns", seem(worse)),
         (0, better) => format!("{} faster, of {all}; they were not measured in turns", seem(better)),
         (worse, better) => {
@@ -268,8 +269,8 @@ fn exact_changes(rows: &[RowChange]) -> String {
     let count = |verdict: Verdict| all().filter(|judgement| judgement.verdict == verdict).count();
     match (count(Verdict::LeaningWorse), count(Verdict::LeaningBetter)) {
         (0, 0) => String::new(),
-        (more, 0) => format!("; of what is exact, {more} got worse"),
-        (0, less) => format!("; of what is exact, {less} got better"),
-        (more, less) => format!("; of what is exact, {more} got worse and {less} better"),
+        (more, 0) => format!("; exact metrics: {more} worse"),
+        (0, less) => format!("; exact metrics: {less} better"),
+        (more, less) => format!("; exact metrics: {more} worse, {less} better"),
     }
 }

@@ -1,4 +1,4 @@
-//! The models of both runs, by what their speed and memory are told by.
+//! Compares the speed and memory of the models of both runs.
 
 use record::{ModelChange, Row, Sample, StoredModel};
 

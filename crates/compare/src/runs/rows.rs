@@ -1,4 +1,4 @@
-//! What was repeated, row by row and metric by metric.
+//! Compares rows, metric by metric.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -181,14 +181,14 @@ fn other_work(old: &Row, new: &Row) -> Option<String> {
     let amounts = [("FLOP", old.flops, new.flops), ("bytes", old.bytes, new.bytes), ("tokens", old.tokens, new.tokens)];
     amounts.into_iter().find_map(|(unit, before, after)| {
         let (before, after) = before.zip(after).filter(|(before, after)| before != after)?;
-        Some(format!("a call is other work: {before} {unit} before, {after} after"))
+        Some(format!("a call does different work: {before} {unit} before, {after} after"))
     })
 }
 
 fn other_definition(metrics: [Option<&Metric>; 2]) -> Option<String> {
     let [old, new] = [metrics[0]?, metrics[1]?];
     let same = old.definition == new.definition && old.unit == new.unit && old.better == new.better;
-    (!same).then(|| format!("two things by one name: `{}` before, `{}` after", old.definition, new.definition))
+    (!same).then(|| format!("the definition changed: `{}` before, `{}` after", old.definition, new.definition))
 }
 
 /// What the names of both runs mean.

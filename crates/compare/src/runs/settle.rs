@@ -1,4 +1,4 @@
-//! What would settle it.
+//! Suggests a duel that would give a verdict.
 
 use record::Run;
 

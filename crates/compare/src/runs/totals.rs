@@ -1,4 +1,4 @@
-//! Sums over roots: nothing is counted twice.
+//! Totals over root scopes, so that nothing is counted twice.
 
 use record::{Row, ScopeChange, ScopeFigures, Total, Totals};
 

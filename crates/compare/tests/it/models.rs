@@ -263,7 +263,7 @@ fn slopes_over_sizes() {
     assert_eq!((scaling.of.as_str(), scaling.points.len()), ("f32", 4));
     let two = beside(&runs[..2]);
     let scaling = two.scaling.iter().find(|scaling| scaling.over == "parameters").unwrap();
-    assert_eq!((scaling.slope, scaling.missing.as_deref()), (None, Some("needs three sizes of one format")));
+    assert_eq!((scaling.slope, scaling.missing.as_deref()), (None, Some("needs three sizes in one format")));
 }
 
 /// A quarter of the time of one thread does not get faster: Amdahl says 1.6 with two, 2.29 with four.
@@ -284,7 +284,7 @@ fn threads_by_amdahl() {
     // Reading binds, and two threads read no faster than one.
     near(scaling.points[1].ideal_speedup.unwrap(), 1.0);
     let alone = beside(&[run(&Made::default(), &[BASE])]);
-    assert_eq!(alone.threads[0].missing.as_deref(), Some("needs several numbers of threads"));
+    assert_eq!(alone.threads[0].missing.as_deref(), Some("needs several thread counts"));
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn slopes_over_contexts() {
     assert_eq!(scaling.points.iter().map(|point| point.at).collect::<Vec<_>>(), [48.5, 80.5, 144.5]);
     let two = beside(&[run(&Made::default(), &cells[..2])]);
     let scaling = two.scaling.iter().find(|scaling| scaling.over == "context").unwrap();
-    assert_eq!((scaling.missing.as_deref(), scaling.points.len()), (Some("needs three contexts"), 2));
+    assert_eq!((scaling.missing.as_deref(), scaling.points.len()), (Some("needs three context lengths"), 2));
 }
 
 /// A run without rows, limits, memory and quality says nothing, and that is no zero.

@@ -107,7 +107,7 @@ fn where_more_is_better_less_is_worse() {
 
 #[test]
 fn few_samples_say_nothing() {
-    for (count, said) in [(1, "1 sample; nothing can be concluded"), (5, "5 samples; below 6")] {
+    for (count, said) in [(1, "1 sample; nothing can be concluded"), (5, "5 samples; fewer than 6")] {
         let found = compared(&measured(&STEADY[..count], 3.0), &changed(measured(&times(9.0)[..count], 3.0)));
         assert_eq!(found.verdict, Verdict::Unresolved);
         let wall = judgement(&found, "decode", "wall_s");
@@ -127,7 +127,7 @@ fn what_is_exact_is_said_exactly() {
         assert_eq!((judgement.verdict, judgement.candidate, judgement.gate), (expected, Some(allocs), false));
         // The whole is about time, and of that nothing is known.
         assert_eq!(found.verdict, Verdict::Unresolved);
-        assert_eq!(found.sentence.contains("of what is exact"), allocs != 3.0, "{}", found.sentence);
+        assert_eq!(found.sentence.contains("exact metrics"), allocs != 3.0, "{}", found.sentence);
     }
 }
 
@@ -145,7 +145,7 @@ fn what_is_exact_needs_two_samples_and_two_programs() {
     told(&base, &measured(&STEADY, 4.0), "the program is the same");
     let mut mean = measured(&STEADY, 3.0);
     mean.imported = Some(Imported { summarised: true, ..Imported::default() });
-    told(&mean, &changed(measured(&STEADY, 4.0)), "tells no samples");
+    told(&mean, &changed(measured(&STEADY, 4.0)), "has only summary values");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_run_of_which_nothing_is_known_is_not_compared() {
     base.subject.build = None;
     let found = compared(&base, &base.clone());
     assert_eq!(found.verdict, Verdict::Incomparable);
-    assert!(found.sentence.contains("build profile (not known of either)"), "{}", found.sentence);
+    assert!(found.sentence.contains("build profile (unknown on both sides)"), "{}", found.sentence);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn the_same_program_did_not_change() {
     moved.subject.command = vec!["new/run.sh".to_owned()];
     let found = compared(&measured(&STEADY, 3.0), &moved);
     assert_eq!((found.verdict, found.same_subject), (Verdict::LeaningWorse, false));
-    assert!(found.notes.iter().any(|note| note.contains("the same bytes")), "{:?}", found.notes);
+    assert!(found.notes.iter().any(|note| note.contains("the same file")), "{:?}", found.notes);
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn what_would_settle_it_is_a_duel() {
 fn what_another_program_told_once_or_in_the_mean_says_nothing() {
     for (imported, said) in [
         (Imported { single_shot: true, ..Imported::default() }, "1 sample; nothing can be concluded"),
-        (Imported { summarised: true, ..Imported::default() }, "one side tells no samples"),
+        (Imported { summarised: true, ..Imported::default() }, "one side has only summary values"),
     ] {
         let mut base = measured(&STEADY, 3.0);
         let unread = |text: &str| Unread { text: text.to_owned(), ..Unread::default() };
@@ -328,7 +328,7 @@ fn what_another_program_told_once_or_in_the_mean_says_nothing() {
         assert!(found.sentence.starts_with(said), "{}", found.sentence);
         let wall = judgement(&found, "decode", "wall_s");
         assert!(wall.change.is_none() && wall.sentence.starts_with(said), "{}", wall.sentence);
-        let note = "before, not read of `report.md`: a row, and 1 more";
+        let note = "before, not read from `report.md`: a row, and 1 more";
         assert!(found.notes.iter().any(|found| found == note), "{:?}", found.notes);
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::catalogue::Catalogue;
 use crate::mapping::Mapping;
-use crate::{Error, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
+use crate::{Error, FileInUse, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
 use read::Header;
 
 pub use write::Writer;
@@ -139,6 +139,10 @@ impl TensorSource for File {
 
     fn file(&self) -> Option<&Path> {
         self.parts.first()?.path.as_deref()
+    }
+
+    fn files(&self) -> Vec<FileInUse> {
+        self.parts.iter().map(|part| FileInUse::new(&part.bytes)).collect()
     }
 
     fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::catalogue::Catalogue;
 use crate::mapping::Mapping;
-use crate::{Error, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
+use crate::{Error, FileInUse, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
 use layout::{Header, Weights};
 
 /// A checkpoint, mapped.
@@ -87,6 +87,10 @@ impl TensorSource for File {
 
     fn file(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    fn files(&self) -> Vec<FileInUse> {
+        vec![FileInUse::new(&self.bytes)]
     }
 
     fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {

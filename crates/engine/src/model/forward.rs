@@ -2,7 +2,7 @@
 
 use super::{Model, State};
 use crate::layers::{self, AttentionSpan, Layer, Pass};
-use crate::{Compute, Error, Result, steps};
+use crate::{Compute, Error, FileInUse, Result, steps};
 
 /// Some tokens that follow what a sequence has in the cache.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,8 @@ impl Model {
     /// Computes the tokens of all segments in one pass over the weights and adds them to the cache.
     /// The logits are in the state then, segment after segment.
     ///
-    /// Where it refuses, nothing has changed.
+    /// Where it refuses, nothing has changed; but where a file that the model reads was truncated, the
+    /// state holds what was computed from it, and is of no use.
     pub fn forward(&self, compute: &Compute, state: &mut State, segments: &[Segment<'_>]) -> Result<()> {
         state.check(&self.config, compute)?;
         let rows = self.check(state, segments)?;
@@ -40,7 +41,7 @@ impl Model {
             state.lengths[segment.sequence] += segment.tokens.len();
         }
         state.logits = logits;
-        Ok(())
+        self.files.iter().try_for_each(FileInUse::check)
     }
 
     /// How many rows the pass has, if it can be.

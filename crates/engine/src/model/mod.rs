@@ -17,7 +17,7 @@ pub(crate) use tensors::{FUSED_QKV, Role, SPLIT_QKV, TensorSpec, layer_part, ten
 pub(crate) use weights::{Embedding, LayerWeights, LinearLayer, Norm};
 pub use weights::{LoadOptions, Weights};
 
-use crate::{Compute, Error, Result, TensorSource};
+use crate::{Compute, Error, FileInUse, Result, TensorSource};
 
 /// A model that can be computed: many generations can borrow it at the same time.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Model {
     pub config: Config,
     /// Its numbers.
     pub weights: Weights,
+    /// The files that they were read from, or are.
+    files: Vec<FileInUse>,
 }
 
 impl Model {
@@ -33,8 +35,11 @@ impl Model {
     pub fn load(source: &dyn TensorSource, compute: &Compute, options: &mut LoadOptions<'_>) -> Result<Self> {
         let load = |options: &mut LoadOptions<'_>| {
             let config = Config::read(source)?;
-            let weights = Weights::load(&config, source, compute, options)?;
-            Ok(Self { config, weights })
+            let weights = Weights::load(&config, source, compute, options);
+            let files = source.files();
+            // Zeros behind the end of a truncated file may be what a weight was refused for.
+            files.iter().try_for_each(FileInUse::check)?;
+            Ok(Self { config, weights: weights?, files })
         };
         load(options).map_err(|error: Error| match source.file() {
             Some(file) => error.in_file(file),

@@ -20,7 +20,7 @@ use kernels::quant::Format;
 
 use crate::catalogue::Catalogue;
 use crate::mapping::Mapping;
-use crate::{Error, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
+use crate::{Error, FileInUse, KeptBytes, Metadata, Result, Tensor, TensorInfo, TensorSource};
 use config::Config;
 use names::TensorMapping;
 
@@ -180,6 +180,10 @@ impl TensorSource for Model {
 
     fn file(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    fn files(&self) -> Vec<FileInUse> {
+        self.parts.iter().map(|part| FileInUse::new(&part.bytes)).collect()
     }
 
     fn keep(&self, name: &str) -> Result<Option<KeptBytes>> {

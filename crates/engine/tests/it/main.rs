@@ -27,3 +27,5 @@ mod safetensors;
 mod sample;
 mod tokenizer;
 mod train;
+#[cfg(unix)]
+mod truncated;

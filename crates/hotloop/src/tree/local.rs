@@ -198,12 +198,12 @@ thread_local! {
         }
     };
     /// Its destructor hands the thread's tree to the registry.
-    static FAREWELL: Farewell = const { Farewell };
+    static THREAD_EXIT: ThreadExit = const { ThreadExit };
 }
 
-struct Farewell;
+struct ThreadExit;
 
-impl Drop for Farewell {
+impl Drop for ThreadExit {
     fn drop(&mut self) {
         Local::with(Local::retire);
     }
@@ -378,7 +378,7 @@ impl Local {
         if !fork::may_lock() {
             return false;
         }
-        if self.ended.get() || FAREWELL.try_with(|_| ()).is_err() {
+        if self.ended.get() || THREAD_EXIT.try_with(|_| ()).is_err() {
             AFTER_END.fetch_add(1, Relaxed);
             return false;
         }

@@ -167,13 +167,13 @@ pub(super) fn parse(text: &str) -> Result<Trace<'_>> {
     }
     let mut trace = Trace { events: Vec::new(), is_open: true, unread: Vec::new(), device: None, base_ns: None };
     // Event by event: a program that is killed leaves a list without an end.
-    let inner = text.trim_start().strip_prefix('[').ok_or_else(|| Error::new("it is no list of events"))?;
+    let inner = text.trim_start().strip_prefix('[').ok_or_else(|| Error::new("not a list of events"))?;
     let mut rest = inner.trim_start();
     while !rest.is_empty() {
         if let Some(behind) = rest.strip_prefix(']') {
             trace.is_open = false;
             if !behind.trim().is_empty() {
-                trace.unread.push(unread(text, behind.trim_start(), "it stands behind the end of the list of events"));
+                trace.unread.push(unread(text, behind.trim_start(), "after the end of the event list"));
             }
             break;
         }
@@ -181,12 +181,12 @@ pub(super) fn parse(text: &str) -> Result<Trace<'_>> {
         match stream.next() {
             Some(Ok(event)) => trace.events.push(event),
             Some(Err(error)) if error.is_eof() && !trace.events.is_empty() => {
-                trace.unread.push(unread(text, rest, "the file ends within this event: it was cut off"));
+                trace.unread.push(unread(text, rest, "the file is truncated within this event"));
                 break;
             }
             Some(Err(error)) => {
                 let line = line_of(text, rest) + error.line() as u64 - 1;
-                return Err(Error::at(line, format!("no event that could be read: {error}")));
+                return Err(Error::at(line, format!("invalid event: {error}")));
             }
             None => break,
         }

@@ -48,7 +48,7 @@ pub(super) fn nest<'a>(trace: &'a Trace<'a>) -> Nested<'a> {
         }
     }
     let never_closed: usize = open.values().map(Vec::len).sum();
-    others.extend(std::iter::repeat_n(("B", "it has no end"), never_closed));
+    others.extend(std::iter::repeat_n(("B", "the event has no end"), never_closed));
     let mut builder = Builder::default();
     let mut profile = Profile { clock: unknown_clock(), ..Profile::default() };
     for (id, (place, calls)) in threads.into_iter().enumerate() {
@@ -74,17 +74,17 @@ fn sort<'a>(event: &'a Event<'a>, first: f64, open: &mut Vec<(&'a str, u64)>) ->
     }
     // torch.profiler draws its own span across the whole trace.
     if event.cat == "Trace" {
-        return Sorted::Other("the span of the recording itself, no work");
+        return Sorted::Other("the span of the recording itself");
     }
     let Some(start_ns) = event.ts.and_then(|ts| nanos(ts - first)) else {
-        return Sorted::Other("it has no time, or one that cannot be");
+        return Sorted::Other("missing or impossible time");
     };
     match &*event.ph {
         "X" => match event.dur.and_then(nanos) {
             Some(length) => {
                 Sorted::Call(Call { name: &event.name, start_ns, end_ns: start_ns.saturating_add(length), depth: None })
             }
-            None => Sorted::Other("it has no length, or one that cannot be"),
+            None => Sorted::Other("missing or impossible duration"),
         },
         "B" => {
             open.push((&event.name, start_ns));
@@ -94,7 +94,7 @@ fn sort<'a>(event: &'a Event<'a>, first: f64, open: &mut Vec<(&'a str, u64)>) ->
             Some((name, began_ns)) => {
                 Sorted::Call(Call { name, start_ns: began_ns, end_ns: start_ns.max(began_ns), depth: None })
             }
-            None => Sorted::Other("it ends what did not begin"),
+            None => Sorted::Other("the end of an event that did not start"),
         },
     }
 }

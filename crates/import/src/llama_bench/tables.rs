@@ -82,7 +82,7 @@ fn read_csv(lines: &mut Lines<'_>, head: usize, entries: &mut Vec<Entry>, unread
     let mut names: Vec<String> = Vec::new();
     for at in head..lines.len() {
         let Some(cells) = csv(lines.get(at)) else {
-            lines.refuse(at, "a quote has no end: the line was cut off");
+            lines.refuse(at, "unclosed quote: the line was cut off");
             continue;
         };
         if cells.iter().any(|cell| cell == COLUMN) {
@@ -105,7 +105,7 @@ fn read_sql(lines: &mut Lines<'_>, entries: &mut Vec<Entry>, unread: &mut Vec<Un
         } else if line.starts_with(INSERT) {
             match insert(line) {
                 Some((names, cells)) => read_row(lines, at, (&names, cells), entries, unread),
-                None => lines.refuse(at, "it does not list columns and their values, or was cut off"),
+                None => lines.refuse(at, "no list of columns and values, or the line was cut off"),
             }
         }
     }
@@ -129,7 +129,7 @@ fn read_row(
     unread: &mut Vec<Unread>,
 ) {
     if cells.len() != names.len() {
-        return lines.refuse(at, &format!("it has {} cells, and its table {} columns", cells.len(), names.len()));
+        return lines.refuse(at, &format!("it has {} cells, its table {} columns", cells.len(), names.len()));
     }
     lines.take(at);
     let fields: Map<String, Value> = names
@@ -163,7 +163,7 @@ fn read_markdown(lines: &mut Lines<'_>, entries: &mut Vec<Entry>) -> Result<()> 
         }
     }
     if tables.is_empty() {
-        return Err(Error::new("there is no table with the columns model, test and t/s"));
+        return Err(Error::new("no table with the columns model, test and t/s"));
     }
     let build = lines.value(0, "build:").and_then(|text| match text.strip_prefix("hotloop ") {
         Some(ours) => ours.split_once('(')?.1.split(')').next(),
@@ -174,7 +174,7 @@ fn read_markdown(lines: &mut Lines<'_>, entries: &mut Vec<Entry>) -> Result<()> 
         for row in lines.table(headings) {
             match markdown_row(headings, &row, commit.as_ref()) {
                 Some(entry) => entries.push(entry),
-                None => lines.refuse(row.at, "the test or its speed cannot be read"),
+                None => lines.refuse(row.at, "invalid test or speed"),
             }
         }
     }

@@ -42,7 +42,7 @@ const PARTS: [AllocationWorkload; 2] = [
     AllocationWorkload {
         heading: "--- MatMul Backward Pass Allocation Profile ---",
         row: "matmul_backward",
-        what: "a product of matrices with its gradients",
+        what: "a matrix product with its gradients",
         calls: "Iterations:",
         each: "Avg time per iteration:",
         bytes_each: "Allocations per iteration:",
@@ -51,7 +51,7 @@ const PARTS: [AllocationWorkload; 2] = [
     AllocationWorkload {
         heading: "--- Training Workload Allocation Profile ---",
         row: "training",
-        what: "a step of training: two products with their gradients",
+        what: "a training step: two matrix products with their gradients",
         calls: "Steps:",
         each: "Avg time per step:",
         bytes_each: "Allocations per step:",
@@ -72,7 +72,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     for part in &PARTS {
         match lines.find(part.heading) {
             Some(at) => read_part(&mut draft, &mut lines, part, at),
-            None => draft.note(format!("It has no part `{}`.", part.heading.trim_matches(['-', ' ']))),
+            None => draft.note(format!("No section `{}`.", part.heading.trim_matches(['-', ' ']))),
         }
     }
     Ok(ReadRuns { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
@@ -107,7 +107,7 @@ fn read_part(draft: &mut Draft, lines: &mut Lines<'_>, part: &AllocationWorkload
     }
     expected(draft, lines, part, at);
     if calls.is_none() {
-        draft.note(format!("How many calls `{}` has is not told; it is taken for one.", part.row));
+        draft.note(format!("The number of calls of `{}` is unknown; one is assumed.", part.row));
     }
     draft.row(Row { name: part.row.to_owned(), what: part.what.to_owned(), calls: calls_or_one, ..Row::default() });
     draft.sample(part.row, 0, values);
@@ -131,8 +131,8 @@ fn expected(draft: &mut Draft, lines: &mut Lines<'_>, part: &AllocationWorkload,
     let saving = lines.value(at, "Estimated reduction:");
     if let Some((expected, saving)) = expected.zip(saving) {
         draft.note(format!(
-            "`{}`: the {expected} expected without pooling, and the {saving} saved, follow from a formula; nobody measured \
-             them.",
+            "`{}`: the {expected} expected without pooling and the {saving} saved come from a formula and were \
+             not measured.",
             part.row
         ));
     }

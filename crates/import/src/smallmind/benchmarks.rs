@@ -14,7 +14,7 @@ use crate::{Error, Result, Source};
 
 pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let document: Value = serde_json::from_str(text)?;
-    let mut document = Object::new(document, "").ok_or_else(|| Error::new("it is no JSON object"))?;
+    let mut document = Object::new(document, "").ok_or_else(|| Error::new("not a JSON object"))?;
     let mut unread = Vec::new();
     let mut draft = Draft::new(SUBJECT, "smallmind-benchmarks");
     draft.summarised = true;
@@ -22,12 +22,12 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     if let Some(system) = document.object("systemInfo") {
         read_system(&mut draft, system, &mut unread);
     }
-    let results = document.list("results").ok_or_else(|| Error::new("it has no list `results`"))?;
+    let results = document.list("results").ok_or_else(|| Error::new("no list `results`"))?;
     let mut seen = HashSet::new();
     for (at, result) in results.into_iter().enumerate() {
         match Object::new(result, format!("results[{at}]")) {
             Some(result) => read_result(&mut draft, result, &mut seen, &mut unread),
-            None => refuse(&mut unread, format!("results[{at}]"), "it is no object"),
+            None => refuse(&mut unread, format!("results[{at}]"), "not an object"),
         }
     }
     document.finish(&mut unread);
@@ -103,7 +103,7 @@ fn read_build(draft: &mut Draft, mut build: Object, unread: &mut Vec<Unread>) {
     // Whether files differed from the commit is not told; saying nothing would mean that they did not.
     if let Some(commit) = build.text("gitCommitHash").filter(|commit| commit != "unknown") {
         draft.run.subject.git = Some(Git { commit, ..Git::default() });
-        draft.note("Whether the source differed from its commit is not told.");
+        draft.note("The file does not say whether there were uncommitted changes.");
     }
     build.ignore(&["compilationTimestamp"]);
     build.finish(unread);
@@ -112,10 +112,10 @@ fn read_build(draft: &mut Draft, mut build: Object, unread: &mut Vec<Unread>) {
 /// A benchmark, as a row and a sample.
 fn read_result(draft: &mut Draft, mut result: Object, seen: &mut HashSet<String>, unread: &mut Vec<Unread>) {
     let Some(name) = result.text("name") else {
-        return refuse(unread, result.place().to_owned(), "it has no name");
+        return refuse(unread, result.place().to_owned(), "no name");
     };
     let Some(mut metrics) = result.object("metrics") else {
-        return refuse(unread, format!("{} ({name})", result.place()), "it has no metrics");
+        return refuse(unread, format!("{} ({name})", result.place()), "no metrics");
     };
     let mut parameters = result.object("parameters");
     let mut parameter = |name: &str| parameters.as_mut().and_then(|found| found.count(name));
@@ -129,7 +129,7 @@ fn read_result(draft: &mut Draft, mut result: Object, seen: &mut HashSet<String>
     let median = metrics.amount("Median (ms/op)");
     let mean = metrics.amount("Time (ms/op)");
     let Some(ms) = median.or(mean).filter(|ms| *ms > 0.0) else {
-        return refuse(unread, format!("{} ({name})", result.place()), "it has no time");
+        return refuse(unread, format!("{} ({name})", result.place()), "no time");
     };
     // A mean is of all iterations together, which are one sample; a median is that of single ones.
     let calls = if median.is_some() { 1 } else { iterations.unwrap_or(1).clamp(1, 1 << 32) };
@@ -153,7 +153,7 @@ fn read_result(draft: &mut Draft, mut result: Object, seen: &mut HashSet<String>
     result.ignore(&["timestamp"]);
     result.finish(unread);
     if !seen.insert(name.clone()) {
-        return refuse(unread, name, "a result of that name stands above");
+        return refuse(unread, name, "a result of that name is already listed above");
     }
     draft.row(Row { name: name.clone(), what, calls, flops, bytes, ..Row::default() });
     draft.sample(&name, 0, values);
@@ -173,9 +173,7 @@ fn work(
     if let Some((printed, by_size)) =
         printed.zip(by_size).filter(|(printed, by_size)| (printed / by_size - 1.0).abs() > 0.01)
     {
-        draft.note(format!(
-            "`{name}`: the rate that is printed would be of {printed} operations; its sizes make {by_size}."
-        ));
+        draft.note(format!("`{name}`: the printed rate corresponds to {printed} operations; its sizes to {by_size}."));
     }
     // What it calls GB is 2^30 bytes.
     let gib = f64::from(1 << 30);

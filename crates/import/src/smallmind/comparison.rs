@@ -69,21 +69,19 @@ fn draft(side: Side, moment: Option<String>, part: &str) -> Draft {
     draft.part = Some(part.to_owned());
     draft.run.created = moment.unwrap_or_default();
     draft.note(match part {
-        "previous" => {
-            "Its time is doubtful: SmallMind's program prints a constant for the previous run, whichever that was."
-        }
-        _ => "Its time is that of the comparison; when it was measured is not told.",
+        "previous" => "Its date is doubtful: SmallMind's program prints a constant for the previous run.",
+        _ => "Its date is that of the comparison; the date of the measurement is unknown.",
     });
     let listed = side.methods.len() as u64;
     if let Some(said) = side.said_methods.filter(|said| *said != listed) {
         draft.note(format!(
-            "The report says that it had {said} methods and compares {listed}: those of one side alone are not in it."
+            "The report counts {said} methods and compares {listed}: methods of only one side are not listed."
         ));
     }
     if listed > 0 {
         draft.parameter("tokens", TOKENS.to_string());
         draft.parameter("kv_cache", "off");
-        draft.note("How often each scope was entered is not told: the numbers are those of SmallMind's source.");
+        draft.note("The report has no call counts; they are taken from SmallMind's source.");
     }
     methods::add(&mut draft, side.methods, &Callers::new(), Mode::Enhanced, None);
     methods::say_total(&mut draft, side.said_ms, side.said_mib);
@@ -108,7 +106,7 @@ fn summary(lines: &mut Lines<'_>) -> [Side; 2] {
                 "Total Allocations" => side.said_mib = with_unit(cell, "MB"),
                 "Methods Profiled" => side.said_methods = whole(cell),
                 _ => {
-                    lines.refuse(row.at, "this metric is not known here");
+                    lines.refuse(row.at, "unknown metric");
                     break;
                 }
             }
@@ -148,11 +146,11 @@ fn add(lines: &mut Lines<'_>, sides: &mut [Side; 2], at: usize, (name, cells, to
         Some(Method { name: name.to_owned(), calls: calls(name, tokens), total_ns, alloc_bytes, ..Method::default() })
     };
     let [Some(previous), Some(current)] = cells.map(read) else {
-        return lines.refuse(at, "a time or an allocation is no number");
+        return lines.refuse(at, "a time or an allocation is not a number");
     };
     let is_known = sides[0].methods.iter().any(|known| known.name == name);
     if is_known || sides[0].methods.len() == MOST_METHODS {
-        return lines.refuse(at, if is_known { "a method of that name stands above" } else { TOO_MANY });
+        return lines.refuse(at, if is_known { "a method of that name is already listed above" } else { TOO_MANY });
     }
     let [before, after] = sides;
     before.methods.push(previous);

@@ -84,7 +84,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     for row in lines.table(&["Framework", "Language", "Throughput (tok/s)", "TTFT (ms)", "Memory/Token", "Deployment"])
     {
         if name(row.cells[0]) != SUBJECT {
-            lines.refuse(row.at, "a constant of the program that wrote the report: nobody measured it");
+            lines.refuse(row.at, "a constant of the program that wrote the report, not a measurement");
         }
     }
     Ok(ReadRuns { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
@@ -100,16 +100,16 @@ fn summary(lines: &mut Lines<'_>, draft: &mut Draft) -> Vec<(String, Option<f64>
             Some((said, metric, unit, scale)) => match with_unit(row.cells[1], unit) {
                 Some(0.0) => missing.push(said),
                 Some(value) => values.push(((*metric).to_owned(), Some(value * scale))),
-                None => lines.refuse(row.at, "the value is no number"),
+                None => lines.refuse(row.at, "the value is not a number"),
             },
             // The nested sum that stands below again.
             None if name(row.cells[0]) == "Memory Efficiency" && with_unit(row.cells[1], "MB").is_some() => {}
-            None => lines.refuse(row.at, "this metric is not known here"),
+            None => lines.refuse(row.at, "unknown metric"),
         }
     }
     if !missing.is_empty() {
         draft.note(format!(
-            "{}: the report says 0.00, which stands for what was not measured (and is rated by it). They are absent.",
+            "{}: the report shows 0.00 for what was not measured. These values are left out.",
             missing.join(", ")
         ));
     }

@@ -107,7 +107,7 @@ fn model_of(mode: Mode, name: &str) -> Option<&'static str> {
 pub(super) fn add(draft: &mut Draft, mut methods: Vec<Method>, told: &Callers, mode: Mode, wall_ns: Option<u64>) {
     draft.single_shot = true;
     if mode == Mode::Enhanced {
-        draft.note("Allocations are told to 0.01 MiB: what comes out as 0 may be 5 KiB.");
+        draft.note("Allocations are rounded to 0.01 MiB, so 0 may be up to 5 KiB.");
     }
     let callers = callers(&methods, told);
     let tokens = tokens(&methods);
@@ -137,7 +137,7 @@ pub(super) fn add(draft: &mut Draft, mut methods: Vec<Method>, told: &Callers, m
         draft.sample(&method.name, 0, values);
     }
     if methods.iter().any(|method| method.alloc_bytes.is_some()) {
-        draft.note("The report tells allocated bytes, not the number of allocations: that is not known.");
+        draft.note("The report gives allocated bytes; the number of allocations is unknown.");
     }
     add_models(draft);
     say_repeats(draft, &methods, mode);
@@ -181,12 +181,15 @@ pub(super) fn say_total(draft: &mut Draft, said_ms: Option<f64>, said_mib: Optio
     let mib = is_known.then(|| own.sum::<f64>() / f64::from(1 << 20));
     if let Some(said) = said_ms.filter(|said| *said > ms * 1.01) {
         draft.note(format!(
-            "The report says {said:.2} ms in all: that counts nested scopes twice and more. Those that no other calls took \
-             {ms:.2} ms."
+            "The report's total of {said:.2} ms counts nested scopes more than once. The root scopes took {ms:.2} \
+             ms."
         ));
     }
     if let Some((said, mib)) = said_mib.zip(mib).filter(|(said, mib)| *said > mib * 1.01) {
-        draft.note(format!("The report says {said:.2} MiB were allocated; counted once that is {mib:.2} MiB."));
+        draft.note(format!(
+            "The report's total of {said:.2} MiB counts nested scopes more than once; counted once \
+                            it is {mib:.2} MiB."
+        ));
     }
 }
 
@@ -203,9 +206,10 @@ fn say_repeats(draft: &mut Draft, methods: &[Method], mode: Mode) {
             kernels.push(text);
         }
     }
-    let warmup = if mode == Mode::Enhanced { ", the warm-up included" } else { "" };
+    let warmup = if mode == Mode::Enhanced { ", including the warm-up" } else { "" };
     draft.note(format!(
-        "A scope of a kernel holds several calls of it{warmup} ({}): the times of one call below are its time divided by that.",
+        "A kernel's scope contains several calls{warmup} ({}); the times of one call below are the scope's time \
+         divided by their number.",
         kernels.join(", ")
     ));
     let largest = repeated.iter().filter(|method| method.total_ns > 0).max_by_key(|method| method.flops);
@@ -213,7 +217,8 @@ fn say_repeats(draft: &mut Draft, methods: &[Method], mode: Mode) {
     let printed = flops / largest.total_ns as f64;
     let repeats = repeats(mode, &largest.name) as f64;
     draft.note(format!(
-        "SmallMind reckons {:.2} GFLOP/s for `{}`, as if it held one multiply; with all {repeats} of them it is {:.2} GFLOP/s.",
+        "SmallMind computes {:.2} GFLOP/s for `{}`, as if it had one multiplication; with all {repeats} it is \
+         {:.2} GFLOP/s.",
         printed,
         largest.name,
         printed * repeats
@@ -226,8 +231,8 @@ fn say_divided(draft: &mut Draft, scopes: &[record::Scope]) {
     names.dedup();
     if !names.is_empty() {
         draft.note(format!(
-            "{} of all sizes share one line of the report: the time is divided between the sizes in proportion to theirs, and \
-             marked as an estimate.",
+            "{}: all sizes share one line of the report. The time is divided in proportion to the work of each \
+             size and marked as an estimate.",
             names.join(", ")
         ));
     }
@@ -242,7 +247,7 @@ fn add_models(draft: &mut Draft) {
         }
     }
     if !draft.run.models.is_empty() {
-        draft.note("The sizes of the models are those of SmallMind's source; the report does not tell them.");
+        draft.note("The model sizes are taken from SmallMind's source; the report does not give them.");
     }
 }
 

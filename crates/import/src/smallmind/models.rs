@@ -34,7 +34,7 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     let mut lines = Lines::new(text);
     let mut draft = Draft::new(SUBJECT, "smallmind-enhanced");
     draft.run.created = lines.fact("Generated").and_then(moment).unwrap_or_default();
-    draft.note("Its time is that of the report on the models; when they were measured is not told.");
+    draft.note("The date is that of the report; the date of the measurement is unknown.");
     let mut found = inferences(&mut lines);
     let mut callers = Callers::new();
     for method in forwards(&mut lines) {
@@ -69,16 +69,16 @@ fn inferences(lines: &mut Lines<'_>) -> Vec<Method> {
             match name(row.cells[0]) {
                 "Total Inference Time" => match with_unit(cell, "ms").and_then(ms_as_ns) {
                     Some(time) => (found[at].total_ns, is_known[at]) = (time, true),
-                    None => lines.refuse(row.at, "the time is no number"),
+                    None => lines.refuse(row.at, "the time is not a number"),
                 },
                 "Memory Allocated" => match with_unit(cell, "MB").and_then(mib_as_bytes) {
                     Some(bytes) => found[at].alloc_bytes = Some(bytes),
-                    None => lines.refuse(row.at, "the memory is no number"),
+                    None => lines.refuse(row.at, "the memory is not a number"),
                 },
                 // They follow from the others.
                 "Avg Time per Token" | "Tokens per Second" | "Memory per Token" => {}
                 _ => {
-                    lines.refuse(row.at, "this metric is not known here");
+                    lines.refuse(row.at, "unknown metric");
                     break;
                 }
             }
@@ -95,12 +95,12 @@ fn forwards(lines: &mut Lines<'_>) -> Vec<Method> {
             (Some(total_ns), Some(calls)) => {
                 let name = format!("Model_{}_Forward", name(row.cells[0]));
                 if found.iter().any(|known| known.name == name) || found.len() == MOST_METHODS {
-                    lines.refuse(row.at, "a model of that name stands above, or too many do");
+                    lines.refuse(row.at, "a model of that name is already listed above, or there are too many");
                 } else {
                     found.push(Method { name, calls, total_ns, ..Method::default() });
                 }
             }
-            _ => lines.refuse(row.at, "the time or the number of calls is no number"),
+            _ => lines.refuse(row.at, "the time or the number of calls is not a number"),
         }
     }
     found
@@ -110,13 +110,13 @@ fn forwards(lines: &mut Lines<'_>) -> Vec<Method> {
 fn specifications(draft: &mut Draft, lines: &mut Lines<'_>) {
     for row in lines.table(&["Model", "Dimensions", "Layers", "Heads", "Parameters", "Context"]) {
         let Some(model) = draft.run.models.iter().find(|model| model.name == name(row.cells[0])) else {
-            lines.refuse(row.at, "nothing is told of this model's speed");
+            lines.refuse(row.at, "no speed of this model");
             continue;
         };
         let known = [model.width, model.layers, model.heads, model.parameters, model.context];
         let said: Vec<Option<u64>> = row.cells[1..].iter().map(|cell| whole(cell)).collect();
         if said.iter().zip(known).any(|(said, known)| *said != Some(known)) || decimal(row.cells[1]).is_none() {
-            lines.refuse(row.at, "the sizes are others than those of SmallMind's source, which were taken");
+            lines.refuse(row.at, "the sizes differ from SmallMind's source, which is used");
         }
     }
 }

@@ -49,13 +49,16 @@ pub(crate) fn read(text: &str, _source: &Source) -> Result<ReadRuns> {
     }
     settings(&mut draft, &found);
     if let Some(said) = said_methods.filter(|said| *said > found.len() as u64) {
-        draft.note(format!("The report says that {said} methods were profiled and lists {}.", found.len()));
+        draft.note(format!("The report counts {said} methods and lists {}.", found.len()));
     }
     methods::add(&mut draft, found, &told, mode, wall_ns);
     methods::say_total(&mut draft, None, said_mib);
     if !odd.is_empty() {
         let names = odd.join(", ");
-        draft.note(format!("Of {names} the shortest call is longer than the longest: the clock was read at each use."));
+        draft.note(format!(
+            "{names}: the shortest call is longer than the longest, because the clock was read at \
+                            each use."
+        ));
     }
     Ok(ReadRuns { drafts: vec![draft], unread: lines.finish(SAID_ELSEWHERE) })
 }
@@ -86,7 +89,7 @@ fn settings(draft: &mut Draft, found: &[Method]) {
         draft.parameter("tokens", (tokens / inferences).to_string());
         draft.parameter("inferences", inferences.to_string());
         draft.parameter("kv_cache", "off");
-        draft.note("The model is in its training mode, and each token recomputes the whole context.");
+        draft.note("The model runs in training mode and recomputes the whole context for each token.");
     }
 }
 
@@ -99,13 +102,13 @@ fn hot_paths(lines: &mut Lines<'_>) -> (Vec<Method>, Vec<String>) {
         let [_, name_cell, total, _, calls, _, min, max] = row.cells[..] else { continue };
         let time = |cell: &str| decimal(cell).and_then(ms_as_ns);
         let (Some(total_ns), Some(calls)) = (time(total), whole(calls)) else {
-            lines.refuse(row.at, "the time or the number of calls is no number");
+            lines.refuse(row.at, "the time or the number of calls is not a number");
             continue;
         };
         let name = name(name_cell).to_owned();
         let is_known = found.iter().any(|method| method.name == name);
         if is_known || found.len() == MOST_METHODS {
-            lines.refuse(row.at, if is_known { "a method of that name stands above" } else { TOO_MANY });
+            lines.refuse(row.at, if is_known { "a method of that name is already listed above" } else { TOO_MANY });
             continue;
         }
         let extremes_ns = time(min).zip(time(max)).map(|(min, max)| (min.min(max), min.max(max)));
@@ -133,7 +136,7 @@ fn most_called(lines: &mut Lines<'_>, found: &mut Vec<Method>) {
             match (decimal(total).and_then(ms_as_ns), whole(calls)) {
                 _ if found.len() == MOST_METHODS => lines.refuse(row.at, TOO_MANY),
                 (Some(total_ns), Some(calls)) => found.push(Method { name, calls, total_ns, ..Method::default() }),
-                _ => lines.refuse(row.at, "the time or the number of calls is no number"),
+                _ => lines.refuse(row.at, "the time or the number of calls is not a number"),
             }
         }
     }
@@ -143,12 +146,12 @@ fn allocators(lines: &mut Lines<'_>, found: &mut [Method]) {
     for row in lines.table(&["Rank", "Method", "Total Alloc (MB)", "% of Total", "Calls", "Avg Alloc (KB)"]) {
         let [_, name_cell, total, ..] = row.cells[..] else { continue };
         let Some(method) = found.iter_mut().find(|method| method.name == name(name_cell)) else {
-            lines.refuse(row.at, "the time of this method is not told");
+            lines.refuse(row.at, "this method has no time");
             continue;
         };
         match decimal(total).and_then(mib_as_bytes) {
             Some(bytes) => method.alloc_bytes = Some(bytes),
-            None => lines.refuse(row.at, "the allocations are no number"),
+            None => lines.refuse(row.at, "the allocations are not a number"),
         }
     }
 }

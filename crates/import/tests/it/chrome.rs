@@ -47,7 +47,7 @@ fn beginnings_and_ends() {
     assert_eq!(scope(run, "b", Some("a")).total_ns, 3_000);
     assert_eq!(scope(run, "b", None).total_ns, 1_000);
     let why: Vec<&str> = found.unread.iter().map(|part| part.why.as_str()).collect();
-    assert_eq!(why, ["it has no end", "it ends what did not begin"]);
+    assert_eq!(why, ["the event has no end", "the end of an event that did not start"]);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn what_overlaps_stands_beside() {
     );
     let run = &found.runs[0];
     assert_eq!((scope(run, "a", None).self_ns, scope(run, "b", None).self_ns), (10_000, 10_000));
-    has_note(run, "1 calls overlap");
+    has_note(run, "1 calls partly overlap");
     // Half a microsecond is what floating-point time stamps are wrong by.
     let found = trace(
         r#"{"ph":"X","name":"a","ts":0,"dur":10,"pid":1,"tid":1},{"ph":"X","name":"b","ts":5,"dur":5.5,"pid":1,"tid":1}"#,
@@ -88,7 +88,7 @@ fn an_event_that_was_cut_is_named() {
     assert_eq!(run.profile.as_ref().map(|profile| profile.scopes.len()), Some(2));
     assert_eq!(found.unread.len(), 1);
     let cut = &found.unread[0];
-    assert_eq!((cut.line, &*cut.why), (Some(3), "the file ends within this event: it was cut off"));
+    assert_eq!((cut.line, &*cut.why), (Some(3), "the file is truncated within this event"));
     assert!(cut.text.starts_with(r#"{"name": "softmax""#), "{}", cut.text);
     assert_eq!(run.imported.as_ref().map(|origin| origin.unread.len()), Some(1));
     // Wherever it is cut, all events before are read and the lost one is named.

@@ -40,7 +40,7 @@ fn a_copy_of_a_sitting_is_none() {
         files.iter().map(|file| CriterionFile { path: file.path.replace("/new/", "/base/"), ..file.clone() }).collect();
     files.extend(copies);
     let found = criterion_folder(&files, &source("criterion")).expect("it can be read");
-    assert_eq!((found.runs.len(), &*found.unread[0].why), (1, "it is a copy of `new`"));
+    assert_eq!((found.runs.len(), &*found.unread[0].why), (1, "a copy of `new`"));
     assert!(criterion_folder(&[], &source("criterion")).is_err());
     files.truncate(2);
     files[1].text = "{".to_owned();

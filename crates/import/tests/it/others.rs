@@ -16,9 +16,12 @@ fn the_report_of_loopos_amid_a_log() {
     // Called from everywhere: it cannot be placed, and that is said.
     assert_eq!(scope(run, "matmul", None).timed_calls, 0, "a negative time is none");
     has_note(run, "the shortest call is negative");
-    has_note(run, "`matmul`, `scaled_dot_product_attention_optimized`, `forward`, `softmax` lie within the others");
-    has_note(run, "89376.96 ms in all");
-    has_note(run, "2 lines stand around the report");
+    has_note(
+        run,
+        "`matmul`, `scaled_dot_product_attention_optimized`, `forward`, `softmax` are nested in other scopes",
+    );
+    has_note(run, "total 89376.96 ms counts nested scopes more than once");
+    has_note(run, "2 lines before or after the report");
     assert_eq!(run.profile.as_ref().map(|profile| profile.wall_ns), Some(23_629_330_000));
 }
 
@@ -182,9 +185,9 @@ fn hyperfine_of_both_versions() {
     assert_eq!(values(run, "command", "peak_rss_bytes").len(), 3);
     assert_eq!((&*run.subject.name, &run.subject.command[..]), ("sum", &["./sum".to_owned(), "1000".to_owned()][..]));
     assert_eq!(run.workload.parameters["size"], "1000");
-    assert_eq!(run.failures, ["1 repeats ended with another exit code than 0, the first with 1"]);
+    assert_eq!(run.failures, ["1 repeats had a non-zero exit code, the first 1"]);
     assert!(found.runs[1].imported.as_ref().is_some_and(|origin| origin.single_shot));
-    has_note(run, "the time is that of the file");
+    has_note(run, "the file's date is used");
     let found = read("hyperfine-2.json");
     let run = &found.runs[0];
     assert_eq!((found.format.name(), &found.unread[..]), ("hyperfine", &[][..]));
@@ -203,9 +206,9 @@ fn google_benchmark_repetitions() {
     near(walls[1], 0.0026);
     assert_eq!(values(run, "BM_Gemm/512/repeats:2", "items_per_second"), [400.0, 390.0]);
     let why: Vec<&str> = found.unread.iter().map(|part| part.why.as_str()).collect();
-    assert_eq!(why, ["it was made of repetitions, and follows from those", "the benchmark failed or was skipped"]);
+    assert_eq!(why, ["an aggregate of repetitions", "the benchmark failed or was skipped"]);
     assert_eq!(run.failures, ["BM_Broken: no input"]);
     assert_eq!((&*run.subject.name, run.environment.machine.caches.len()), ("gemm_bench", 2));
     assert!(run.subject.build.is_none(), "the build of the library is not that of the program");
-    has_note(run, "how the program was built is not told");
+    has_note(run, "how the program was built is unknown");
 }

@@ -81,7 +81,7 @@ fn go_benchmarks_of_two_packages() {
     assert_eq!(sampler.failures, ["--- FAIL: BenchmarkBroken"]);
     assert_eq!(found.unread.len(), 1, "{:?}", found.unread);
     assert_eq!((found.unread[0].line, &*found.unread[0].text), (Some(16), "sampler_test.go:31: no vocabulary"));
-    has_note(tensor, "How the package was built");
+    has_note(tensor, "how the package was built");
 }
 
 #[test]

@@ -71,11 +71,8 @@ fn enhanced() {
     assert!(large.is_sampled && large.total_ns / small.total_ns == 8);
     // Four multiplies in the scope: the original has a quarter of this.
     assert!((gflops(run, "MatMul_512x512") - 1.1853).abs() < 1e-4);
-    has_note(
-        run,
-        "0.30 GFLOP/s for `MatMul_512x512`, as if it held one multiply; with all 4 of them it is 1.19 GFLOP/s",
-    );
-    has_note(run, "3125.27 ms in all");
+    has_note(run, "0.30 GFLOP/s for `MatMul_512x512`, as if it had one multiplication; with all 4 it is 1.19 GFLOP/s");
+    has_note(run, "total of 3125.27 ms counts nested scopes more than once");
     // Bytes by the table that has more digits.
     assert_eq!(values(run, "Model_Small_Inference", "alloc_bytes"), [19_927_347.0]);
     assert!(run.subject.build.is_none() && run.subject.git.is_none() && run.environment.machine.machine_key.is_empty());
@@ -94,10 +91,10 @@ fn rows_that_cannot_be_read_are_named() {
     assert_eq!(
         unread,
         [
-            (Some(15), "the time is no number"),
-            (Some(27), "the time of this method is not told"),
-            (Some(36), "it is no line that this format has"),
-            (Some(37), "it is no line that this format has"),
+            (Some(15), "the time is not a number"),
+            (Some(27), "this method has no time"),
+            (Some(36), "not a line of this format"),
+            (Some(37), "not a line of this format"),
         ]
     );
     assert_eq!(found.runs[0].rows.len(), 6);
@@ -122,7 +119,7 @@ fn standard_and_deep() {
     // Bytes are told, the number of allocations is not: a total would show it as 0.
     assert!(run.profile.iter().flat_map(|profile| &profile.scopes).all(|scope| scope.allocs_total.is_none()));
     assert!(values(run, "GenerateToken", "allocs").is_empty());
-    has_note(run, "not the number of allocations");
+    has_note(run, "the number of allocations is unknown");
     let text = report::run(run, &report::RunOptions::default()).terminal(report::Page::default());
     let line = text.lines().find(|line| line.contains("allocations per token")).expect("it is there");
     assert!(line.contains("not measured"), "{line}");
@@ -131,7 +128,7 @@ fn standard_and_deep() {
     assert_eq!(run.environment.machine.os, "Ubuntu 24.04.3 LTS");
     assert_eq!(run.subject.build.as_ref().and_then(|build| build.compiler.as_deref()), Some(".NET 10.0.2"));
     assert_eq!(run.subject.build.as_ref().and_then(|build| build.profile.as_ref()), None);
-    has_note(run, "Of `MatMul_256x256` the shortest call is longer than the longest");
+    has_note(run, "`MatMul_256x256`: the shortest call is longer than the longest");
     assert!((gflops(run, "MatMul_512x512") - 16.1061).abs() < 1e-3);
 }
 
@@ -152,9 +149,9 @@ fn a_comparison_is_two_runs() {
     let [previous, current] = &found.runs[..] else { panic!("two runs") };
     assert_eq!(values(previous, "MatMul_512x512", "wall_s"), [0.17211]);
     assert_eq!(values(current, "MatMul_512x512", "wall_s"), [0.9059]);
-    has_note(previous, "it had 4 methods and compares 3");
-    has_note(previous, "Its time is doubtful");
-    has_note(current, "Its time is that of the comparison");
+    has_note(previous, "counts 4 methods and compares 3");
+    has_note(previous, "Its date is doubtful");
+    has_note(current, "Its date is that of the comparison");
     assert_eq!(scope(previous, "MatMul_Iteration", Some("MatMul_512x512")).calls, 12);
 }
 
@@ -205,9 +202,9 @@ fn zeros_that_stand_for_nothing() {
     let run = &found.runs[0];
     assert_eq!(values(run, "summary", "ttft_s"), [0.0; 0], "0.00 is what was not measured");
     assert_eq!(values(run, "summary", "tokens_per_s"), [620.5]);
-    has_note(run, "the report says 0.00, which stands for what was not measured");
+    has_note(run, "the report shows 0.00 for what was not measured");
     let unread: Vec<&str> = found.unread.iter().map(|part| part.why.as_str()).collect();
-    assert_eq!(unread, ["a constant of the program that wrote the report: nobody measured it"]);
+    assert_eq!(unread, ["a constant of the program that wrote the report, not a measurement"]);
 }
 
 #[test]
@@ -222,8 +219,8 @@ fn real_enhanced_reports() {
         assert_eq!(run.models.len(), 2);
         if name == "20260204-020213.md" {
             assert!((roots_ms(run) - 3_657.0).abs() < 0.5, "{}", roots_ms(run));
-            has_note(run, "9237.19 ms in all");
-            has_note(run, "338.62 MiB were allocated; counted once that is 133.28 MiB");
+            has_note(run, "total of 9237.19 ms counts nested scopes more than once");
+            has_note(run, "338.62 MiB counts nested scopes more than once; counted once it is 133.28 MiB");
             assert!((gflops(run, "MatMul_512x512") - 1.1853).abs() < 1e-4);
             let waste = scope(run, "MatMul_512x512", None);
             assert!(waste.self_ns > 200_000_000, "the warm-up is in no iteration: {}", waste.self_ns);
@@ -293,7 +290,7 @@ fn real_allocation_profiles() {
             near(values(run, "matmul_backward", "wall_s")[0], 0.4433);
             near(values(run, "training", "wall_s")[0], 0.03425);
             near(values(run, "training", "samples_per_s")[0], 46_703.0);
-            has_note(run, "nobody measured");
+            has_note(run, "were not measured");
         }
     }
 }

@@ -75,8 +75,8 @@ fn speedscope_sampled() {
     let profile = run.profile.as_ref().expect("it has a profile");
     assert_eq!((profile.wall_ns, profile.outside_ns), (50_000_000, 10_000_000));
     let unread: Vec<(&str, &str)> = found.unread.iter().map(|part| (&*part.text, &*part.why)).collect();
-    assert_eq!(unread, [("profiles[2]: sampled bytes", "its weights are no times")]);
-    has_note(run, "number of samples");
+    assert_eq!(unread, [("profiles[2]: sampled bytes", "its weights are not times")]);
+    has_note(run, "numbers of samples");
 }
 
 #[test]
@@ -97,19 +97,19 @@ fn speedscope_that_cannot_be() {
     assert_eq!(
         why,
         [
-            "it closes a frame that is not the innermost open one",
-            "its time lies before the event above, or cannot be",
-            "there is no frame of this number",
-            "this kind of event is not known here",
-            "the frame is not closed: it ends with the profile",
-            "the frame is not closed: it ends with the profile",
+            "closes a frame that is not the innermost open one",
+            "its time is impossible or before the previous event",
+            "no frame with this number",
+            "unknown kind of event",
+            "the frame is not closed; it ends with the profile",
+            "the frame is not closed; it ends with the profile",
         ]
     );
     assert_eq!(scope(&found.runs[0], "a", None).total_ns, 4);
     has_note(&found.runs[0], "no unit");
     let samples = r#"{"type":"sampled","unit":"seconds","samples":[[0],[0,9],[1]],"weights":[-1,1]}"#;
     let error = file(samples).expect_err("nothing is left");
-    assert!(error.contains("profiles[0].samples[0] (it has no weight, or one that cannot be)"), "{error}");
+    assert!(error.contains("profiles[0].samples[0] (missing or impossible weight)"), "{error}");
     assert!(file("").is_err());
 }
 

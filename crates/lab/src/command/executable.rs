@@ -1,4 +1,4 @@
-//! Where a program's file is, and why it cannot be started.
+//! Finds a program's file and explains why it cannot be started.
 
 use std::env;
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ pub struct StartError {
 pub enum StartErrorKind {
     /// There is no such file.
     NotFound,
-    /// There is one, and it cannot be executed: what the system says.
+    /// The file cannot be executed; the system's message.
     NotExecutable(String),
 }
 
@@ -28,9 +28,9 @@ impl StartError {
     pub(super) fn new(program: &OsStr, error: io::Error) -> Self {
         let is_there = file(program).is_some() || named_by_path(program).is_some_and(Path::exists);
         let why = match error.kind() {
-            // Also said where the interpreter of a script is not there.
+            // The system reports the same if a script's interpreter is missing.
             io::ErrorKind::NotFound if is_there => {
-                StartErrorKind::NotExecutable("what it is run by, an interpreter or a loader, is not there".to_owned())
+                StartErrorKind::NotExecutable("its interpreter or loader does not exist".to_owned())
             }
             io::ErrorKind::NotFound => StartErrorKind::NotFound,
             _ => StartErrorKind::NotExecutable(error.to_string()),
@@ -42,21 +42,21 @@ impl StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
-            StartErrorKind::NotFound => write!(f, "there is no program `{}`", self.program),
-            StartErrorKind::NotExecutable(why) => write!(f, "`{}` cannot be executed: {why}", self.program),
+            StartErrorKind::NotFound => write!(f, "no program `{}`", self.program),
+            StartErrorKind::NotExecutable(why) => write!(f, "cannot execute `{}`: {why}", self.program),
         }
     }
 }
 
 impl std::error::Error for StartError {}
 
-/// A name with a separator in it is a path, and not looked for elsewhere.
+/// A name with a separator is a path and is not searched in `PATH`.
 fn named_by_path(program: &OsStr) -> Option<&Path> {
     let path = Path::new(program);
     (path.components().count() > 1 || path.is_absolute()).then_some(path)
 }
 
-/// The file of a program, looked for as the system does.
+/// The file of a program, searched in the same way as the system does.
 pub(super) fn file(program: &OsStr) -> Option<PathBuf> {
     if let Some(path) = named_by_path(program) {
         return path.is_file().then(|| path.to_owned());

@@ -1,4 +1,4 @@
-//! The record of a command: the machine, how often it ran, and what came out.
+//! Measures a command as a run: the machine, the repeats and their results.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,40 +11,40 @@ use crate::blake3_of;
 use crate::doctor::{self, ExamineOptions, ExamineStep, now};
 use crate::machine::{self, KernelChoice, NoiseWatch, System};
 
-/// What to measure, and how.
+/// What to measure and how.
 #[derive(Debug, Clone)]
 pub struct CommandSettings {
     /// The command.
     pub command: Command,
-    /// What the library in it is asked for.
+    /// Options for the profiler in the program.
     pub asked: ProfilerOptions,
-    /// How often.
+    /// How often to repeat it.
     pub repeats: RepeatCounts,
     /// Whether to measure the limits of the machine too, in under three seconds.
     pub limits: bool,
     /// The kernels that the limits are measured with.
     pub chosen: KernelChoice,
-    /// Who measures.
+    /// The program that measures.
     pub tool: Tool,
 }
 
-/// Who follows it.
+/// Follows the runs of a command and can stop them.
 pub trait CommandObserver {
-    /// A process of the command was made.
+    /// A process of the command was started.
     fn started(&mut self, process: u32);
     /// It has ended.
     fn ended(&mut self);
-    /// Whether somebody asked for an end.
+    /// Whether to stop.
     fn is_stopped(&self) -> bool;
-    /// What of the machine is about to be measured.
+    /// The next step of measuring the machine's limits.
     fn tell(&mut self, step: ExamineStep<'_>);
-    /// So many runs of all, warm-ups among them, are done, and the next is about to start.
+    /// This many of all runs are finished, including warm-ups, and the next one starts.
     fn run(&mut self, _done: u64, _of: u64) {}
-    /// The end of what a run printed that failed, where that was hidden: standard output and standard error.
+    /// The last output of a failed run whose output was hidden: standard output and standard error.
     fn printed(&mut self, _output: &[u8], _complaints: &[u8]) {}
 }
 
-/// Runs a command as often as it should be, and gives the record of it.
+/// Runs a command repeatedly and returns its run.
 ///
 /// # Errors
 /// It cannot be started.
@@ -101,7 +101,7 @@ impl Program {
         let binary_blake3 = blake3_of(&self.file);
         let about = self.file.metadata().ok();
         if about.is_none_or(|now| (now.modified().ok(), now.len()) != (self.changed, self.bytes)) {
-            notes.push("the program's file changed while it was measured: which one ran is not known".to_owned());
+            notes.push("the program's file changed while it was measured, so the build that ran is unknown".to_owned());
             return None;
         }
         Some(Build { binary_blake3: Some(binary_blake3?), ..Build::default() })
@@ -112,13 +112,13 @@ fn measure_limits(chosen: KernelChoice, watch: &mut dyn CommandObserver, notes: 
     match doctor::examine(ExamineOptions { quick: true, threads: None }, chosen, |step| watch.tell(step)) {
         Ok(doctor) => Some(doctor.limits),
         Err(error) => {
-            notes.push(format!("the limits of the machine are not measured: {error}"));
+            notes.push(format!("machine limits not measured: {error}"));
             None
         }
     }
 }
 
-/// The program is the subject; what it was told decides the work.
+/// The workload: the program is the subject, its arguments decide the work.
 fn describe(settings: &CommandSettings) -> Workload {
     let mut parameters = BTreeMap::new();
     let arguments = settings.command.words()[1..].join(" ");

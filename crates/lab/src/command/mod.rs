@@ -1,4 +1,4 @@
-//! Any program, measured from outside: what the system counts for it, and, where the library is in it, its profile.
+//! Measures any program from outside: the system's counters, and its profile if it uses the library.
 //!
 //! ```no_run
 //! let command = lab::command::Command::new(["make".into(), "test".into()]).expect("a name is there");
@@ -46,42 +46,42 @@ pub struct Command {
     arguments: Vec<OsString>,
 }
 
-/// What the library in the program is asked for.
+/// Options for the profiler in the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ProfilerOptions {
     /// Calls that each thread's timeline keeps; `None`: no timeline.
     pub timeline: Option<usize>,
-    /// The profiler's share of the run in percent, 0 to time every call; `None`: what the library takes by itself.
+    /// The profiler's time budget in percent of the run, 0 to time every call; `None`: the library's default.
     pub budget_percent: Option<f64>,
 }
 
-/// Files for what a program prints.
+/// Files for a program's output.
 pub(crate) struct OutputFiles {
     pub(crate) output: File,
     pub(crate) stderr: File,
 }
 
-/// A program that ran and ended.
+/// A command that has ended.
 #[derive(Debug, Clone, Default)]
 pub struct CompletedCommand {
-    /// What the system counted for it, and how it ended.
+    /// Its resource use and exit status.
     pub usage: ProcessUse,
-    /// What the library in it recorded, where it wrote that.
+    /// Its profile, if it wrote one.
     pub profile: Option<Profile>,
-    /// What the scheduler knows of its main thread, where that could be read.
+    /// The scheduler's times of its main thread, if they could be read.
     pub scheduled: Option<SchedulerTimes>,
-    /// What has to be known to understand them.
+    /// Remarks that help to understand the figures.
     pub notes: Vec<String>,
 }
 
-/// How a program is run apart.
+/// How a program is run for a duel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IsolatedRun {
-    /// Whether the profiler in it is asked for a profile.
+    /// Whether to request a profile.
     pub(crate) profiled: bool,
     /// Another file that is executed instead of its own, under the name of the program.
     pub(crate) file: Option<PathBuf>,
-    /// A variable with a value that only it gets.
+    /// An additional environment variable.
     pub(crate) variable: Option<(&'static str, String)>,
 }
 
@@ -193,7 +193,7 @@ impl Command {
         let profile = match folder {
             Ok(folder) => folder.collect(process, &usage, &mut notes),
             Err(error) => {
-                notes.push(format!("no profile: no folder can be made for it: {error}"));
+                notes.push(format!("no profile: cannot create a folder for it: {error}"));
                 None
             }
         };

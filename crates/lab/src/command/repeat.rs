@@ -1,4 +1,4 @@
-//! A command that is run again and again.
+//! Runs a command repeatedly.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -13,32 +13,32 @@ const ROW: &str = "command";
 /// How often to run it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RepeatCounts {
-    /// Runs that count; at least one.
+    /// Timed runs; at least one.
     pub timed: u64,
-    /// Runs before them.
+    /// Warm-up runs.
     pub warmup: u64,
-    /// Whether what it prints is shown of a run that fails only.
+    /// Whether output is shown for failed runs only.
     pub hide_output: bool,
 }
 
 /// All runs of a command.
 #[derive(Debug, Clone, Default)]
 pub struct CommandMeasurement {
-    /// What the values in the samples mean.
+    /// Definitions of the metrics in samples.
     pub metrics: BTreeMap<String, Metric>,
     /// The one row.
     pub rows: Vec<Row>,
     /// A sample for each run that ended as the first one did.
     pub samples: Vec<Sample>,
-    /// What the last run took, and how it ended.
+    /// Resource use and exit status of the last run.
     pub process: ProcessUse,
-    /// What the last run recorded.
+    /// The profile of the last run.
     pub profile: Option<Profile>,
     /// Whether somebody asked for an end before all runs were done.
     pub interrupted: bool,
-    /// What went wrong.
+    /// Failures.
     pub failures: Vec<String>,
-    /// What has to be known.
+    /// Remarks that help to understand the figures.
     pub notes: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Command {
         watch: &mut dyn CommandObserver,
     ) -> Result<CommandMeasurement, StartError> {
         let began = Instant::now();
-        let what = format!("the command, from its start to its end: {}", self.words().join(" "));
+        let what = format!("the whole command: {}", self.words().join(" "));
         let row = Row { name: ROW.to_owned(), what, calls: 1, ..Row::default() };
         let mut measured = CommandMeasurement { metrics: metrics(), rows: vec![row], ..CommandMeasurement::default() };
         let mut hidden = repeats.hide_output.then(Scratch::new).transpose().map_err(|why| self.cannot_run(why))?;
@@ -116,14 +116,14 @@ impl Command {
 /// Why what a run took says nothing about the others.
 fn failure(usage: &ProcessUse, first_code: Option<i32>) -> Option<String> {
     if let Some(signal) = usage.signal {
-        return Some(format!("the program was ended by signal {signal}"));
+        return Some(format!("the program was terminated by signal {signal}"));
     }
     match (usage.exit_code, first_code) {
         (code, first) if code == first => None,
         (Some(code), Some(first)) => {
-            Some(format!("the program ended with exit code {code}, the first time with {first}"))
+            Some(format!("the program ended with exit code {code}, in the first run with {first}"))
         }
-        _ => Some("the program ended otherwise than the first time".to_owned()),
+        _ => Some("the program ended differently from the first run".to_owned()),
     }
 }
 

@@ -1,8 +1,7 @@
-//! Files for what a program prints. Pipes would need somebody who reads meanwhile, on a CPU that the program could use.
+//! Files for a program's output. Reading pipes would take CPU time from the program.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::OutputFiles;
 
@@ -11,7 +10,7 @@ const LAST_WORDS: u64 = 2_000;
 /// What is shown of each stream of a program that failed.
 const LAST_OUTPUT: u64 = 64 << 10;
 
-/// Two files that have no name any more; they go away with this.
+/// Two unnamed files, which are deleted when they are dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     output: File,
@@ -20,7 +19,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new() -> Result<Self, String> {
-        let file = || nameless().map_err(|error| format!("no file can be made for what it prints: {error}"));
+        let file = || nameless().map_err(|error| format!("cannot create a file for its output: {error}"));
         Ok(Self { output: file()?, stderr: file()? })
     }
 
@@ -30,7 +29,7 @@ impl Scratch {
             file.set_len(0)?;
             file.try_clone()
         };
-        let failed = |error: io::Error| format!("what it prints cannot be kept: {error}");
+        let failed = |error: io::Error| format!("cannot write its output to a file: {error}");
         Ok(OutputFiles { output: empty(&self.output).map_err(failed)?, stderr: empty(&self.stderr).map_err(failed)? })
     }
 
@@ -50,7 +49,7 @@ impl Scratch {
             let words = String::from_utf8_lossy(&last(file, LAST_WORDS)).trim().to_owned();
             (!words.is_empty()).then_some(words)
         };
-        last(&self.stderr).or_else(|| last(&self.output)).unwrap_or_else(|| "it said nothing".to_owned())
+        last(&self.stderr).or_else(|| last(&self.output)).unwrap_or_else(|| "it printed nothing".to_owned())
     }
 
     /// The end of what it printed and of what it complained of, for people.
@@ -76,23 +75,10 @@ fn rewound(file: &File, to: SeekFrom) -> Result<File, String> {
         file.seek(to)?;
         Ok(file)
     };
-    rewind().map_err(|error: io::Error| format!("what it printed cannot be read: {error}"))
+    rewind().map_err(|error: io::Error| format!("cannot read its output: {error}"))
 }
 
-/// Appended to, so that a program finds its end wherever somebody read before.
+/// A file without a name. It is appended to, so that a program writes at its end wherever somebody reads.
 fn nameless() -> io::Result<File> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let name = format!("hotloop-{}-{}.printed", std::process::id(), NEXT.fetch_add(1, Relaxed));
-        let path = std::env::temp_dir().join(name);
-        match OpenOptions::new().read(true).append(true).create_new(true).open(&path) {
-            Ok(file) => {
-                // Where an open file cannot be removed, it stays in a place that the system empties.
-                let _ = std::fs::remove_file(&path);
-                return Ok(file);
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
+    Ok(tempfile::Builder::new().prefix("hotloop-").append(true).tempfile()?.into_file())
 }

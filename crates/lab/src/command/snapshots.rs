@@ -1,4 +1,4 @@
-//! The folder where processes leave what they recorded, and the choice of one of them.
+//! The folder where processes write their profiles, and the choice of one of them.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -33,7 +33,7 @@ impl Snapshots {
         let own = own.and_then(|own| self.read(own, notes));
         if own.is_some() {
             if !others.is_empty() {
-                notes.push(format!("{} left out, of processes that it started", profiles(others.len())));
+                notes.push(format!("{} left out, from processes that it started", profiles(others.len())));
             }
             return own;
         }
@@ -46,9 +46,9 @@ impl Snapshots {
         };
         let rest = match others.len() - 1 {
             0 => String::new(),
-            rest => format!("; {} of shorter ones left out", profiles(rest)),
+            rest => format!("; {} of shorter processes left out", profiles(rest)),
         };
-        notes.push(format!("the profile is that of process {chosen}, which the command started{rest}"));
+        notes.push(format!("the profile is from process {chosen}, which the command started{rest}"));
         Some(profile)
     }
 
@@ -72,14 +72,14 @@ impl Snapshots {
             let mut text = String::new();
             let length = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
             if length as u64 > MAX_BYTES {
-                return Err(format!("it is longer than {MAX_BYTES} bytes"));
+                return Err(format!("larger than {MAX_BYTES} bytes"));
             }
             Profile::from_json(&text)
         };
         match read() {
             Ok(profile) => Some(profile),
             Err(error) => {
-                notes.push(format!("the profile that process {process} wrote cannot be read: {error}"));
+                notes.push(format!("cannot read the profile of process {process}: {error}"));
                 None
             }
         }
@@ -94,12 +94,10 @@ fn profiles(count: usize) -> String {
 fn absence(usage: &ProcessUse) -> String {
     match usage.signal {
         Some(signal) => {
-            format!("no profile: it is written when a program ends by itself, and signal {signal} ended this one")
+            format!("no profile: it is written when a program exits, and this one was terminated by signal {signal}")
         }
-        None => {
-            "no profile: the program has no hotloop in it, or one that is built without the feature `enabled`, or it \
-                 ended without `exit`"
-                .to_owned()
-        }
+        None => "no profile: the program does not use hotloop, was built without its feature `enabled`, or ended \
+             without `exit`"
+            .to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! How a program is started: through the launcher where the system runs that, else directly.
+//! Starts a program: through the launcher if the system supports it, else directly.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -20,7 +20,7 @@ impl ProgramStart {
     pub(super) fn new(program: &OsStr, arguments: &[OsString], instead: Option<&Path>) -> Self {
         // What is not found is left to the system, which says why or looks in places of its own.
         let found = instead.map(Path::to_owned).or_else(|| executable::file(program));
-        let file = found.ok_or_else(|| "its file is not in a folder of PATH".to_owned());
+        let file = found.ok_or_else(|| "its file is not in PATH".to_owned());
         match file.and_then(|file| Launch::new(&file, program, arguments)) {
             Ok(launch) => ProgramStart::Launched(launch),
             Err(why) => ProgramStart::directly((program, instead), arguments, why),

@@ -22,7 +22,7 @@ pub(super) struct ProcessMeasurement {
     /// What the system counted for it.
     pub(super) usage: ProcessUse,
     pub(super) scheduled: Option<SchedulerTimes>,
-    /// What has to be known to understand that.
+    /// Remarks that help to understand the figures.
     pub(super) notes: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ fn direct(mut command: Command, why: &str, started: impl FnOnce(u32)) -> io::Res
     if usage.peak_rss_bytes.zip(own_peak).is_some_and(|(peak, own)| peak <= own) {
         usage.peak_rss_bytes = None;
         notes.push(format!(
-            "{NO_PEAK}, because it is below that of hotloop itself, and the launcher cannot be used ({why})"
+            "{NO_PEAK}, because it is below that of hotloop itself and the launcher does not work here ({why})"
         ));
     }
     Ok(ProcessMeasurement { process, usage, scheduled: None, notes })

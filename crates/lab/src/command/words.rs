@@ -1,6 +1,6 @@
-//! A command line in words, without a shell in between: that would be measured too.
+//! Splits a command line into words without a shell, whose start would be measured too.
 
-/// Characters that only a shell understands.
+/// Operators that only a shell interprets.
 const OF_A_SHELL: &[char] = &['|', '&', ';', '<', '>', '`', '(', ')'];
 
 /// Splits at spaces; quotes and backslashes keep them, as in a shell.
@@ -19,13 +19,13 @@ pub fn split(line: &str) -> Result<Vec<String>, String> {
             '"' => quoted(&mut letters, '"', word.get_or_insert_default())?,
             '\\' => word.get_or_insert_default().push(letters.next().ok_or("it ends with a backslash")?),
             letter if OF_A_SHELL.contains(&letter) => {
-                return Err(format!("`{letter}` means something to a shell only, and none is started"));
+                return Err(format!("`{letter}` needs a shell, and commands run without one"));
             }
             letter => word.get_or_insert_default().push(letter),
         }
     }
     words.extend(word);
-    if words.is_empty() { Err("there is no command".to_owned()) } else { Ok(words) }
+    if words.is_empty() { Err("empty command".to_owned()) } else { Ok(words) }
 }
 
 /// What stands in quotes, without them. In double ones a backslash takes their meaning from `"` and `\`.
@@ -43,7 +43,7 @@ fn quoted(letters: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> 
             letter => word.push(letter),
         }
     }
-    Err(format!("a {quote} is not closed"))
+    Err(format!("unclosed {quote}"))
 }
 
 #[cfg(test)]
@@ -66,13 +66,13 @@ mod tests {
     #[test]
     fn what_only_a_shell_can_do_is_refused() {
         for (line, part) in [
-            ("a | b", "`|` means something to a shell only"),
+            ("a | b", "`|` needs a shell"),
             ("a > b", "`>`"),
             ("a && b", "`&`"),
-            ("echo 'a", "a ' is not closed"),
+            ("echo 'a", "unclosed '"),
             ("a \\", "ends with a backslash"),
-            ("", "no command"),
-            ("  ", "no command"),
+            ("", "empty command"),
+            ("  ", "empty command"),
         ] {
             let error = split(line).unwrap_err();
             assert!(error.contains(part), "{line}: {error}");

@@ -29,8 +29,9 @@ pub(super) fn unknown_builds(base: &Arm, candidate: &Arm) -> Option<String> {
     }
     let verb = if unknown.len() == 1 { "was" } else { "were" };
     Some(format!(
-        "WARNING: it is not known how `{}` {verb} built. A debug build is several times slower than a release build of the same source; \
-         check that both sides were built with the same profile and flags, or give revisions (`rev:`), which are built alike",
+        "WARNING: it is unknown how `{}` {verb} built. A debug build is several times slower than a release build \
+         of the same source; check that both sides were built with the same profile and flags, or compare \
+         revisions (`rev:`), which are built alike",
         unknown.join("` and `")
     ))
 }

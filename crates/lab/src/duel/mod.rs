@@ -110,7 +110,7 @@ pub trait Launched {
     /// Does its work so often, and says what that took. Where `profiled` it also records where the time went, if it can.
     ///
     /// # Errors
-    /// What went wrong.
+    /// Failures.
     fn round(&mut self, calls: u64, profiled: bool) -> Result<Reading, String>;
 }
 
@@ -139,12 +139,12 @@ impl Reading {
     }
 }
 
-/// Who looks on.
+/// Follows the progress and can stop it.
 pub trait DuelObserver {
     /// How far it is.
     fn tell(&mut self, progress: &DuelProgress<'_>);
 
-    /// Whether to end now, with what there is.
+    /// Whether to stop now and keep what was measured so far.
     fn is_stopped(&self) -> bool;
 
     /// Whether anybody sees how a metric changed so far. Judging takes the CPU from what is measured next.

@@ -8,7 +8,7 @@ use record::{GateMetric, Tool};
 
 use crate::machine::KernelChoice;
 
-/// What to measure, and how.
+/// What to measure and how.
 #[derive(Debug, Clone)]
 pub struct DuelSettings {
     /// How much.
@@ -17,15 +17,15 @@ pub struct DuelSettings {
     pub launches: u64,
     /// Rounds of each launch that count.
     pub rounds: u64,
-    /// What a round should take at least.
+    /// The minimum duration of a round.
     pub round: Duration,
-    /// Repeats of the work in a round; `None`: as many as make it long enough.
+    /// Calls of the work in a round; `None`: as many as reach the minimum duration.
     pub calls: Option<u64>,
     /// Rounds of each launch that record where the time goes, for those that can.
     pub profiled_rounds: u64,
-    /// What orders follow from.
+    /// The RNG seed of the orders.
     pub seed: u64,
-    /// The chance of a false verdict.
+    /// The probability of a false verdict.
     pub alpha: f64,
     /// What is judged, with the change that matters. Where there is none, one is chosen from the rounds that size the others: CPU time
     /// where every side is CPU-bound on one thread, else wall time.
@@ -40,7 +40,7 @@ pub struct DuelSettings {
     pub name: Option<String>,
     /// The kernels, for the description of the machine.
     pub chosen: KernelChoice,
-    /// Who measures.
+    /// The program that measures.
     pub tool: Tool,
 }
 
@@ -67,14 +67,14 @@ impl DuelSettings {
         }
     }
 
-    /// Launches after which it is looked whether the verdict stands; the last one always.
+    /// The launches after which the duel may stop early, and the last one.
     #[must_use]
     pub fn looks(&self) -> Vec<u64> {
         looks(self.launches)
     }
 }
 
-/// Launches after which it is looked whether the verdict stands, of so many.
+/// The launches after which a duel of this size may stop early, and the last one.
 pub(super) fn looks(launches: u64) -> Vec<u64> {
     let before = DuelMode::THOROUGH.looks.iter().copied().filter(|look| *look < launches);
     before.chain([launches]).collect()

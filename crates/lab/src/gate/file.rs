@@ -100,17 +100,17 @@ fn config(tables: &Tables) -> Result<GateConfig, PlacedError> {
         Some(word) => match word.get_ref().as_str() {
             "pass" => false,
             "fail" => true,
-            other => return at(word, format!("`on_unresolved` is \"pass\" or \"fail\", not \"{other}\"")),
+            other => return at(word, format!("`on_unresolved` must be \"pass\" or \"fail\", not \"{other}\"")),
         },
     };
     if tables.cell.is_empty() {
-        return Err((None, "there is no `[[cell]]`: nothing would be compared".to_owned()));
+        return Err((None, "no `[[cell]]`: nothing to compare".to_owned()));
     }
     let mut cells: Vec<CellConfig> = Vec::new();
     for table in &tables.cell {
         let cell = cell(table, whole)?;
         if cells.iter().any(|other| other.name == cell.name) {
-            return at(&table.get_ref().name, format!("two cells are called `{}`", cell.name));
+            return at(&table.get_ref().name, format!("two cells are named `{}`", cell.name));
         }
         cells.push(cell);
     }
@@ -124,7 +124,7 @@ fn config(tables: &Tables) -> Result<GateConfig, PlacedError> {
     let config = GateConfig { seed: tables.seed.unwrap_or(0), fail_on_unresolved, build, cells, accepted };
     match (config.cannot_pass(), &tables.on_unresolved) {
         (Some(cell), Some(word)) => {
-            at(word, format!("cell `{}` is measured quickly, which decides nothing: it could not but fail", cell.name))
+            at(word, format!("cell `{}` uses quick mode, which decides nothing, so it could only fail", cell.name))
         }
         _ => Ok(config),
     }
@@ -147,20 +147,20 @@ fn effort(before: CellEffort, (mode, launches, rounds, round_s): EffortKeys<'_>)
             None => {
                 return at(
                     word,
-                    format!("`mode` is \"quick\", \"standard\" or \"thorough\", not \"{}\"", word.get_ref()),
+                    format!("`mode` must be \"quick\", \"standard\" or \"thorough\", not \"{}\"", word.get_ref()),
                 );
             }
         },
     };
     for (name, count) in [("launches", launches), ("rounds", rounds)] {
         if let Some(count) = count.as_ref().filter(|count| !(1..=MOST_LAUNCHES).contains(count.get_ref())) {
-            return at(count, format!("`{name}` is from 1 to {MOST_LAUNCHES}, not {}", count.get_ref()));
+            return at(count, format!("`{name}` must be from 1 to {MOST_LAUNCHES}, not {}", count.get_ref()));
         }
     }
     if let Some(seconds) = round_s.as_ref().filter(|seconds| !(0.001..=LONGEST_ROUND_S).contains(seconds.get_ref())) {
         return at(
             seconds,
-            format!("`round_s` is in seconds, from 0.001 to {LONGEST_ROUND_S}, not {}", seconds.get_ref()),
+            format!("`round_s` must be from 0.001 to {LONGEST_ROUND_S} seconds, not {}", seconds.get_ref()),
         );
     }
     Ok(CellEffort {
@@ -177,7 +177,10 @@ fn cell(table: &Spanned<CellTable>, whole: CellEffort) -> Result<CellConfig, Pla
     let name = keys.name.get_ref();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
     if name.is_empty() || name.len() > LONGEST_NAME || name.starts_with('.') || !name.chars().all(is_plain) {
-        let message = format!("a cell's name has up to {LONGEST_NAME} letters, digits, `.`, `_` and `-`, not `{name}`");
+        let message = format!(
+            "a cell's name has up to {LONGEST_NAME} letters, digits, `.`, `_` and `-`; invalid: \
+                               `{name}`"
+        );
         return at(&keys.name, message);
     }
     let named = SideKeys {
@@ -192,7 +195,7 @@ fn cell(table: &Spanned<CellTable>, whole: CellEffort) -> Result<CellConfig, Pla
     let gates = match &keys.metrics {
         Some(tables) if !tables.is_empty() || !budgets.is_empty() => metrics::gates(tables).map_err(here)?,
         _ if budgets.is_empty() => {
-            return Err(here((None, "it has no `metrics` and no `budgets`: nothing could fail".to_owned())));
+            return Err(here((None, "no `metrics` and no `budgets`: nothing could fail".to_owned())));
         }
         _ => Vec::new(),
     };
@@ -201,7 +204,7 @@ fn cell(table: &Spanned<CellTable>, whole: CellEffort) -> Result<CellConfig, Pla
         Some(word) => match word.get_ref().as_str() {
             "same" => Some(true),
             "any" => Some(false),
-            other => return at(word, format!("`output` is \"same\" or \"any\", not \"{other}\"")),
+            other => return at(word, format!("`output` must be \"same\" or \"any\", not \"{other}\"")),
         },
     };
     Ok(CellConfig {
@@ -219,27 +222,27 @@ fn cell(table: &Spanned<CellTable>, whole: CellEffort) -> Result<CellConfig, Pla
 fn acceptance(table: &Spanned<AcceptTable>, cells: &[CellConfig]) -> Result<Acceptance, PlacedError> {
     let AcceptTable { cell, metric, commit, reason, until } = table.get_ref();
     let Some(meant) = cells.iter().find(|known| known.name == *cell.get_ref()) else {
-        return at(cell, format!("there is no cell `{}` to accept something of", cell.get_ref()));
+        return at(cell, format!("no cell `{}`", cell.get_ref()));
     };
     if !meant.gates.iter().any(|gate| gate.metric == *metric.get_ref()) {
-        return at(metric, format!("cell `{}` is not judged by `{}`", meant.name, metric.get_ref()));
+        return at(metric, format!("cell `{}` has no metric `{}`", meant.name, metric.get_ref()));
     }
     let Some(reason) = reason.as_ref() else {
-        return at(table, "an acceptance needs a `reason`: who reads it later asks why".to_owned());
+        return at(table, "an acceptance needs a `reason`".to_owned());
     };
     if reason.get_ref().trim().is_empty() {
-        return at(reason, "the `reason` of an acceptance is empty: who reads it later asks why".to_owned());
+        return at(reason, "the `reason` of an acceptance is empty".to_owned());
     }
     let Some(until) = until.as_ref() else {
-        return at(table, "an acceptance needs its last day, such as `until = 2026-12-31`".to_owned());
+        return at(table, "an acceptance needs a last day, such as `until = 2026-12-31`".to_owned());
     };
     let Some(day) = day(until.get_ref()) else {
-        return at(until, "`until` is a day such as 2026-12-31".to_owned());
+        return at(until, "`until` must be a day such as 2026-12-31".to_owned());
     };
     let is_commit =
         |digits: &str| (4..=40).contains(&digits.len()) && digits.chars().all(|digit| digit.is_ascii_hexdigit());
     if let Some(commit) = commit.as_ref().filter(|commit| !is_commit(commit.get_ref())) {
-        return at(commit, format!("`commit` has 4 to 40 digits of a commit, not `{}`", commit.get_ref()));
+        return at(commit, format!("`commit` must be 4 to 40 digits of a commit, not `{}`", commit.get_ref()));
     }
     Ok(Acceptance {
         cell: cell.get_ref().clone(),

@@ -45,7 +45,7 @@ pub(super) fn gates(tables: &BTreeMap<String, Spanned<MetricTable>>) -> Result<V
         match percent {
             Some(percent) if !(0.0..=1_000.0).contains(&percent) => Err((
                 Some(table.span().start),
-                format!("the threshold of `{name}` is in percent, from 0 to 1000, not {percent}"),
+                format!("the threshold of `{name}` must be from 0 to 1000 percent, not {percent}"),
             )),
             _ => Ok(MetricGate { metric: name.clone(), threshold: percent.map(|percent| percent / 100.0), advisory }),
         }
@@ -53,7 +53,10 @@ pub(super) fn gates(tables: &BTreeMap<String, Spanned<MetricTable>>) -> Result<V
     let gates: Vec<MetricGate> = tables.iter().map(gate).collect::<Result<_, _>>()?;
     if gates.len() > MOST_GATES {
         let place = tables.values().nth(MOST_GATES).map(|table| table.span().start);
-        let message = format!("a cell is judged by {MOST_GATES} metrics at most: each costs the others certainty");
+        let message = format!(
+            "a cell has at most {MOST_GATES} metrics: each one makes the verdicts on the others \
+                               less certain"
+        );
         return Err((place, message));
     }
     Ok(gates)
@@ -64,14 +67,14 @@ pub(super) fn budget(table: &Spanned<BudgetTable>) -> Result<Budget, PlacedError
     let wrong = |message: String| Err((Some(table.span().start), message));
     let BudgetTable { metric, quantile, at_most, at_least } = table.get_ref();
     if at_most.is_some() == at_least.is_some() {
-        return wrong(format!("the budget of `{metric}` needs `at_most` or `at_least`, and one of them alone"));
+        return wrong(format!("the budget of `{metric}` needs either `at_most` or `at_least`"));
     }
     if at_most.or(*at_least).is_some_and(|limit| !limit.is_finite()) {
-        return wrong(format!("the limit of `{metric}` is no number that can be kept"));
+        return wrong(format!("the limit of `{metric}` is not finite"));
     }
     let quantile = quantile.unwrap_or(0.5);
     if !(0.001..=0.999).contains(&quantile) {
-        return wrong(format!("`quantile` is from 0.001 to 0.999, such as 0.95, not {quantile}"));
+        return wrong(format!("`quantile` must be from 0.001 to 0.999, such as 0.95, not {quantile}"));
     }
     Ok(Budget { metric: metric.clone(), quantile, at_most: *at_most, at_least: *at_least, ..Budget::default() })
 }

@@ -19,15 +19,15 @@ pub const EXAMPLE: &str = include_str!("example.toml");
 /// What is measured, and what has to hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateConfig {
-    /// What the orders of all cells follow from.
+    /// The RNG seed of the orders in all cells.
     pub seed: u64,
-    /// Whether what cannot be told fails.
+    /// Whether an unresolved verdict fails the gate.
     pub fail_on_unresolved: bool,
     /// How revisions are built.
     pub build: BuildConfig,
     /// What is compared, in the order of the file.
     pub cells: Vec<CellConfig>,
-    /// Regressions that somebody accepted.
+    /// Accepted regressions.
     pub accepted: Vec<Acceptance>,
 }
 
@@ -49,7 +49,7 @@ pub struct BuildConfig {
 pub struct CellConfig {
     /// Its name.
     pub name: String,
-    /// Whether its speed fails nothing.
+    /// Whether its speed is advisory: it never fails the gate.
     pub advisory: bool,
     /// How much is measured.
     pub effort: CellEffort,
@@ -85,7 +85,7 @@ pub struct MetricGate {
     pub metric: String,
     /// The change that matters, as a share; absent: as the metric has it.
     pub threshold: Option<f64>,
-    /// Whether it fails nothing.
+    /// Whether it is advisory: it never fails the gate.
     pub advisory: bool,
 }
 

@@ -19,9 +19,9 @@ pub enum CellSides {
     },
     /// Two commands.
     Commands {
-        /// What was there before.
+        /// The base.
         a: Vec<String>,
-        /// What is to pass.
+        /// The candidate.
         b: Vec<String>,
     },
     /// The same engine with two settings.
@@ -30,9 +30,9 @@ pub enum CellSides {
         model: Option<String>,
         /// Or a recipe of random weights.
         synthetic: Option<String>,
-        /// What was there before.
+        /// The base.
         a: BTreeMap<String, String>,
-        /// What is to pass.
+        /// The candidate.
         b: BTreeMap<String, String>,
     },
 }
@@ -55,24 +55,22 @@ impl SideKeys<'_> {
         let model = self.model.or(self.synthetic);
         match (self.command, self.a, self.b) {
             (Some(command), None, None) => match model {
-                Some(model) => wrong(model, "`model` and `synthetic` go with `a` and `b`, not with `command`"),
+                Some(model) => wrong(model, "use `model` and `synthetic` with `a` and `b`, not with `command`"),
                 None => revisions(command),
             },
             (Some(_), Some(other), _) | (Some(_), None, Some(other)) => {
-                wrong(other, "`command` is for revisions; `a` and `b` name two sides: give one or the others")
+                wrong(other, "`command` compares revisions, `a` and `b` compare two sides: use one or the other")
             }
             (None, Some(a), Some(b)) => match (self.model, self.synthetic) {
-                (Some(_), Some(other)) => wrong(other, "`model` and `synthetic` do not go together"),
+                (Some(_), Some(other)) => wrong(other, "use either `model` or `synthetic`"),
                 (None, None) => commands(a, b),
                 _ => self.settings(a, b),
             },
-            (None, Some(a), None) => wrong(a, "`b` is missing: what `a` is compared with"),
-            (None, None, Some(b)) => wrong(b, "`a` is missing: what `b` is compared with"),
-            (None, None, None) => Err((
-                None,
-                "it does not say what is compared: give `command` with `{bin}` for revisions, or `a` and `b`"
-                    .to_owned(),
-            )),
+            (None, Some(a), None) => wrong(a, "`b` is missing: the side that `a` is compared with"),
+            (None, None, Some(b)) => wrong(b, "`a` is missing: the side that `b` is compared with"),
+            (None, None, None) => {
+                Err((None, "nothing to compare: set `command` with `{bin}` for revisions, or `a` and `b`".to_owned()))
+            }
         }
     }
 
@@ -101,12 +99,12 @@ fn revisions(command: &Spanned<Value>) -> Result<CellSides, PlacedError> {
 
 fn commands(a: &Spanned<Value>, b: &Spanned<Value>) -> Result<CellSides, PlacedError> {
     if let Some(table) = [a, b].into_iter().find(|side| side.get_ref().is_table()) {
-        return wrong(table, "settings need `model = \"FILE\"` or `synthetic = \"NAME\"` beside them");
+        return wrong(table, "settings need `model = \"FILE\"` or `synthetic = \"NAME\"` in the same cell");
     }
     let (first, second) = (command_words("a", a)?, command_words("b", b)?);
     for (side, words) in [(a, &first), (b, &second)] {
         if words.iter().any(|word| word.contains(BIN)) {
-            return wrong(side, "`{bin}` stands in `command` only, which is for revisions");
+            return wrong(side, "`{bin}` is allowed only in `command`, which compares revisions");
         }
     }
     Ok(CellSides::Commands { a: first, b: second })
@@ -120,10 +118,10 @@ fn command_words(key: &str, value: &Spanned<Value>) -> Result<Vec<String>, Place
             let words = list.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
             match words {
                 Some(words) => words,
-                None => return wrong(value, &format!("`{key}` as a list has texts alone")),
+                None => return wrong(value, &format!("`{key}` as a list must contain strings only")),
             }
         }
-        _ => return wrong(value, &format!("`{key}` is a command: a text, or a list of its words")),
+        _ => return wrong(value, &format!("`{key}` must be a command: a string or a list of words")),
     };
     match found.first() {
         Some(program) if !program.is_empty() => Ok(found),
@@ -134,7 +132,7 @@ fn command_words(key: &str, value: &Spanned<Value>) -> Result<Vec<String>, Place
 /// Names and values; numbers and truths are written as they are elsewhere.
 fn settings(key: &str, value: &Spanned<Value>) -> Result<BTreeMap<String, String>, PlacedError> {
     let Value::Table(table) = value.get_ref() else {
-        return wrong(value, &format!("`{key}` beside a model is a table of settings, such as {{ kv = \"off\" }}"));
+        return wrong(value, &format!("`{key}` with a model must be a table of settings, such as {{ kv = \"off\" }}"));
     };
     let text = |(name, value): (&String, &Value)| match value {
         Value::String(text) => Ok((name.clone(), text.clone())),
@@ -142,5 +140,5 @@ fn settings(key: &str, value: &Spanned<Value>) -> Result<BTreeMap<String, String
         _ => Err(name.clone()),
     };
     let read: Result<BTreeMap<String, String>, String> = table.iter().map(text).collect();
-    read.or_else(|name| wrong(value, &format!("`{name}` in `{key}` is a text or a whole number")))
+    read.or_else(|name| wrong(value, &format!("`{name}` in `{key}` must be a string or a whole number")))
 }

@@ -62,12 +62,12 @@ fn commands_are_texts_or_lists() {
     assert_eq!(of("[\"{bin}\", \"--prompt\", \"a b\"]"), Ok(expected));
     for (command, part) in [
         ("\"bench\"", "needs `{bin}`"),
-        ("\"\"", "there is no command"),
-        ("\"{bin} | wc\"", "means something to a shell only"),
-        ("\"{bin} 'x\"", "is not closed"),
+        ("\"\"", "empty command"),
+        ("\"{bin} | wc\"", "needs a shell"),
+        ("\"{bin} 'x\"", "unclosed '"),
         ("[]", "is empty"),
-        ("[1]", "texts alone"),
-        ("7", "is a command"),
+        ("[1]", "strings only"),
+        ("7", "must be a command"),
     ] {
         let fault = of(command).expect_err(command);
         assert!(fault.message.contains(part) && fault.line == 3, "{command}: {fault}");
@@ -76,26 +76,26 @@ fn commands_are_texts_or_lists() {
 
 #[test]
 fn what_is_wrong_is_named_with_its_line() {
-    refused("", 1, "there is no `[[cell]]`");
+    refused("", 1, "no `[[cell]]`");
     refused("mode = \"standard\"\nmodus = 1\n", 2, "unknown key `modus`");
     refused(&format!("{CELL}treshold = 3\n"), 6, "unknown key `treshold`");
-    refused("mode = \"fast\"\n", 1, "`mode` is \"quick\", \"standard\" or \"thorough\", not \"fast\"");
+    refused("mode = \"fast\"\n", 1, "`mode` must be \"quick\", \"standard\" or \"thorough\", not \"fast\"");
     refused("on_unresolved = \"ignore\"\n", 1, "\"pass\" or \"fail\"");
-    refused(&format!("\non_unresolved = \"fail\"\n{CELL}mode = \"quick\"\n"), 2, "it could not but fail");
+    refused(&format!("\non_unresolved = \"fail\"\n{CELL}mode = \"quick\"\n"), 2, "it could only fail");
     read(&format!("on_unresolved = \"fail\"\n{CELL}mode = \"quick\"\nadvisory = true\n"));
     let advisory = CELL.replace("wall_s = 3", "wall_s = { threshold = 3, advisory = true }");
     read(&format!("on_unresolved = \"fail\"\n{advisory}mode = \"quick\"\n"));
-    refused(&format!("{CELL}output = \"other\"\n"), 6, "`output` is \"same\" or \"any\", not \"other\"");
+    refused(&format!("{CELL}output = \"other\"\n"), 6, "`output` must be \"same\" or \"any\", not \"other\"");
     refused("seed = -1\n", 1, "");
     refused("seed = 1\nseed = 2\n", 2, "duplicate key");
     refused("[build]\npackages = \"x\"\n", 2, "unknown key `packages`");
     refused("[[cell]\n", 1, "");
-    refused(&format!("{CELL}\n{CELL}"), 8, "two cells are called `a`");
-    refused(&format!("launches = 0\n{CELL}"), 1, "`launches` is from 1 to 1000, not 0");
-    refused(&format!("{CELL}round_s = 0\n"), 6, "`round_s` is in seconds");
+    refused(&format!("{CELL}\n{CELL}"), 8, "two cells are named `a`");
+    refused(&format!("launches = 0\n{CELL}"), 1, "`launches` must be from 1 to 1000, not 0");
+    refused(&format!("{CELL}round_s = 0\n"), 6, "`round_s` must be from 0.001");
     refused("[[cell]]\nname = \"../x\"\n", 2, "letters, digits");
     refused("[[cell]]\n\nmetrics = { wall_s = 3 }\n", 1, "missing key `name`");
-    refused("\n[[cell]]\nname = \"a\"\nmetrics = { wall_s = 3 }\n", 2, "it does not say what is compared");
+    refused("\n[[cell]]\nname = \"a\"\nmetrics = { wall_s = 3 }\n", 2, "nothing to compare");
     refused("[[cell]]\nname = \"a\"\na = \"x\"\nb = \"y\"\n", 1, "nothing could fail");
     refused("[[cell]]\nname = \"a\"\na = \"x\"\nb = \"y\"\nmetrics = { }\n", 1, "nothing could fail");
 }
@@ -105,26 +105,26 @@ fn sides_have_to_go_together() {
     let cell = |keys: &str| format!("[[cell]]\nname = \"a\"\nmetrics = {{ wall_s = 3 }}\n{keys}\n");
     refused(&cell("a = \"x\""), 4, "`b` is missing");
     refused(&cell("b = \"x\""), 4, "`a` is missing");
-    refused(&cell("command = \"{bin}\"\nb = \"x\""), 5, "give one or the others");
+    refused(&cell("command = \"{bin}\"\nb = \"x\""), 5, "use one or the other");
     refused(&cell("command = \"{bin}\"\nmodel = \"x\""), 5, "not with `command`");
-    refused(&cell("a = \"{bin}\"\nb = \"x\""), 4, "in `command` only");
+    refused(&cell("a = \"{bin}\"\nb = \"x\""), 4, "only in `command`");
     refused(&cell("a = { kv = \"on\" }\nb = \"x\""), 4, "settings need `model");
-    refused(&cell("model = \"m\"\na = { kv = \"on\" }\nb = \"x\""), 6, "is a table of settings");
-    refused(&cell("model = \"m\"\nsynthetic = \"s\"\na = {}\nb = {}"), 5, "do not go together");
-    refused(&cell("model = \"m\"\na = { kv = 1.5 }\nb = {}"), 5, "`kv` in `a` is a text or a whole number");
+    refused(&cell("model = \"m\"\na = { kv = \"on\" }\nb = \"x\""), 6, "must be a table of settings");
+    refused(&cell("model = \"m\"\nsynthetic = \"s\"\na = {}\nb = {}"), 5, "either `model` or `synthetic`");
+    refused(&cell("model = \"m\"\na = { kv = 1.5 }\nb = {}"), 5, "`kv` in `a` must be a string or a whole number");
 }
 
 #[test]
 fn metrics_and_budgets_are_checked() {
     let cell = |keys: &str| format!("[[cell]]\nname = \"a\"\na = \"x\"\nb = \"y\"\n{keys}\n");
-    refused(&cell("metrics = { wall_s = -1 }"), 5, "in percent, from 0 to 1000, not -1");
-    refused(&cell("metrics = { wall_s = nan }"), 5, "in percent");
+    refused(&cell("metrics = { wall_s = -1 }"), 5, "from 0 to 1000 percent, not -1");
+    refused(&cell("metrics = { wall_s = nan }"), 5, "from 0 to 1000 percent");
     refused(&cell("metrics = { wall_s = \"3\" }"), 5, "a threshold in percent");
-    refused(&cell("metrics = { a = 1, b = 1, c = 1, d = 1, e = 1, f = 1 }"), 5, "5 metrics at most");
+    refused(&cell("metrics = { a = 1, b = 1, c = 1, d = 1, e = 1, f = 1 }"), 5, "at most 5 metrics");
     let budget = |keys: &str| cell(&format!("budgets = [{{ metric = \"ttft_s\", {keys} }}]"));
-    refused(&budget("quantile = 0.5"), 5, "needs `at_most` or `at_least`");
-    refused(&budget("at_most = 1, at_least = 1"), 5, "one of them alone");
-    refused(&budget("at_most = inf"), 5, "no number that can be kept");
+    refused(&budget("quantile = 0.5"), 5, "needs either `at_most` or `at_least`");
+    refused(&budget("at_most = 1, at_least = 1"), 5, "needs either `at_most` or `at_least`");
+    refused(&budget("at_most = inf"), 5, "not finite");
     refused(&budget("at_most = 1, quantile = 1"), 5, "from 0.001 to 0.999");
     refused(&budget("at_most = 1, quantil = 0.5"), 5, "unknown key `quantil`");
     let config = read(&budget("at_most = 1"));
@@ -143,14 +143,14 @@ fn acceptances_need_a_reason_and_a_day() {
     assert_eq!(read(&accept("reason = \"r\"\nuntil = \"2026-12-31\"")).accepted[0].until, "2026-12-31");
     refused(&accept("until = 2026-12-31"), 6, "needs a `reason`");
     refused(&accept("reason = \"  \"\nuntil = 2026-12-31"), 9, "is empty");
-    refused(&accept("reason = \"r\""), 6, "needs its last day");
+    refused(&accept("reason = \"r\""), 6, "needs a last day");
     refused(&accept("reason = \"r\"\nuntil = 2026-02-30"), 10, "");
-    refused(&accept("reason = \"r\"\nuntil = 2026-12-31T10:00:00Z"), 10, "is a day such as");
-    refused(&accept("reason = \"r\"\nuntil = \"soon\""), 10, "is a day such as");
+    refused(&accept("reason = \"r\"\nuntil = 2026-12-31T10:00:00Z"), 10, "must be a day such as");
+    refused(&accept("reason = \"r\"\nuntil = \"soon\""), 10, "must be a day such as");
     refused(&accept("reason = \"r\"\nuntil = 2026-12-31\ncommit = \"HEAD\""), 11, "digits of a commit");
     refused(&accept("reasons = \"r\"").replace("\"a\"\nmetric", "\"b\"\nmetric"), 9, "unknown key `reasons`");
-    refused(&accept("reason = \"r\"").replace("cell = \"a\"", "cell = \"b\""), 7, "there is no cell `b`");
-    refused(&accept("reason = \"r\"").replace("\"wall_s\"", "\"cpu_s\""), 8, "is not judged by `cpu_s`");
+    refused(&accept("reason = \"r\"").replace("cell = \"a\"", "cell = \"b\""), 7, "no cell `b`");
+    refused(&accept("reason = \"r\"").replace("\"wall_s\"", "\"cpu_s\""), 8, "has no metric `cpu_s`");
 }
 
 #[test]

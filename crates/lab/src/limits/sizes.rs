@@ -46,7 +46,7 @@ pub(super) fn levels(machine: &Machine, threads: u32, quick: bool) -> (Vec<Level
     let caches: Vec<Option<Share>> = (1..=3).map(|level| share(machine, level, threads)).collect();
     let known = caches.iter().any(Option::is_some);
     if !known {
-        notes.push("cache sizes are not known here: sizes that suit most CPUs were read instead".to_owned());
+        notes.push("cache sizes are unknown here: typical sizes are used instead".to_owned());
     }
     let usual = USUAL.map(|(_, bytes)| Some(Share { bytes, threads: 1, instances: u64::from(threads) }));
     let [l1, l2, l3] = if known { [caches[0], caches[1], caches[2]] } else { usual };
@@ -112,7 +112,8 @@ fn dram(machine: &Machine, caches: [Option<Share>; 2], threads: u64, quick: bool
     );
     let note = (one < least[0] || all < least[1]).then(|| {
         format!(
-            "{DRAM}: only {} MiB could be read, because memory is short; caches of {} MiB may have answered in part",
+            "{DRAM}: only {} MiB are read because little memory is free; {} MiB of caches may serve part of the \
+             reads",
             one.min(all) / MIB,
             cached_all / MIB
         )
@@ -214,7 +215,7 @@ mod tests {
     fn without_caches_usual_sizes_are_read() {
         let (levels, notes) = levels(&Machine::default(), 4, true);
         assert_eq!(levels.iter().map(|level| level.name).collect::<Vec<_>>(), ["L1", "L2", "L3", "DRAM"]);
-        assert!(notes[0].contains("not known"), "{notes:?}");
+        assert!(notes[0].contains("unknown"), "{notes:?}");
         let levels = super::levels(&machine(vec![cache(1, 32 * KIB, 1, 4)], 1 << 30), 4, true).0;
         assert_eq!(levels.iter().map(|level| level.name).collect::<Vec<_>>(), ["L1", "DRAM"]);
     }

@@ -38,15 +38,19 @@ fn refusal(error: &io::Error, paranoid: Option<i32>) -> String {
     const NOT_SUPPORTED: i32 = 95;
     match error.raw_os_error() {
         Some(NO_ENTRY | NO_DEVICE | NOT_SUPPORTED) => {
-            "the CPU's counters are not there: a hypervisor that keeps them to itself, or a CPU that the kernel does not know"
-                .to_owned()
+            "no CPU counters: the hypervisor hides them, or the kernel does not support this CPU".to_owned()
         }
-        Some(NO_SYSTEM_CALL) => "the kernel has no performance events, or a filter of system calls hides them".to_owned(),
+        Some(NO_SYSTEM_CALL) => "the kernel has no performance events, or a system call filter blocks them".to_owned(),
         _ if error.kind() == io::ErrorKind::PermissionDenied => match paranoid {
-            Some(level) if level > 2 => format!("kernel.perf_event_paranoid is {level}: only privileged users may count"),
-            _ => "not permitted, though kernel.perf_event_paranoid would allow it: a container's filter of system calls".to_owned(),
+            Some(level) if level > 2 => format!(
+                "kernel.perf_event_paranoid is {level}: only privileged users may \
+                use counters"
+            ),
+            _ => "not permitted, although kernel.perf_event_paranoid allows it: probably a container's system \
+                  call filter"
+                .to_owned(),
         },
-        _ if error.kind() == io::ErrorKind::Unsupported => "only Linux is asked for them".to_owned(),
+        _ if error.kind() == io::ErrorKind::Unsupported => "counters are read on Linux only".to_owned(),
         _ => error.to_string(),
     }
 }

@@ -44,13 +44,13 @@ pub(super) fn hypervisor(files: &impl Files, cpuinfo: &str) -> Option<String> {
     files
         .word("/sys/hypervisor/type")
         .or_else(|| may_be_virtual.then(|| firmware(files)).flatten())
-        .or_else(|| flagged.then(|| "a hypervisor that tells no name".to_owned()))
+        .or_else(|| flagged.then(|| "unnamed hypervisor".to_owned()))
 }
 
 fn named(signature: &str) -> String {
     let signature = signature.trim_matches(|c: char| c == '\0' || c.is_whitespace());
     let known = HYPERVISORS.iter().find(|(key, _)| *key == signature);
-    known.map_or_else(|| format!("a hypervisor that calls itself `{signature}`"), |(_, name)| (*name).to_owned())
+    known.map_or_else(|| format!("unknown hypervisor `{signature}`"), |(_, name)| (*name).to_owned())
 }
 
 fn firmware(files: &impl Files) -> Option<String> {
@@ -86,7 +86,7 @@ mod tests {
     fn signatures_have_names() {
         assert_eq!(named("KVMKVMKVM\0\0\0"), "KVM");
         assert_eq!(named("Microsoft Hv"), "Hyper-V");
-        assert_eq!(named("SomethingNew"), "a hypervisor that calls itself `SomethingNew`");
+        assert_eq!(named("SomethingNew"), "unknown hypervisor `SomethingNew`");
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(hypervisor(&google, "flags : fpu\n"), None);
         assert_eq!(hypervisor(&google, "Features : asimd\n").as_deref(), Some("Google Compute Engine"));
         let silent = BTreeMap::new();
-        assert_eq!(hypervisor(&silent, "flags : hypervisor\n").as_deref(), Some("a hypervisor that tells no name"));
+        assert_eq!(hypervisor(&silent, "flags : hypervisor\n").as_deref(), Some("unnamed hypervisor"));
         assert_eq!(hypervisor(&silent, ""), None);
         let xen = BTreeMap::from([("/sys/hypervisor/type", "xen\n")]);
         assert_eq!(hypervisor(&xen, "").as_deref(), Some("xen"));

@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct SelfTestSettings {
     /// How much each duel measures.
     pub mode: DuelMode,
-    /// What a round should take at least.
+    /// The minimum duration of a round.
     pub round: Duration,
     /// Duels of two sides that are the same.
     pub same: u64,
@@ -42,20 +42,20 @@ pub struct SelfTestSettings {
     pub gates: Vec<GateMetric>,
     /// No duel begins behind it.
     pub budget: Option<Duration>,
-    /// What orders follow from.
+    /// The RNG seed of the orders.
     pub seed: u64,
     /// The kernels, for the description of the machine.
     pub chosen: KernelChoice,
-    /// Who measures.
+    /// The program that measures.
     pub tool: Tool,
 }
 
-/// Who looks on.
+/// Follows the progress and can stop it.
 pub trait SelfTestObserver {
     /// A duel is over.
     fn tell(&mut self, progress: &SelfTestProgress);
 
-    /// Whether to end now, with what there is.
+    /// Whether to stop now and keep what was measured so far.
     fn is_stopped(&self) -> bool;
 }
 
@@ -103,7 +103,7 @@ pub fn selftest(
         watch.tell(&SelfTestProgress { done, of: plan.len() as u64, more: *more, verdict });
     }
     if done == 0 {
-        return Err("it was ended before the first duel was over".to_owned());
+        return Err("stopped before the first duel was finished".to_owned());
     }
     let machine = machine::machine(&System, settings.chosen);
     let noise = noise.finish(&System, machine.cpus, LOOK);

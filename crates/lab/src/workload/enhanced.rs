@@ -21,8 +21,8 @@ const PROMPT: usize = 10;
 const REPEATED: u32 = 25;
 
 /// What has to be known of the tree.
-const ONE_PASS: &str = "the call tree and the rankings are of one pass with the profiler on, with as many calls as SmallMind \
-                        made; the rows are medians of many repeats with it off";
+const ONE_PASS: &str = "the call tree and the rankings come from one pass with the profiler on, with as many \
+                        calls as in SmallMind; the rows are medians of many repeats with the profiler off";
 
 /// One of the two models.
 struct Subject {
@@ -128,7 +128,7 @@ impl Subject {
         let name = self.part("Creation");
         let usage = ModelUse::usual(PROMPT + tokens);
         let model = Some(models.create(self.which, usage)?.describe().name);
-        let what = "from the recipe to a model that is ready".to_owned();
+        let what = "creating a model that is ready for its first token".to_owned();
         recorder.row(Row { name: name.clone(), what, model, calls: 1, ..Row::default() });
         let allocated = counted(|| drop(models.create(self.which, usage)));
         recorder.repeat(
@@ -195,10 +195,16 @@ impl Subject {
             tokens: Some(tokens as f64),
             ..Row::default()
         };
-        let whole = format!("a prompt of {PROMPT} tokens and {tokens} tokens behind it");
+        let whole = format!("a prompt of {PROMPT} tokens, then {tokens} generated tokens");
         recorder.row(row(&inference, whole, None, 1, tokens));
-        recorder.row(row(&token, "a token, the prompt with the first".to_owned(), Some(&inference), tokens, 1));
-        recorder.row(row(&self.part("Forward"), "a pass over the weights".to_owned(), Some(&token), tokens, 1));
+        recorder.row(row(
+            &token,
+            "one token; the first one includes the prompt".to_owned(),
+            Some(&inference),
+            tokens,
+            1,
+        ));
+        recorder.row(row(&self.part("Forward"), "one pass over the weights".to_owned(), Some(&token), tokens, 1));
     }
 
     fn parts(&self, inference: &Inference) -> Vec<(String, Measurement)> {

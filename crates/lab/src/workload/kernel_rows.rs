@@ -241,11 +241,8 @@ pub(super) fn measure_together(
     all();
     let once = timed(&mut all).1.values[crate::recorder::WALL];
     let times = ((SAMPLE.as_secs_f64() / once.max(1e-9)).ceil() as u64).clamp(1, 1 << 20);
-    let what = if sizes == 1 {
-        "one call of it".to_owned()
-    } else {
-        format!("a call of one of the {sizes} sizes, on average")
-    };
+    let what =
+        if sizes == 1 { "one call".to_owned() } else { format!("a call of one of the {sizes} sizes, on average") };
     recorder.row(Row { name: name.clone(), what, calls: sizes * times, ..Row::default() });
     recorder.repeat(
         &name.clone(),

@@ -68,8 +68,8 @@ pub(super) fn run(
 }
 
 /// What has to be known of the tree.
-pub(super) const ONE_PASS: &str =
-    "the call tree and the rankings are of one inference with the profiler on; the rows were measured with it off";
+pub(super) const ONE_PASS: &str = "the call tree and the rankings come from one inference with the profiler on; the rows were measured with the \
+     profiler off";
 
 /// An inference with the profiler on: what is live at the most, and when.
 fn profile(
@@ -143,7 +143,7 @@ fn matmul_backward(with: Arithmetic<'_>) -> [Variant<'_>; 2] {
         (0..CALLS).for_each(|_| pass(&given, sizes.map(|size| vec![0.0; size]).each_mut().map(Vec::as_mut_slice)))
     };
     let pooled = move || (0..CALLS).for_each(|_| pass(&given2, kept.each_mut().map(Vec::as_mut_slice)));
-    let what = "a product of 128 × 256 and 256 × 128 with its two gradients";
+    let what = "a 128 × 256 by 256 × 128 matrix product with both gradients";
     [
         Variant { name: "MatMulBackward/fresh", what, calls: CALLS, work: Box::new(fresh) },
         Variant { name: "MatMulBackward/pooled", what, calls: CALLS, work: Box::new(pooled) },
@@ -291,7 +291,7 @@ fn of_model(
         }
         // These inferences worked just now, and nothing about them changes.
         let run = |generator: &mut dyn Generator| drop((inference::standard)(generator, prompt, tokens));
-        let what = "an inference, a token at a time";
+        let what = "an inference, one token at a time";
         let calls = 1;
         let pair = [
             Variant { name: without_name, what, calls, work: Box::new(|| run(&mut *other)) },

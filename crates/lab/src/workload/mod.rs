@@ -73,7 +73,7 @@ pub struct Task {
     pub prompt: Option<String>,
     /// Tokens of each inference; `None`: as many as SmallMind's.
     pub tokens: Option<usize>,
-    /// What random tokens follow from.
+    /// The RNG seed of the random tokens.
     pub seed: u64,
     /// Calls kept of each thread, to see them on a line of time.
     pub timeline: Option<usize>,
@@ -92,7 +92,7 @@ pub(crate) struct WorkloadResult {
     /// Tokens of the prompt and of each inference.
     pub(crate) prompt_tokens: Option<usize>,
     pub(crate) tokens: Option<usize>,
-    /// What has to be known to understand the figures.
+    /// Remarks that help to understand the figures.
     pub(crate) notes: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ pub fn take_profile() -> Result<Profile, String> {
     hotloop::stop();
     let profile = Profile::from_json(&hotloop::snapshot().to_json());
     hotloop::reset();
-    profile.map_err(|error| format!("the profile cannot be read: {error}"))
+    profile.map_err(|error| format!("cannot read the profile: {error}"))
 }
 
 /// The model of a workload: the one that was named, or its own.

@@ -49,7 +49,7 @@ pub(super) fn create<'a>(
     let (generator, taken) = timed(|| create(models, which, usage));
     let generator = generator?;
     bookkeeping(|| {
-        let what = "from the file or the recipe to a model that is ready";
+        let what = "loading or creating a model that is ready for its first token";
         let model = Some(generator.describe().name);
         recorder.row(Row { name: "creation".to_owned(), what: what.to_owned(), calls: 1, model, ..Row::default() });
         recorder.keep("creation", Phase::Timed, (0, start_ns), taken);
@@ -95,13 +95,13 @@ fn declare(kind: &InferenceKind, prompt: usize, recorder: &mut RunRecorder<'_>) 
     let tokens = kind.tokens;
     recorder.row(Row {
         tokens: Some(tokens as f64),
-        ..row("inference", format!("a prompt of {prompt} tokens and {tokens} tokens behind it"))
+        ..row("inference", format!("a prompt of {prompt} tokens, then {tokens} generated tokens"))
     });
     let part_of = Some("inference".to_owned());
     recorder.row(Row {
         tokens: Some(prompt as f64),
         part_of: part_of.clone(),
-        ..row("prefill", "the prompt, and the choice of the first token".to_owned())
+        ..row("prefill", "the prompt and the first token".to_owned())
     });
     if tokens > 1 {
         recorder.row(Row {

@@ -15,13 +15,13 @@ pub(super) fn prompt(
     let outline = models.outline(which, task.prompt.as_deref())?;
     let prompt = outline.tokens.unwrap_or_else(|| at_random(task.seed, outline.vocab as u64, random));
     if prompt.is_empty() {
-        return Err("the prompt has no tokens: there is nothing to go on from".to_owned());
+        return Err("the prompt has no tokens".to_owned());
     }
     let (length, context) = (prompt.len(), outline.context);
     if length + tokens > context {
         return Err(format!(
-            "a prompt of {length} tokens and {tokens} behind it do not fit into the model's context of {context} tokens: \
-             choose fewer with --tokens, or a shorter prompt"
+            "a prompt of {length} tokens and {tokens} generated ones exceed the model's context length of \
+             {context} tokens: choose fewer with --tokens, or a shorter prompt"
         ));
     }
     Ok(prompt)

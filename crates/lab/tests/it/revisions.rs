@@ -105,12 +105,12 @@ fn what_cannot_be_built_says_why() {
     let error = fails(&project, "broken");
     assert!(error.starts_with("broken (") && error.contains("mismatched types"), "{error}");
     let error = fails(&project, "nowhere");
-    assert!(error.contains("there is no revision `nowhere`"), "{error}");
-    assert!(fails(&project, "--help").contains("there is no revision `--help`"));
+    assert!(error.contains("no revision `nowhere`"), "{error}");
+    assert!(fails(&project, "--help").contains("no revision `--help`"));
     let error = fails(&Project { bin: Some("other".to_owned()), ..project.clone() }, "one");
     assert!(error.contains("other"), "{error}");
     let error = fails(&Project { folder: "/".into(), ..project }, "one");
-    assert!(error.contains("in no Git repository"), "{error}");
+    assert!(error.contains("not in a Git repository"), "{error}");
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn all_work_in_every_round() {
             assert_eq!(places, launches.into_iter().zip(0..8).collect::<Vec<_>>(), "{}", row.name);
         }
         assert!(
-            run.notes.iter().any(|note| note.contains("not measured with a context of 14 tokens")),
+            run.notes.iter().any(|note| note.contains("not measured with a prompt of 14 tokens")),
             "{:?}",
             run.notes
         );
@@ -223,7 +223,7 @@ fn what_differs_from_time_to_time_is_a_failure() {
     let fake = Fake { name: "a", threads: 1, context: 16, log: &log, fickle: true };
     let runs = measure(&settings(Some(2), &[]), &[&[&fake]], u64::MAX).unwrap();
     assert_eq!(runs[0].correctness.as_ref().unwrap().repeats_agree, Some(false));
-    assert!(runs[0].failures[0].contains("did not generate the same tokens"));
+    assert!(runs[0].failures[0].contains("generated different tokens"));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn it_can_be_ended() {
     assert!(runs[0].interrupted);
     assert!(runs[0].samples.len() < 200, "{}", runs[0].samples.len());
     let error = measure(&settings(Some(100), &[]), &[&[&fake]], 1).unwrap_err();
-    assert!(error.contains("nothing was kept"), "{error}");
+    assert!(error.contains("nothing was saved"), "{error}");
 }
 
 #[test]
@@ -242,6 +242,6 @@ fn what_does_not_fit_is_refused() {
     let log = Log::default();
     let fake = Fake { name: "a", threads: 1, context: 6, log: &log, fickle: false };
     let error = measure(&settings(Some(1), &[]), &[&[&fake]], u64::MAX).unwrap_err();
-    assert!(error.contains("do not fit into the context of a, 6 tokens"), "{error}");
+    assert!(error.contains("exceed the context length of a, 6 tokens"), "{error}");
     assert!(measure(&settings(Some(1), &[]), &[], u64::MAX).is_err());
 }

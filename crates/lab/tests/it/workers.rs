@@ -54,23 +54,23 @@ fn the_last_words_of_a_worker_are_told() {
 
 #[test]
 fn a_worker_that_hangs_up_or_talks_rubbish_is_no_worker() {
-    fails("echo hello; cat", &["no answer: `hello`"]);
-    fails("echo '{\"ready\":1}'; read line; echo 12; sleep 30", &["no answer: `12`"]);
-    fails("echo '{\"ready\":1}'; exec >&-; sleep 30", &["hung up"]);
+    fails("echo hello; cat", &["invalid answer from the worker: `hello`"]);
+    fails("echo '{\"ready\":1}'; read line; echo 12; sleep 30", &["invalid answer from the worker: `12`"]);
+    fails("echo '{\"ready\":1}'; exec >&-; sleep 30", &["closed its output"]);
     fails("echo '{\"ready\":9}'; cat", &["version 9"]);
     fails("echo '{\"reading\":{}}'; cat", &["before it was asked"]);
-    fails("head -c 100000 /dev/zero | tr '\\0' x; echo; cat", &["no answer: `xxx"]);
+    fails("head -c 100000 /dev/zero | tr '\\0' x; echo; cat", &["invalid answer from the worker: `xxx"]);
 }
 
 #[test]
 fn who_says_nothing_is_given_up() {
     let error =
         Worker::spawn_within(&mut shell("echo loading >&2; sleep 60"), Duration::from_millis(300)).expect_err("none");
-    assert!(error.contains("said nothing") && error.contains("loading"), "{error}");
+    assert!(error.contains("no answer from the worker") && error.contains("loading"), "{error}");
 }
 
 #[test]
 fn what_is_not_there_is_named() {
     let error = Worker::spawn(&mut Command::new("/no/such/worker")).expect_err("none");
-    assert!(error.contains("`/no/such/worker` cannot be started"), "{error}");
+    assert!(error.contains("cannot start `/no/such/worker`"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! The beginning of a run: what lists of runs show.
+//! The head of a run: the fields that lists of runs show.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{Model, Phase, RUN_SCHEMA, RUN_VERSION, Row, Subject, Workload};
+use super::{Model, Phase, RUN_SCHEMA, RUN_VERSION, Row, Run, Sample, Subject, Workload};
+use crate::document::{self, DocumentError};
 
 /// The row of tokens that are generated one by one.
 const DECODE: &str = "decode";
@@ -21,12 +22,12 @@ pub struct RunHead {
     pub created: String,
     /// What was measured.
     pub subject: Subject,
-    /// The models it worked with.
+    /// The models that it used.
     #[serde(default)]
     pub models: Vec<Model>,
-    /// What it was asked to do.
+    /// The workload.
     pub workload: Workload,
-    /// Where that happened.
+    /// The environment of the measurement.
     pub environment: EnvironmentHead,
     /// What was repeated.
     #[serde(default)]
@@ -34,10 +35,10 @@ pub struct RunHead {
     /// Of its samples, what tells how fast it generated.
     #[serde(default, rename = "samples")]
     pub decoded: DecodeTimes,
-    /// Whether it was broken off.
+    /// Whether it was interrupted.
     #[serde(default)]
     pub interrupted: bool,
-    /// What went wrong.
+    /// Failures.
     #[serde(default)]
     pub failures: Vec<String>,
 }
@@ -151,15 +152,35 @@ impl RunHead {
     /// Reads it from the JSON of a run, all of which has to be JSON.
     ///
     /// # Errors
-    /// What is wrong and where, if it is no run or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, RUN_SCHEMA, RUN_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
+    /// What is wrong and where, for another document or a run of a later version.
+    pub fn from_json(text: &str) -> Result<Self, DocumentError> {
+        document::read(text, RUN_SCHEMA, RUN_VERSION)
     }
+}
 
-    /// The version of a text that says it is a run, whichever that is.
-    pub fn version_in(text: &str) -> Option<u32> {
-        let head: crate::Head = serde_json::from_str(text).ok()?;
-        head.version.filter(|_| head.schema.as_deref() == Some(RUN_SCHEMA))
+impl From<&Run> for RunHead {
+    fn from(run: &Run) -> Self {
+        let machine = MachineHead { machine_key: run.environment.machine.machine_key.clone() };
+        Self {
+            version: run.version,
+            created: run.created.clone(),
+            subject: run.subject.clone(),
+            models: run.models.clone(),
+            workload: run.workload.clone(),
+            environment: EnvironmentHead { machine },
+            rows: run.rows.clone(),
+            decoded: DecodeTimes::of(&run.samples),
+            interrupted: run.interrupted,
+            failures: run.failures.clone(),
+        }
+    }
+}
+
+impl DecodeTimes {
+    fn of(samples: &[Sample]) -> Self {
+        let decoded = samples.iter().filter(|sample| sample.row == DECODE && sample.phase == Phase::Timed);
+        let decoded = decoded.filter_map(|sample| Some((&sample.arm, *sample.values.get("wall_s")?)));
+        let (arms, wall_s): (Vec<_>, Vec<f64>) = decoded.unzip();
+        Self { wall_s, is_of_several_arms: arms.iter().any(|arm| *arm != arms[0]) }
     }
 }

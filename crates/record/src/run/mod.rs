@@ -1,4 +1,4 @@
-//! The run record: everything that is kept of one sitting. Reports are made from it, never the other way round.
+//! The run: everything that is stored of one measurement. Reports are made from it.
 
 mod head;
 mod imported;
@@ -26,15 +26,16 @@ pub use unknown::UnknownFields;
 pub use workload::{Correctness, Environment, Workload, WorkloadKind};
 
 use crate::Tool;
+use crate::document::{self, DocumentError};
 
-/// What kind of document it is.
+/// The schema of the document.
 pub const RUN_SCHEMA: &str = "hotloop-run";
-/// Raised when the meaning of a field changes or one goes away; new fields alone do not raise it.
+/// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const RUN_VERSION: u32 = 1;
 
-/// One sitting: what was measured, on what, how, and what came out.
+/// One measurement: what was measured, where, how, and the results.
 ///
-/// Raw samples are kept, so that statistics can be redone. What was not measured is absent, never zero.
+/// Raw samples are stored, so that statistics can be redone. What was not measured is absent, never zero.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
@@ -48,14 +49,14 @@ pub struct Run {
     pub created: String,
     /// What was measured.
     pub subject: Subject,
-    /// The models it worked with.
+    /// The models that it used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<Model>,
-    /// What it was asked to do.
+    /// The workload.
     pub workload: Workload,
-    /// Where that happened.
+    /// The environment of the measurement.
     pub environment: Environment,
-    /// What the names of values in samples mean.
+    /// Definitions of the metrics in samples.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
     /// What was repeated, in the order in which it is shown.
@@ -79,13 +80,13 @@ pub struct Run {
     /// How well each model knows a text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quality: Vec<Quality>,
-    /// Whether it was broken off, so that less was measured than asked for.
+    /// Whether it was interrupted, so that less was measured than requested.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// What went wrong.
+    /// Failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
-    /// What has to be known to understand the figures.
+    /// Remarks that help to understand the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Where it comes from, unless it was measured by this program.
@@ -103,15 +104,33 @@ impl Run {
         self.unknown.write(self)
     }
 
+    /// The same, checked: the text can be read again.
+    ///
+    /// # Errors
+    /// Why it cannot: a number that JSON does not have, a reference that leads nowhere, another schema.
+    pub fn to_readable_json(&self) -> Result<String, DocumentError> {
+        let text = self.to_json();
+        // Serde reads again whatever it writes, except NaN and infinities, which it writes as null.
+        let is_sure = self.schema == RUN_SCHEMA
+            && self.version == RUN_VERSION
+            && self.unknown == UnknownFields::default()
+            && self.profile.as_ref().is_none_or(|profile| profile.fault().is_none())
+            && !text.contains("null");
+        if !is_sure {
+            Self::from_json(&text)?;
+        }
+        Ok(text)
+    }
+
     /// Reads it from JSON. Fields that are not known are kept.
     ///
     /// # Errors
-    /// What is wrong and where, if it is no run or one of a later version.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::check_version(text, RUN_SCHEMA, RUN_VERSION)?;
+    /// What is wrong and where, for another document or a run of a later version.
+    pub fn from_json(text: &str) -> Result<Self, DocumentError> {
+        document::check_version(text, RUN_SCHEMA, RUN_VERSION)?;
         let (mut run, unknown): (Run, UnknownFields) = UnknownFields::read(text)?;
         if let Some(wrong) = run.profile.as_ref().and_then(Profile::fault) {
-            return Err(wrong);
+            return Err(DocumentError::Invalid(wrong));
         }
         run.unknown = unknown;
         Ok(run)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a text cost a model.
+/// The negative log likelihood of a text.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quality {
@@ -18,7 +18,7 @@ pub struct Quality {
     pub bytes: u64,
     /// The mean negative log likelihood of a token, in nats; the perplexity is its exponential.
     pub nll: f64,
-    /// The most positions that a token was scored behind.
+    /// The largest context that a token was scored with.
     pub window: u64,
     /// Of each token, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

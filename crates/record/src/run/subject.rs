@@ -106,9 +106,9 @@ pub struct Model {
     pub kv_heads: u64,
     /// The length of one head.
     pub head_dim: u64,
-    /// The number of its tokens.
+    /// The vocabulary size.
     pub vocab: u64,
-    /// Positions that it was made for.
+    /// The context length.
     pub context: u64,
 }
 

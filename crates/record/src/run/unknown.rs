@@ -1,26 +1,25 @@
-//! Fields of a later program: kept when a document is read, and written again.
+//! Unknown fields of later versions: preserved when a document is read and written again.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What a document had beyond what is known, in the shape of the document; usually nothing.
+/// The unknown fields of a document, in the document's structure; usually empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct UnknownFields(Option<Value>);
 
 impl UnknownFields {
     /// A document, and what of it is not known.
-    pub(super) fn read<T: Serialize + DeserializeOwned>(text: &str) -> Result<(T, Self), String> {
+    pub(super) fn read<T: Serialize + DeserializeOwned>(text: &str) -> serde_json::Result<(T, Self)> {
         let mut is_known = true;
         let mut reader = serde_json::Deserializer::from_str(text);
-        let document: T =
-            serde_ignored::deserialize(&mut reader, |_| is_known = false).map_err(|error| error.to_string())?;
-        reader.end().map_err(|error| error.to_string())?;
+        let document: T = serde_ignored::deserialize(&mut reader, |_| is_known = false)?;
+        reader.end()?;
         if is_known {
             return Ok((document, Self(None)));
         }
-        let all: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let known = serde_json::to_value(&document).map_err(|error| error.to_string())?;
+        let all: Value = serde_json::from_str(text)?;
+        let known = serde_json::to_value(&document)?;
         Ok((document, Self(beyond(all, Some(&known)))))
     }
 

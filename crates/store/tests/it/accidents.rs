@@ -234,5 +234,5 @@ fn a_store_in_the_place_of_a_file_is_refused() {
     let path = folder.path().join("file");
     fs::write(&path, "").expect("it is written");
     let error = Store::open(&path).save(&run(1)).expect_err("it is no folder");
-    assert!(error.to_string().contains("cannot make the folder"), "{error}");
+    assert!(error.to_string().contains("cannot create the folder"), "{error}");
 }

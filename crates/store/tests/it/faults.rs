@@ -122,11 +122,11 @@ fn cut(path: &Path, kept: impl Fn(usize) -> usize) {
 #[test]
 fn broken_runs_are_named() {
     let corrupt = ErrorKind::Corrupt;
-    check_run("empty", "not the one it is named for", corrupt, |path| cut(path, |_| 0));
+    check_run("empty", "do not match the file name", corrupt, |path| cut(path, |_| 0));
     check_run("cut off early", "", corrupt, |path| cut(path, |_| 3));
-    check_run("cut off in the middle", "cannot be unpacked", corrupt, |path| cut(path, |length| length / 2));
-    check_run("cut off at the end", "cannot be unpacked", corrupt, |path| cut(path, |length| length - 1));
-    check_run("another run", "not the one it is named for", corrupt, |path| {
+    check_run("cut off in the middle", "cannot decompress", corrupt, |path| cut(path, |length| length / 2));
+    check_run("cut off at the end", "cannot decompress", corrupt, |path| cut(path, |length| length - 1));
+    check_run("another run", "do not match the file name", corrupt, |path| {
         fs::write(path, zstd::bulk::compress(run(5).to_json().as_bytes(), 3).expect("it is packed"))
             .expect("it is written");
     });
@@ -135,11 +135,11 @@ fn broken_runs_are_named() {
         bytes.extend(b"more");
         fs::write(path, bytes).expect("it is written");
     });
-    check_run("a bomb", "longer than 1024 MiB", corrupt, |path| fs::write(path, bomb(8193)).expect("it is written"));
-    check_run("a large bomb of another text", "not the one it is named for", corrupt, |path| {
+    check_run("a bomb", "larger than 1024 MiB", corrupt, |path| fs::write(path, bomb(8193)).expect("it is written"));
+    check_run("a large bomb of another text", "do not match the file name", corrupt, |path| {
         fs::write(path, bomb(4000)).expect("it is written");
     });
-    check_run("a window of 2 GiB", "cannot be unpacked", corrupt, |path| {
+    check_run("a window of 2 GiB", "cannot decompress", corrupt, |path| {
         let mut bytes = bomb(1);
         bytes[5] = 21 << 3;
         fs::write(path, bytes).expect("it is written");
@@ -209,7 +209,7 @@ fn texts_that_are_no_runs_are_named() {
     let future = run(20).to_json().replacen("\"version\": 1", "\"version\": 2", 1);
     for (text, expected, kind) in [
         (future.as_str(), "version 2 of `hotloop-run` is newer than 1", ErrorKind::Newer),
-        ("{}", "does not say", ErrorKind::Corrupt),
+        ("{}", "no `schema`", ErrorKind::Corrupt),
         ("not JSON", "expected", ErrorKind::Corrupt),
         ("{\"schema\": \"hotloop-doctor\", \"version\": 1}", "`hotloop-doctor`", ErrorKind::Corrupt),
         ("{\"schema\": \"hotloop-run\", \"version\": 1}", "missing field", ErrorKind::Corrupt),

@@ -133,7 +133,7 @@ fn files_are_runs_too() {
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.to_string().contains("none.json"), "{error}");
     let error = store.load(folder.path().to_str().expect("it is text")).expect_err("it is a folder");
-    assert!(error.to_string().contains("is no file"), "{error}");
+    assert!(error.to_string().contains("is not a regular file"), "{error}");
 }
 
 #[test]
@@ -197,4 +197,17 @@ fn of_runs_that_began_together_the_one_stored_last_is_the_latest() {
         std::thread::sleep(std::time::Duration::from_millis(12));
     }
     assert_eq!(store.resolve("@latest").ok(), last);
+}
+
+#[test]
+fn a_save_tells_the_index_what_the_files_say() {
+    let folder = Folder::new();
+    let store = Store::open(folder.path());
+    for number in [3, 1, 2, 1] {
+        store.save(&run(number)).expect("it is saved");
+    }
+    let saved = store.list(&Filter::default()).expect("they are listed");
+    assert_eq!(saved.runs.len(), 3);
+    store.reindex().expect("the files are read");
+    assert_eq!(store.list(&Filter::default()), Ok(saved));
 }

@@ -1,6 +1,6 @@
 //! Where the wall time goes, and what time it is.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use record::TrainingPhases;
 
@@ -106,25 +106,13 @@ pub(super) fn whole(phases: &TrainingPhases) -> f64 {
     phases.named().iter().map(|(_, seconds)| seconds).sum()
 }
 
-/// The moment by RFC 3339, in UTC.
+/// The time by RFC 3339, in UTC and whole seconds.
 pub(super) fn now() -> String {
-    rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+    rfc3339(jiff::Timestamp::now().as_second())
 }
 
-fn rfc3339(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years from March on have their leap day at the end; 400 of them are 146,097 days, counted
-    // from March of the year 0.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = era * 400 + year + carry;
-    let (hour, minute) = (second / 3_600, second / 60 % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z", second % 60)
+fn rfc3339(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
 #[cfg(test)]

@@ -262,12 +262,12 @@ impl BaseSide {
             OutputRule::Any => true,
         };
         let because =
-            if changes.is_empty() { "as was asked".to_owned() } else { format!("by design ({})", changes.join(", ")) };
+            if changes.is_empty() { "as requested".to_owned() } else { format!("by design ({})", changes.join(", ")) };
         let agreement = agreement(&self.ids, &side.ids);
         let note = format!(
-            "`{}` may put out other tokens than the base, {because}: of {} that are the likeliest, {} are the same from the \
-             beginning of each sequence on",
-            side.label, agreement.of, agreement.equal
+            "`{}` may generate other tokens than the base, {because}: {} of {} greedy tokens agree, counted up to the first \
+             difference of each sequence",
+            side.label, agreement.equal, agreement.of
         );
         let arm = Arm {
             label: side.label,

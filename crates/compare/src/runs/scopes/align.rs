@@ -75,7 +75,8 @@ pub(super) fn align(sides: [&[Scope]; 2], repeats: &Repeats) -> (Vec<ScopeChange
 fn repeated(old: &Scope, new: &Scope) -> String {
     let (name, before, after) = (&new.name, old.calls, new.calls);
     format!(
-        "`{name}` was repeated {before} times before and {after} times after: what is after is given for {before} of them"
+        "`{name}` was repeated {before} times before and {after} times after; figures after are scaled to \
+         {before} repeats"
     )
 }
 

@@ -3,7 +3,7 @@
 mod build;
 mod damaged;
 mod shards;
-mod write;
+pub mod write;
 
 use engine::gguf::File;
 use engine::{Array, TensorSource, Value};

@@ -167,7 +167,7 @@ fn try_out(launcher: &File) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(Launched::Killed(status)) => Err(io::Error::other(format!("the launcher ended with {status}"))),
-        Ok(Launched::Running(_)) => Err(io::Error::other("the launcher does not do what it should")),
+        Ok(Launched::Running(_)) => Err(io::Error::other("the launcher does not work as expected")),
     }
 }
 

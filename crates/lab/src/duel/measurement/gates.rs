@@ -59,7 +59,7 @@ impl DuelMeasurement<'_> {
         let notes = self.sides[self.arms[arm]].contestant.notes();
         let why = notes.iter().map(|note| format!(" ({note})")).collect::<String>();
         Err(format!(
-            "there is no `{}` to judge by; {} has {}{why}",
+            "cannot judge by `{}`: {} does not report it; it reports {}{why}",
             gate.metric,
             self.duel.arms[arm].label,
             there.join(", ")
@@ -75,7 +75,7 @@ impl DuelMeasurement<'_> {
                 let known = self.duel.metrics.entry(name.clone()).or_insert_with(|| metric.clone());
                 if meaning(known) != meaning(&metric) {
                     let (one, other) = (meaning(known), meaning(&metric));
-                    let dispute = format!("`{name}` is {one} at first and {other} for {}", side.name);
+                    let dispute = format!("`{name}` is {one} for the first side and {other} for {}", side.name);
                     self.disputed.entry(name).or_insert(dispute);
                 }
             }
@@ -83,7 +83,7 @@ impl DuelMeasurement<'_> {
         self.duel.metrics.extend(super::surroundings());
         let gates = &self.duel.design.gates;
         match gates.iter().find_map(|gate| self.disputed.get(&gate.metric)) {
-            Some(dispute) => Err(format!("{dispute}: that cannot be judged by; let all sides print the same")),
+            Some(dispute) => Err(format!("{dispute}: such a metric cannot be judged; make all sides print the same")),
             None => Ok(()),
         }
     }
@@ -96,7 +96,7 @@ impl DuelMeasurement<'_> {
                 sample.values.remove(name);
                 sample.series.remove(name);
             }
-            self.duel.notes.push(format!("{dispute}: it is left out"));
+            self.duel.notes.push(format!("{dispute}: the metric is left out"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The course of a duel: launches, rounds, looks.
+//! Measures a duel: launches, rounds and interim analyses ("looks").
 
 mod gates;
 mod pace;
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const PLACEBO: &str = "A'";
 
-/// What is said of the samples at a look, which is counted from 0: [`compare::judge`], or a stand-in.
+/// Judges the samples at an interim analysis, counted from 0: [`compare::judge`], or a test double.
 pub type JudgeFn = fn(&Duel, usize) -> JudgedDuel;
 
 /// Measures the contestants in turns and judges them; the first one is the base. Where somebody ended it, the record has what
@@ -76,7 +76,7 @@ enum Stop {
     Failed(String),
 }
 
-/// The course of a duel.
+/// A duel while it is measured.
 pub(super) struct DuelMeasurement<'a> {
     settings: &'a DuelSettings,
     sides: Vec<Side<'a>>,
@@ -183,7 +183,7 @@ impl<'a> DuelMeasurement<'a> {
                 Ok(()) => {}
                 Err(Stop::Interrupted) if self.has_measured() => self.duel.interrupted = true,
                 Err(Stop::OutOfTime) if self.has_measured() => {}
-                Err(Stop::Interrupted) => return Err("it was ended before anything was measured".to_owned()),
+                Err(Stop::Interrupted) => return Err("stopped before anything was measured".to_owned()),
                 Err(Stop::OutOfTime) => return Err(self.too_short_a_budget()),
                 Err(Stop::Failed(error)) => return Err(error),
             }
@@ -244,7 +244,7 @@ impl<'a> DuelMeasurement<'a> {
                 }),
                 None => calibrate(launched.as_mut(), self.settings.round, || watch.is_stopped()),
             };
-            let sized = sized.map_err(|error| self.stopped_by(arm, "while its rounds were sized", error))?;
+            let sized = sized.map_err(|error| self.stopped_by(arm, "while calibrating rounds", error))?;
             found.push((arm, Calibrated { start_s, ..sized }));
         }
         let sides: Vec<Calibrated> = found.iter().map(|(_, side)| side.clone()).collect();
@@ -257,8 +257,8 @@ impl<'a> DuelMeasurement<'a> {
     fn too_short_a_budget(&self) -> String {
         let budget_s = self.settings.time_budget.unwrap_or_default().as_secs_f64();
         format!(
-            "the time budget of {budget_s:.0} s was over before the first round was measured: allow more time, or give the sides less \
-             work"
+            "the time budget of {budget_s:.0} s ran out before the first round: allow more time, or give the \
+             sides less work"
         )
     }
 
@@ -292,7 +292,7 @@ impl<'a> DuelMeasurement<'a> {
         self.check_stopped()?;
         let conditions = Conditions { seed: Some(self.random.next()), copied: self.copied[arm] };
         let launched = self.sides[self.arms[arm]].contestant.launch_under(&conditions);
-        launched.map_err(|error| self.stopped_by(arm, "when it was started", error))
+        launched.map_err(|error| self.stopped_by(arm, "at start", error))
     }
 
     /// One round of one arm, kept as a sample.

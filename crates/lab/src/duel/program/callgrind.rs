@@ -10,20 +10,20 @@ pub(super) fn count(command: &[OsString], scratch: &mut Scratch) -> Result<f64, 
     // The tree that it would write is not needed.
     let tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--trace-children=yes", "--"];
     let words = tool.iter().map(OsString::from).chain(command.iter().cloned());
-    let command = Command::new(words).ok_or("there is no command to count")?;
+    let command = Command::new(words).ok_or("no command to count")?;
     let ended = command.run_apart(scratch.streams()?, &IsolatedRun::default()).map_err(|error| match error.why {
         StartErrorKind::NotFound => {
-            "instructions are counted by Valgrind, which is not there: install the package `valgrind`, or leave \
-                          `--exact` out"
+            "counting instructions needs Valgrind, which is not installed: install the package `valgrind`, or \
+             leave out `--exact`"
                 .to_owned()
         }
         StartErrorKind::NotExecutable(_) => error.to_string(),
     })?;
     if ended.usage.exit_code != Some(0) {
-        return Err(format!("under Valgrind it failed: {}", scratch.last_words()));
+        return Err(format!("failed under Valgrind: {}", scratch.last_words()));
     }
     let stderr = BufReader::new(scratch.stderr()?);
-    collected(stderr).ok_or_else(|| format!("Valgrind counted nothing: {}", scratch.last_words()))
+    collected(stderr).ok_or_else(|| format!("Valgrind reported no count: {}", scratch.last_words()))
 }
 
 /// The sum of lines such as `==12== Collected : 116016559`, one for each process.

@@ -29,7 +29,7 @@ impl Copy {
     #[cfg(unix)]
     pub(super) fn of(file: &Path) -> Result<Self, String> {
         use std::os::unix::fs::MetadataExt;
-        let said = |error: std::io::Error| format!("it cannot be copied: {error}");
+        let said = |error: std::io::Error| format!("cannot copy it: {error}");
         // The system names a process by its file, so a copy keeps the name of a link.
         let name = file.file_name().unwrap_or_default();
         let file = file.canonicalize().map_err(said)?;
@@ -37,10 +37,10 @@ impl Copy {
         match () {
             () if about.mode() & 0o6000 != 0 => return Err("it runs as another user".to_owned()),
             () if about.len() > LARGEST => return Err("it is larger than 1 GiB".to_owned()),
-            () if is_script(&file) => return Err("it is a script, which may depend on where it lies".to_owned()),
+            () if is_script(&file) => return Err("it is a script, which may depend on its location".to_owned()),
             () => {}
         }
-        let mut tried = "there is no folder for it".to_owned();
+        let mut tried = "no folder for it".to_owned();
         for parent in places(about.dev()) {
             match Self::below(&parent, &file, name) {
                 Ok(copy) => return Ok(copy),
@@ -52,7 +52,7 @@ impl Copy {
 
     #[cfg(not(unix))]
     pub(super) fn of(_: &Path) -> Result<Self, String> {
-        Err("this system has no links".to_owned())
+        Err("this system has no symbolic links".to_owned())
     }
 
     #[cfg(unix)]

@@ -128,9 +128,9 @@ impl Program {
     /// # Errors
     /// There is no command, or no such program.
     pub fn new(settings: ProgramSettings) -> Result<Self, String> {
-        let command = Command::new(settings.words.iter().cloned()).ok_or("a command has no words")?;
+        let command = Command::new(settings.words.iter().cloned()).ok_or("empty command")?;
         let name = command.words()[0].clone();
-        let file = command.file().ok_or_else(|| format!("there is no program `{name}`"))?;
+        let file = command.file().ok_or_else(|| format!("no program `{name}`"))?;
         let mut build = settings.build.clone().unwrap_or_default();
         build.binary_blake3 = blake3_of(&file);
         build.profile = build.profile.or_else(|| layout::profile(&file));
@@ -247,7 +247,7 @@ impl Program {
         let made = copy.get_or_insert_with(|| match Copy::of(file) {
             Ok(copy) => Some(Rc::new(copy)),
             Err(why) => {
-                let note = format!("two arms run the same file, because no copy of it could be used: {why}");
+                let note = format!("two sides run the same file because a copy could not be used: {why}");
                 reports.borrow_mut().notes.insert(note);
                 None
             }
@@ -330,9 +330,9 @@ impl Processes {
         let ended = ended.map_err(|error| error.to_string())?;
         match (ended.usage.exit_code, ended.usage.signal) {
             (Some(0), _) => Ok((ended, instructions)),
-            (Some(code), _) => Err(format!("it ended with exit code {code}: {}", self.scratch.last_words())),
-            (None, Some(signal)) => Err(format!("it was ended by signal {signal}: {}", self.scratch.last_words())),
-            (None, None) => Err(format!("it is not known how it ended: {}", self.scratch.last_words())),
+            (Some(code), _) => Err(format!("exit code {code}: {}", self.scratch.last_words())),
+            (None, Some(signal)) => Err(format!("terminated by signal {signal}: {}", self.scratch.last_words())),
+            (None, None) => Err(format!("unknown exit status: {}", self.scratch.last_words())),
         }
     }
 }

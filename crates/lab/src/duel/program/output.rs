@@ -27,7 +27,7 @@ pub(super) fn read(mut text: impl BufRead, hashed: bool) -> Result<ProgramOutput
     let mut printed = ProgramOutput::default();
     let mut hasher = blake3::Hasher::new();
     let (mut piece, mut is_start) = (Vec::new(), true);
-    let failed = |error: io::Error| format!("what it printed cannot be read: {error}");
+    let failed = |error: io::Error| format!("cannot read its output: {error}");
     while {
         piece.clear();
         (&mut text).take(PIECE).read_until(b'\n', &mut piece).map_err(failed)? > 0
@@ -55,30 +55,31 @@ impl ProgramOutput {
             self.output = Some(output.to_owned());
             return Ok(());
         }
-        let wrong = |why: &str| format!("it printed `{line}`, {why}");
+        let wrong = |why: &str| format!("printed `{line}`, {why}");
         let mut words = said.split_whitespace();
         let first = words.next().and_then(|word| word.split_once('='));
         let (name, value) = first.ok_or_else(|| wrong("which is not `HOTLOOP name=value`"))?;
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_.-/".contains(letter);
         if name.is_empty() || !name.chars().all(is_name) {
-            return Err(wrong("whose name may have letters, digits, `_`, `.`, `-` and `/` alone"));
+            return Err(wrong("whose name has characters other than letters, digits, `_`, `.`, `-` and `/`"));
         }
         if super::is_own(name) || name.starts_with(ENVIRONMENT_METRICS) {
-            return Err(wrong("whose name is that of something that is measured here; choose another one"));
+            return Err(wrong("whose name is reserved for a metric that hotloop measures; choose another one"));
         }
-        let value: f64 = value.parse().map_err(|_| wrong("whose value is no number"))?;
+        let value: f64 = value.parse().map_err(|_| wrong("whose value is not a number"))?;
         if !value.is_finite() {
-            return Err(wrong("whose value is no number to compare"));
+            return Err(wrong("whose value is not finite"));
         }
         if value != 0.0 && !MAGNITUDES.contains(&value.abs()) {
-            return Err(wrong(
-                "whose value is too large or too small to compare; choose a unit that gives 1e-100 to 1e100",
-            ));
+            return Err(wrong("whose value is too large or too small; choose a unit with values from 1e-100 to 1e100"));
         }
         let mut metric = Metric { definition: DEFINITION.to_owned(), per: Some(Per::MeanOfCalls), ..Metric::default() };
         for word in words {
             describe(&mut metric, word).ok_or_else(|| {
-                wrong("where behind the value `unit=U`, `better=lower`, `better=higher`, `exact=yes` and `exact=no` may stand")
+                wrong(
+                    "where only `unit=U`, `better=lower`, `better=higher`, `exact=yes` and `exact=no` may \
+                       follow the value",
+                )
             })?;
         }
         self.values.insert(name.to_owned(), value);
@@ -144,13 +145,13 @@ mod tests {
             ("HOTLOOP speed", "is not `HOTLOOP name=value`"),
             ("HOTLOOP =3", "whose name"),
             ("HOTLOOP a b=3", "is not `HOTLOOP name=value`"),
-            ("HOTLOOP x=fast", "no number"),
-            ("HOTLOOP x=NaN", "no number to compare"),
+            ("HOTLOOP x=fast", "not a number"),
+            ("HOTLOOP x=NaN", "not finite"),
             ("HOTLOOP x=1e308", "too large"),
             ("HOTLOOP x=-1e-300", "too small"),
             ("HOTLOOP x=1 better=faster", "better=lower"),
-            ("HOTLOOP wall_s=1", "measured here"),
-            ("HOTLOOP env_load_1m=1", "measured here"),
+            ("HOTLOOP wall_s=1", "reserved"),
+            ("HOTLOOP env_load_1m=1", "reserved"),
         ] {
             match of(line, false) {
                 Ok(printed) => assert_eq!((part, printed), ("nothing", ProgramOutput::default()), "{line}"),

@@ -34,7 +34,7 @@ pub(super) fn compiler(folder: &Path) -> Result<String, BuildError> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let name = rustc.to_string_lossy();
     let asked = Command::new(&rustc).arg("-vV").current_dir(folder).stdin(Stdio::null()).output();
-    let ended = asked.map_err(|error| BuildError::Failed(format!("`{name}` cannot be started: {error}")))?;
+    let ended = asked.map_err(|error| BuildError::Failed(format!("cannot start `{name}`: {error}")))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match ended.status.success() {
         true => Ok(text(&ended.stdout)),
@@ -52,9 +52,8 @@ pub(super) fn build(
     tell: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, BuildError> {
     let failed = |error: String| BuildError::Failed(error);
-    let mut child = cargo(project, folder, target)
-        .spawn()
-        .map_err(|error| failed(format!("`cargo` cannot be started: {error}")))?;
+    let mut child =
+        cargo(project, folder, target).spawn().map_err(|error| failed(format!("cannot start `cargo`: {error}")))?;
     let (Some(output), Some(complaints)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(failed("`cargo` has no streams".to_owned()));
     };
@@ -116,10 +115,10 @@ fn the_one(mut programs: Vec<(String, PathBuf)>, wanted: Option<&str>) -> Result
     programs.retain(|(name, _)| wanted.is_none_or(|wanted| name == wanted));
     match programs.len() {
         1 => Ok(programs.remove(0).1),
-        0 => Err("it has no program; choose the package of one with `--package`".to_owned()),
+        0 => Err("the package has no program; choose another one with `--package`".to_owned()),
         _ => {
             let names: Vec<&str> = programs.iter().map(|(name, _)| name.as_str()).collect();
-            Err(format!("it has several programs, {}; choose one with `--bin`", names.join(", ")))
+            Err(format!("the package has several programs, {}; choose one with `--bin`", names.join(", ")))
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Repository {
 impl Repository {
     pub(super) fn of(folder: &Path) -> Result<Self, String> {
         let root = git(folder, ["rev-parse", "--show-toplevel"])
-            .map_err(|error| format!("{} is in no Git repository: {error}", folder.display()))?;
+            .map_err(|error| format!("{} is not in a Git repository: {error}", folder.display()))?;
         let prefix = git(folder, ["rev-parse", "--show-prefix"])?;
         Ok(Self { root: root.into(), folder: prefix.into() })
     }
@@ -28,7 +28,7 @@ impl Repository {
         // Behind this nothing can be taken for an option.
         let wanted = format!("{reference}^{{commit}}");
         let commit = git(&self.root, ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
-            .map_err(|_| format!("there is no revision `{reference}` in {}", self.root.display()))?;
+            .map_err(|_| format!("no revision `{reference}` in {}", self.root.display()))?;
         let time = git(&self.root, ["show", "--no-patch", "--format=%cI", &commit]).ok();
         // No reference begins as options do, and there is one of that name.
         let name = git(&self.root, ["rev-parse", "--symbolic-full-name", reference]).unwrap_or_default();
@@ -38,7 +38,7 @@ impl Repository {
 
     /// Brings a work tree to a commit; files that Git does not know stay, so that builds are fast.
     pub(super) fn check_out(&self, commit: &str, tree: &Path) -> Result<(), String> {
-        let failed = |error| format!("the work tree {} cannot be brought to {commit}: {error}", tree.display());
+        let failed = |error| format!("cannot check out {commit} in {}: {error}", tree.display());
         if !self.has_tree(tree) {
             // It may be of a repository that was here before.
             if tree.exists() {
@@ -107,7 +107,7 @@ fn git(folder: &Path, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Res
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         command.env_remove(variable);
     }
-    let ended = command.output().map_err(|error| format!("`git` cannot be started: {error}"))?;
+    let ended = command.output().map_err(|error| format!("cannot start `git`: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if ended.status.success() { Ok(text(&ended.stdout)) } else { Err(text(&ended.stderr)) }
 }

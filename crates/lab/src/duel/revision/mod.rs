@@ -113,7 +113,7 @@ impl Project {
         let built =
             build::build(self, &folder, &place.join("target"), &mut |line| tell(&format!("{reference}: {line}")))
                 .map_err(|error| {
-                    error.map(|error| format!("{reference} ({}) cannot be built: {error}", short(&git.commit)))
+                    error.map(|error| format!("cannot build {reference} ({}): {error}", short(&git.commit)))
                 })?;
         let program = build_cache.keep(&built).map_err(failed)?;
         Ok(Revision { program, git, build, was_kept: false })

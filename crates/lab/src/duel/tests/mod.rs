@@ -253,12 +253,12 @@ fn a_metric_with_two_meanings_is_not_compared() {
     let mut asked = settings(DuelMode::QUICK);
     let duel = fought(&asked, fakes("s"), &mut looker(), unresolved).expect("a duel");
     assert!(!has_steps(&duel) && !duel.metrics.contains_key("steps"));
-    let note = "`steps` is count, better=lower, exact=no at first and s, better=lower, exact=no for B: it is left out";
+    let note = "`steps` is count, better=lower, exact=no for the first side and s, better=lower, exact=no for B: the metric is left out";
     assert_eq!(duel.notes, [note]);
     assert!(has_steps(&fought(&asked, fakes("count"), &mut looker(), unresolved).expect("a duel")));
     asked.gates[0].metric = "steps".to_owned();
     let error = fought(&asked, fakes("s"), &mut looker(), unresolved).unwrap_err();
-    assert!(error.contains("`steps` is count") && error.contains("cannot be judged by"), "{error}");
+    assert!(error.contains("`steps` is count") && error.contains("such a metric cannot be judged"), "{error}");
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn a_gate_that_nobody_measures_is_refused() {
     asked.gates[0].metric = "walls".to_owned();
     let error =
         fought(&asked, vec![fake("a", 0.3, &events), fake("b", 0.3, &events)], &mut looker(), unresolved).unwrap_err();
-    assert_eq!(error, "there is no `walls` to judge by; a has wall_s");
+    assert_eq!(error, "cannot judge by `walls`: a does not report it; it reports wall_s");
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn what_the_system_does_not_tell_is_not_judged_unless_nothing_else_is() {
     assert!(duel.notes.contains(&"`untold` is not judged: it could not be measured".to_owned()), "{:?}", duel.notes);
     asked.gates.truncate(1);
     let error = fought(&asked, vec![reticent("a"), reticent("b")], &mut looker(), unresolved).unwrap_err();
-    assert_eq!(error, "there is no `untold` to judge by; a has wall_s");
+    assert_eq!(error, "cannot judge by `untold`: a does not report it; it reports wall_s");
 }
 
 #[test]
@@ -433,7 +433,7 @@ fn a_second_measurement_that_fails_does_not_take_the_first_away() {
     let kept = confirm_by(first.clone(), (&settings, &mut boxed(crashing)), &mut looker(), judge).expect("the first");
     assert_eq!((kept.verdict, kept.samples.len()), (Verdict::Unresolved, first.samples.len()));
     assert!(kept.failures[0].contains("it fell over"), "{:?}", kept.failures);
-    assert!(kept.findings[0].sentence.contains("could not be measured a second time"), "{:?}", kept.findings[0]);
+    assert!(kept.findings[0].sentence.contains("The second measurement failed"), "{:?}", kept.findings[0]);
 }
 
 #[test]

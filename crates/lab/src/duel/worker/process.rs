@@ -49,7 +49,7 @@ impl Worker {
     pub fn spawn_within(command: &mut Command, patience: Duration) -> Result<Self, String> {
         let program = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| format!("`{program}` cannot be started: {error}"))?;
+        let mut child = command.spawn().map_err(|error| format!("cannot start `{program}`: {error}"))?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(input), Some(output), Some(errors)) = streams else {
             return Err(format!("`{program}` has no streams"));
@@ -73,7 +73,7 @@ impl Worker {
 
     fn ask(&mut self, request: Request) -> Result<(), String> {
         let asked = serde_json::to_string(&request).map_err(|error| error.to_string())? + "\n";
-        let Some(input) = &mut self.input else { return Err("the worker was ended".to_owned()) };
+        let Some(input) = &mut self.input else { return Err("the worker was stopped".to_owned()) };
         match input.write_all(asked.as_bytes()).and_then(|()| input.flush()) {
             Ok(()) => Ok(()),
             Err(_) => Err(self.gone()),
@@ -84,13 +84,13 @@ impl Worker {
         match self.answers.recv_timeout(self.patience) {
             Ok(Ok(line)) => serde_json::from_str(&line).map_err(|_| {
                 let shown: String = line.trim_end().chars().take(SHOWN).collect();
-                self.with_last_words(format!("the worker answered what is no answer: `{shown}`"))
+                self.with_last_words(format!("invalid answer from the worker: `{shown}`"))
             }),
-            Ok(Err(error)) => Err(self.with_last_words(format!("the worker cannot be understood: {error}"))),
+            Ok(Err(error)) => Err(self.with_last_words(format!("invalid answer from the worker: {error}"))),
             Err(RecvTimeoutError::Disconnected) => Err(self.gone()),
             Err(RecvTimeoutError::Timeout) => {
                 let waited = self.patience.as_secs_f64();
-                Err(self.with_last_words(format!("the worker said nothing for {waited:.0} s and was given up")))
+                Err(self.with_last_words(format!("no answer from the worker for {waited:.0} s; stopped")))
             }
         }
     }
@@ -106,7 +106,7 @@ impl Worker {
                 thread::sleep(Duration::from_millis(5));
             }
         }
-        let how = ended.map_or_else(|| "hung up".to_owned(), |status| format!("ended with {status}"));
+        let how = ended.map_or_else(|| "closed its output".to_owned(), |status| format!("ended with {status}"));
         self.with_last_words(format!("the worker {how} before it answered"))
     }
 
@@ -115,7 +115,7 @@ impl Worker {
         let words = String::from_utf8_lossy(&words);
         match words.trim() {
             "" => error,
-            words => format!("{error}; its last words: {words}"),
+            words => format!("{error}; last output: {words}"),
         }
     }
 
@@ -142,7 +142,7 @@ impl Launched for Worker {
         match self.answer()? {
             Answer::Reading(reading) => Ok(*reading),
             Answer::Error(error) => Err(error),
-            Answer::Ready(_) => Err("the worker was started again by itself".to_owned()),
+            Answer::Ready(_) => Err("the worker started itself again".to_owned()),
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn serve(
             return Ok(());
         }
         let request: Request = serde_json::from_str(&line)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("no request: {error}")))?;
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("invalid request: {error}")))?;
         let switched = involuntary_switches();
         let scheduled = SchedulerTimes::of(MAIN_THREAD);
         let answer = match round(request.calls, request.profiled) {
@@ -61,7 +61,7 @@ fn checked(reading: Reading) -> Answer {
     let series = reading.series.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, *value)));
     let wrong = values.chain(series).find(|(_, value)| !value.is_finite());
     match wrong {
-        Some((name, value)) => Answer::Error(format!("`{name}` is {value}, which is no number to compare")),
+        Some((name, value)) => Answer::Error(format!("`{name}` is {value}, which is not finite")),
         None => Answer::Reading(Box::new(reading)),
     }
 }

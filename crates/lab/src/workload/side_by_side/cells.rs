@@ -19,7 +19,7 @@ pub(super) struct Cell<'a> {
 
 /// The cells of one model, and which could not be. The first one has to be.
 pub(super) fn of<'a>(work: &RoundWork, on: &[&'a dyn Models]) -> Result<(Vec<Cell<'a>>, Vec<String>), String> {
-    let (first, others) = on.split_first().ok_or("a model without threads to compute on")?;
+    let (first, others) = on.split_first().ok_or("a model without threads")?;
     let outline = first.outline(ModelChoice::Given, None)?;
     let make = |models: &'a dyn Models, prefix: String, prompt: usize| -> Result<Cell<'a>, String> {
         let generator = models.create(ModelChoice::Given, ModelUse::usual(prompt + work.tokens))?;
@@ -31,8 +31,8 @@ pub(super) fn of<'a>(work: &RoundWork, on: &[&'a dyn Models]) -> Result<(Vec<Cel
     let (name, context) = (cells[0].generator.describe().name, outline.context);
     if own + work.tokens > context {
         return Err(format!(
-            "a prompt of {own} tokens and {} behind it do not fit into the context of {name}, {context} tokens: \
-             choose fewer with --prompt-tokens and --tokens",
+            "a prompt of {own} tokens and {} generated ones exceed the context length of {name}, {context} \
+             tokens: choose fewer with --prompt-tokens and --tokens",
             work.tokens
         ));
     }
@@ -43,7 +43,8 @@ pub(super) fn of<'a>(work: &RoundWork, on: &[&'a dyn Models]) -> Result<(Vec<Cel
     for prompt in work.contexts.iter().copied().filter(|prompt| *prompt != own) {
         if prompt + work.tokens > context {
             notes.push(format!(
-                "{name}: not measured with a context of {prompt} tokens and {} behind it, because it has room for {context}",
+                "{name}: not measured with a prompt of {prompt} tokens and {} generated ones, because its context \
+                 length is {context}",
                 work.tokens
             ));
             continue;
@@ -95,7 +96,7 @@ impl Cell<'_> {
             calls: 1,
             ..Row::default()
         };
-        let whole = row("inference", format!("a prompt of {prompt} tokens and {tokens} tokens behind it"));
+        let whole = row("inference", format!("a prompt of {prompt} tokens, then {tokens} generated tokens"));
         let part_of = Some(whole.name.clone());
         let [flops, bytes] = work("Prefill").unwrap_or_default();
         let prefill = Row {
@@ -104,7 +105,7 @@ impl Cell<'_> {
             limited_by: Some(model_rows::arithmetic_of(&model.format).to_owned()),
             flops,
             bytes,
-            ..row("prefill", "the prompt, and the choice of the first token".to_owned())
+            ..row("prefill", "the prompt and the first token".to_owned())
         };
         let [flops, bytes] = work("GenerateToken").unwrap_or_default();
         let decode = Row {

@@ -64,11 +64,11 @@ pub struct RoundWork {
     pub tokens: usize,
     /// Prompts of other lengths, to see what longer texts cost.
     pub contexts: Vec<usize>,
-    /// What prompts and the order of rounds follow from.
+    /// The RNG seed of the prompts and of the order of rounds.
     pub seed: u64,
 }
 
-/// What is measured, and how.
+/// What to measure and how.
 #[derive(Debug, Clone)]
 pub struct SideBySide {
     /// What a round does.
@@ -83,11 +83,11 @@ pub struct SideBySide {
     pub limits: bool,
     /// The kernels.
     pub chosen: KernelChoice,
-    /// Who measures.
+    /// The program that measures.
     pub tool: Tool,
     /// What is measured.
     pub subject: Subject,
-    /// What else decides the work, by name.
+    /// Other settings of the work, by name.
     pub parameters: BTreeMap<String, String>,
 }
 
@@ -126,7 +126,7 @@ pub fn side_by_side(
 ) -> Result<Vec<Run>, String> {
     let created = now();
     if contenders.is_empty() {
-        return Err("there is no model to measure".to_owned());
+        return Err("no model to measure".to_owned());
     }
     let limits = if settings.limits { Some(measure_limits(settings.chosen, settings.threads, watch)?) } else { None };
     let noise = NoiseWatch::start(&System);
@@ -135,13 +135,13 @@ pub fn side_by_side(
     let mut part = PartialProgress { watch, from };
     let mut known = Vec::new();
     for (at, contender) in contenders.iter().enumerate() {
-        part.tell(0.2 * at as f64 / contenders.len() as f64, "making and reading");
+        part.tell(0.2 * at as f64 / contenders.len() as f64, "loading models");
         known.push(look_at(settings, contender)?);
     }
     let arms = ModelArms { contenders, known: &known, placebo: needs_placebo(contenders) };
     let results = rounds::measure(settings, &arms, &mut part)?;
     if results.interrupted && !results.samples.iter().any(|(_, sample)| sample.phase == Phase::Timed) {
-        return Err("it was ended before anything was measured; nothing was kept".to_owned());
+        return Err("stopped before anything was measured; nothing was saved".to_owned());
     }
     let noise = noise.finish(&System, machine.cpus, Duration::from_millis(20));
     let environment = Environment { machine, limits, noise: Some(noise), variables: variables() };
@@ -235,7 +235,7 @@ fn run(
     let mut notes = known.notes;
     notes.push(ONE_PASS.to_owned());
     if contender.process.is_some() {
-        notes.push("the peak of the process is that of one which worked with this model alone".to_owned());
+        notes.push("the peak memory is that of a process with this model alone".to_owned());
     }
     let own = |arm: usize| results.samples.iter().filter(move |(other, _)| *other == arm).map(|(_, sample)| sample);
     let workload = workload(settings, known.threads, known.prompt_blake3);
@@ -265,7 +265,7 @@ fn run(
         }),
         quality: known.quality.into_iter().collect(),
         failures: is_differing
-            .then(|| "repeats of the same inference did not generate the same tokens".to_owned())
+            .then(|| "repeats of the same inference generated different tokens".to_owned())
             .into_iter()
             .collect(),
         notes,
@@ -281,7 +281,7 @@ fn placebo(row: &str) -> String {
 fn placebo_row(row: &Row) -> Row {
     Row {
         name: placebo(&row.name),
-        what: format!("{}; in a second copy of the model, the placebo", row.what),
+        what: format!("{}; with a second copy of the model, the placebo", row.what),
         part_of: row.part_of.as_deref().map(placebo),
         ..row.clone()
     }
