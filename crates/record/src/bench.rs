@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Tool, check_version};
+use crate::Tool;
 
 /// What kind of document it is.
 pub const BENCH_SCHEMA: &str = "hotloop-bench";
@@ -116,22 +116,6 @@ struct BenchLine<'a> {
 }
 
 impl Bench {
-    /// As JSON, indented, with a line end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-
-    /// From JSON.
-    ///
-    /// # Errors
-    /// What is wrong, where it is no such document.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        check_version(text, BENCH_SCHEMA, BENCH_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
-
     /// A line of JSON for each row, with the settings in each of them.
     pub fn to_json_lines(&self) -> String {
         let line = |row| BenchLine { schema: BENCH_ROW_SCHEMA, version: BENCH_VERSION, settings: &self.settings, row };

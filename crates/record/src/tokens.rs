@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Tool, check_version};
+use crate::Tool;
 
 /// What kind of document it is.
 pub const TOKENS_SCHEMA: &str = "hotloop-tokens";
@@ -46,22 +46,4 @@ pub struct Token {
     /// Whether it is a control token such as `<s>`, which stands for no text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
-}
-
-impl Tokens {
-    /// As JSON, indented, with a line end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
-        text.push('\n');
-        text
-    }
-
-    /// From JSON.
-    ///
-    /// # Errors
-    /// What is wrong, where it is no such document.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        check_version(text, TOKENS_SCHEMA, TOKENS_VERSION)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
 }
