@@ -37,10 +37,12 @@ pub use history::{document as history, faults_text as history_faults_text, store
 pub use importing::document as importing;
 pub use models::{document as models, smallmind as models_smallmind};
 pub use quantisation::document as quantisation;
-pub use run::{RunOptions, document as run, loopos as run_loopos, smallmind as run_smallmind, summary as run_summary};
+pub use run::{
+    RunOptions, document as run, first_screen as run_first_screen, loopos as run_loopos, smallmind as run_smallmind,
+};
 pub use selftest::document as selftest;
 pub use tokens::{for_terminal as decoded_text, text as tokens_text};
 pub use training::{
     Files as TrainingFiles, Progress as TrainingProgress, curve as training_curve, event as training_event_text,
-    head as training_head, summary as training_summary,
+    plan as training_plan, summary as training_summary,
 };
