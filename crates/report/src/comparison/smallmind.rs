@@ -175,10 +175,9 @@ fn models(text: &mut String, comparison: &Comparison) {
 
 fn kernels(text: &mut String, comparison: &Comparison) {
     let counted = || {
-        comparison
-            .kernels
-            .iter()
-            .filter(|kernel| kernel.base.iter().chain(&kernel.candidate).any(|speed| speed.unit == "FLOP"))
+        comparison.kernels.iter().filter(|kernel| {
+            kernel.base.iter().chain(&kernel.candidate).any(|speed| ["FLOP", "OP"].contains(&&*speed.unit))
+        })
     };
     if counted().next().is_none() {
         return;

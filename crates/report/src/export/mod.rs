@@ -21,6 +21,7 @@ mod tree;
 
 use record::{Profile, Run};
 
+pub(crate) use csv::line as csv_line;
 pub use format::Format;
 use format::Writer;
 use picture::Picture;
