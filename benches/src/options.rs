@@ -64,7 +64,7 @@ impl Options {
                 std::process::exit(0)
             }
             Err(error) => {
-                let hint = "`cargo bench -p benches -- --help` shows what can be asked for";
+                let hint = "`cargo bench -p benches -- --help` shows the options";
                 let _ = writeln!(std::io::stderr(), "error: {error}\n\nhint: {hint}");
                 std::process::exit(BAD_INPUT)
             }

@@ -75,6 +75,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench.csv")),
     ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench.sql")),
     ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench-old.md")),
+    ("llama-bench", include_str!("../../crates/import/tests/fixtures/llama-bench-of-hotloop.md")),
     ("pytest-benchmark", include_str!("../../crates/import/tests/fixtures/pytest-benchmark.json")),
     ("go-bench", include_str!("../../crates/import/tests/fixtures/go-bench.txt")),
     ("folded", include_str!("../../crates/import/tests/fixtures/folded.txt")),

@@ -22,6 +22,13 @@ pub fn code_only(text: &str) -> String {
     code
 }
 
+/// The reverse of its `code`: comments and the content of literals, with everything else blanked; lines stay where they are.
+pub fn prose_only(text: &str, code: &str) -> String {
+    let keep = |(of_text, of_code): (char, char)| if of_text == of_code { blank(of_text) } else { of_text };
+    // What stands behind a line's end in a literal is a word of its own.
+    text.chars().zip(code.chars()).map(keep).collect::<String>().replace("\\n", "  ")
+}
+
 /// Whether the line contains this word, not as a part of a longer one.
 pub fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
@@ -136,6 +143,16 @@ mod tests {
         check("r#type + bar\"x\"", "r#type + bar");
         check("\"never closed", "");
         check("\"zwölf\" ä", "ä");
+    }
+
+    #[test]
+    fn prose_is_what_code_is_not() {
+        let prose_only = |text| prose_only(text, &code_only(text));
+        assert_eq!(
+            prose_only("a(\"b\\nc\"); // d\ne").split_whitespace().collect::<Vec<_>>(),
+            ["\"b", "c\"", "//", "d"]
+        );
+        assert_eq!(prose_only("a\n/* b\nc */\n").lines().count(), 3);
     }
 
     #[test]

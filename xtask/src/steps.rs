@@ -165,7 +165,7 @@ pub static STEPS: &[Step] = &[
     },
     Step {
         name: "memory",
-        about: "the kernels' tests under AddressSanitizer, or Valgrind where no nightly toolchain is to be had",
+        about: "the kernels' tests under AddressSanitizer, or Valgrind where no nightly toolchain is available",
         needs_cpp: false,
         action: Action::Check(kernels::memory),
     },

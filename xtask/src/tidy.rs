@@ -6,6 +6,11 @@ use crate::files::{self, File};
 use crate::source::{code_only, has_word};
 use crate::steps::Outcome;
 
+mod documents;
+mod phrases;
+mod type_names;
+mod width;
+
 /// Above this a source file is hard to read in one go; said, not enforced.
 const LINES_WARNED: usize = 500;
 /// Above this it has to be split.
@@ -58,7 +63,13 @@ pub fn check(root: &Path) -> Outcome {
         Ok(files) => files,
         Err(error) => return Outcome::Failed(format!("cannot read the files: {error}")),
     };
-    let findings: Vec<Finding> = files.iter().flat_map(check_file).collect();
+    let mut findings: Vec<Finding> = files.iter().flat_map(check_file).collect();
+    let stale = type_names::stale(&files).into_iter();
+    findings.extend(stale.map(|message| Finding {
+        fatal: true,
+        place: "xtask/src/tidy/type_names.rs".to_owned(),
+        message,
+    }));
     for finding in &findings {
         let kind = if finding.fatal { "error" } else { "warning" };
         println!("{kind}: {}: {}", finding.place, finding.message);
@@ -80,15 +91,23 @@ fn check_file(file: &File) -> Vec<Finding> {
         return findings;
     };
     findings.extend(length(file, text));
+    findings.extend(documents::check(file, text).map(|message| Finding {
+        fatal: true,
+        place: file.path.clone(),
+        message,
+    }));
     for (number, line) in (1..).zip(text.lines()) {
         let messages = [machine_path(line), leftover_word(line)];
         findings.extend(at_line(file, number, messages));
     }
-    if file.path.ends_with(".rs") {
-        for (number, line) in (1..).zip(code_only(text).lines()) {
-            let messages = [leftover_code(line), empty_module_name(line), misplaced_unsafe(&file.path, line)];
-            findings.extend(at_line(file, number, messages));
-        }
+    let code = if file.path.ends_with(".rs") { code_only(text) } else { String::new() };
+    for (number, line) in (1..).zip(code.lines()) {
+        let messages = [leftover_code(line), empty_module_name(line), misplaced_unsafe(&file.path, line)];
+        findings.extend(at_line(file, number, messages));
+    }
+    let of_lines = [phrases::check(file, text, &code), width::check(file, text), type_names::check(file, &code)];
+    for (number, message) in of_lines.into_iter().flatten() {
+        findings.extend(at_line(file, number, [Some(message)]));
     }
     findings
 }

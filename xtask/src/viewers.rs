@@ -6,6 +6,8 @@
 
 mod expected;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -29,15 +31,17 @@ const EXPORTS: CommandLine = CommandLine {
 
 /// Installs the viewers, writes the files, opens them.
 pub fn check(root: &Path) -> Outcome {
-    let viewers = Viewers { root: root.to_owned(), folder: root.join("target/viewers") };
+    let viewers = Viewers { root: root.to_owned(), folder: root.join("target/viewers"), opened: RefCell::default() };
     if let Err(reason) = packages::ensure(PYTHON).and_then(|()| viewers.install()) {
         return Outcome::Skipped(reason);
     }
+    // Files of an earlier time are no exports.
+    std::fs::remove_dir_all(viewers.export("")).ok();
     match EXPORTS.execute(root) {
         Outcome::Passed => {}
         other => return other,
     }
-    match expected::check(&viewers) {
+    match expected::check(&viewers).and_then(|()| viewers.opened_all()) {
         Ok(()) => Outcome::Passed,
         Err(message) => Outcome::Failed(message),
     }
@@ -47,7 +51,12 @@ pub fn check(root: &Path) -> Outcome {
 struct Viewers {
     root: PathBuf,
     folder: PathBuf,
+    /// The exports that some program was given.
+    opened: RefCell<BTreeSet<PathBuf>>,
 }
+
+/// The record itself, which is for no other program.
+const RECORD: &str = "json.json";
 
 impl Viewers {
     /// Once: a note says what is there.
@@ -101,7 +110,22 @@ impl Viewers {
     }
 
     fn export(&self, name: &str) -> PathBuf {
-        self.folder.join("exports").join(name)
+        let path = self.folder.join("exports").join(name);
+        self.opened.borrow_mut().insert(path.clone());
+        path
+    }
+
+    /// Whether every format was opened by a program, so that a new one is not forgotten.
+    fn opened_all(&self) -> Result<(), String> {
+        let folder = self.export("timeline");
+        let files = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let forgotten = files
+            .flatten()
+            .map(|file| file.path())
+            .find(|file| !file.ends_with(RECORD) && !self.opened.borrow().contains(file));
+        forgotten.map_or(Ok(()), |file| {
+            Err(format!("no viewer opens {}: name one in xtask/src/viewers/expected.rs", file.display()))
+        })
     }
 
     /// What Perfetto answers to questions about a trace.

@@ -2,6 +2,7 @@
 //!
 //! The documentation of each field is its help. What the parser cannot check, the `check` of a command does.
 
+mod bench;
 mod compare;
 mod completions;
 mod doctor;
@@ -23,6 +24,7 @@ mod run;
 mod selftest;
 mod store;
 mod terminal;
+mod tokenize;
 mod train;
 mod values;
 mod worker;
@@ -32,6 +34,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub use bench::{Bench, BenchFormat, BenchTests};
 pub use compare::Compare;
 pub use completions::{Completions, Man};
 pub use doctor::Doctor;
@@ -51,6 +54,7 @@ pub use run::Run;
 pub use selftest::{SelfTest, SelfTestMode, SelfTestWorker};
 pub use store::StoreOptions;
 pub use terminal::{ColorChoice, TerminalOptions};
+pub use tokenize::Tokenize;
 pub use train::Train;
 pub use values::MAX_THREADS;
 pub use worker::Worker;
@@ -104,8 +108,10 @@ pub enum Command {
     Report(Report),
     Compare(Compare),
     Generate(Box<Generate>),
+    Bench(Box<Bench>),
     Train(Box<Train>),
     Models(Box<Models>),
+    Tokenize(Tokenize),
     Quantize(Quantize),
     Run(Box<Run>),
     Duel(Box<Duel>),

@@ -37,7 +37,7 @@ fn is_list_of_shards(bytes: &[u8]) -> bool {
     bytes.first() == Some(&b'{') && serde_json::from_slice::<List>(bytes).is_ok()
 }
 
-/// What a file that is no model seems to be, and what to do about it.
+/// What a file that is not a model seems to be, and what to do about it.
 fn looks_like(bytes: &[u8]) -> &'static str {
     let begins = |start: &[u8]| bytes.starts_with(start);
     let head = &bytes[..bytes.len().min(4096)];

@@ -128,11 +128,12 @@ const FORMATS: &[Format] = &[
     },
     Format {
         name: "llama-bench",
-        what: "llama-bench: JSON, JSONL, CSV, SQL and its Markdown table",
+        what: "llama-bench: JSON, JSONL, CSV, SQL and its Markdown table, also that of `hotloop bench`",
         is_it: |text| {
             text.has_fields(&["build_commit", "avg_ns", "n_prompt", "n_gen"])
                 || text.has_words(&["build_commit", "n_prompt", "n_gen", "avg_ns"])
                 || text.has_cells(&["model", "test", "t/s"])
+                || text.has_cells(&["model", "test", "tok/s"])
         },
         read: llama_bench::read,
     },

@@ -1,4 +1,5 @@
-//! llama-bench: JSON, JSONL, CSV, SQL and the Markdown table. A run for each model and setting, with a row for each test of it.
+//! llama-bench: JSON, JSONL, CSV, SQL and the Markdown table, which `hotloop bench` writes too. A
+//! run for each model and setting, with a row for each test of it.
 
 mod quantisation;
 mod tables;
@@ -43,6 +44,8 @@ struct Entry {
     created: String,
     /// What decides how it is done.
     settings: Vec<(String, String)>,
+    /// Whether `hotloop bench` measured it.
+    is_ours: bool,
 }
 
 impl PartialEq for Entry {
@@ -56,6 +59,7 @@ impl PartialEq for Entry {
             && self.commit == other.commit
             && self.cpu == other.cpu
             && self.settings == other.settings
+            && self.is_ours == other.is_ours
     }
 }
 
@@ -138,7 +142,14 @@ fn entry(value: Value, place: &str, unread: &mut Vec<Unread>) -> Option<Entry> {
     let settings = fields.texts().into_iter().filter(|(_, value)| !value.is_empty()).collect();
     fields.finish(unread);
     let place = place.to_owned();
-    Some(Entry { place, test, times, is_mean, spread, model, commit, cpu, created, settings })
+    Some(Entry { place, test, times, is_mean, spread, model, commit, cpu, created, settings, is_ours: false })
+}
+
+impl Entry {
+    /// What measured it.
+    fn program(&self) -> &'static str {
+        if self.is_ours { "`hotloop bench`" } else { "llama-bench" }
+    }
 }
 
 impl Test {
@@ -204,6 +215,7 @@ fn drafts(entries: Vec<Entry>) -> Vec<Draft> {
                 first.model == entry.model
                     && first.settings == entry.settings
                     && first.commit == entry.commit
+                    && first.is_ours == entry.is_ours
                     && first.test.depth == entry.test.depth
             })
         };
@@ -219,7 +231,8 @@ fn drafts(entries: Vec<Entry>) -> Vec<Draft> {
 
 fn draft(group: &[Entry], part: Option<String>) -> Option<Draft> {
     let first = group.first()?;
-    let mut draft = Draft::new("llama.cpp", "llama-bench");
+    let (subject, workload) = if first.is_ours { ("hotloop", "bench") } else { ("llama.cpp", "llama-bench") };
+    let mut draft = Draft::new(subject, workload);
     draft.part = part;
     draft.run.created.clone_from(&first.created);
     draft.run.subject.git = first.commit.as_ref().map(|commit| Git { commit: commit.clone(), ..Git::default() });
@@ -270,14 +283,15 @@ fn add_test(draft: &mut Draft, group: &[Entry], entry: &Entry, counts: &mut Hash
         let (calls, tokens) = if prompt == 0 { (generated, 1) } else { (1, entry.test.tokens()) };
         draft.row(Row {
             name: name.clone(),
-            what: format!("llama-bench's {}", entry.test.name()),
+            what: format!("{}'s {}", entry.program(), entry.test.name()),
             model: Some(entry.model.name.clone()),
             calls,
             tokens: Some(tokens as f64),
             ..Row::default()
         });
     }
-    draft.metric("wall_s", "time of the sample by the clock, as llama-bench tells it", "s", Better::Lower);
+    let definition = format!("time of the sample by the clock, as {} tells it", entry.program());
+    draft.metric("wall_s", &definition, "s", Better::Lower);
     for (round, time) in entry.times.iter().enumerate() {
         draft.sample(&name, before.unwrap_or(0) + round as u64, [value("wall_s", *time)]);
     }

@@ -3,7 +3,7 @@
 //! [`Kernels::best`] chooses the instruction set once; every kernel is a method. `scalar` defines
 //! each of them, `vector` has the fast forms, and the tests compare the two at every length.
 //!
-//! Lengths that do not fit are the caller's bug and panic at the door; nothing here returns a `Result`.
+//! Lengths that do not fit are the caller's bug and panic on entry; nothing here returns a `Result`.
 #![allow(
     unsafe_code,
     reason = "vectors are loaded through pointers, and instructions that the CPU may lack are called"

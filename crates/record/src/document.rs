@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    Comparison, DOCTOR_SCHEMA, DOCTOR_VERSION, DUEL_SCHEMA, DUEL_VERSION, Doctor, Duel, GATE_SCHEMA, GATE_VERSION,
-    GENERATION_SCHEMA, GENERATION_VERSION, Gate, Generation, HISTORY_SCHEMA, HISTORY_VERSION, History,
-    IMPORTING_SCHEMA, IMPORTING_VERSION, Importing, MODELS_SCHEMA, MODELS_VERSION, Models, QUANTISATION_SCHEMA,
-    QUANTISATION_VERSION, Quantisation, SELF_TEST_SCHEMA, SELF_TEST_VERSION, SelfTest, TRAINING_SCHEMA,
-    TRAINING_VERSION, Training,
+    BENCH_SCHEMA, BENCH_VERSION, Bench, Comparison, DOCTOR_SCHEMA, DOCTOR_VERSION, DUEL_SCHEMA, DUEL_VERSION, Doctor,
+    Duel, GATE_SCHEMA, GATE_VERSION, GENERATION_SCHEMA, GENERATION_VERSION, Gate, Generation, HISTORY_SCHEMA,
+    HISTORY_VERSION, History, IMPORTING_SCHEMA, IMPORTING_VERSION, Importing, MODELS_SCHEMA, MODELS_VERSION, Models,
+    QUANTISATION_SCHEMA, QUANTISATION_VERSION, Quantisation, SELF_TEST_SCHEMA, SELF_TEST_VERSION, SelfTest,
+    TOKENS_SCHEMA, TOKENS_VERSION, TRAINING_SCHEMA, TRAINING_VERSION, Tokens, Training,
 };
 
 /// Why a text is not a document that this program can read.
@@ -122,10 +122,11 @@ macro_rules! from_json {
 }
 
 // Methods of the types themselves, and not of a trait, so that callers need no import.
-to_json! { Comparison Doctor Duel Gate Generation History Importing Models Quantisation SelfTest Training }
+to_json! { Bench Comparison Doctor Duel Gate Generation History Importing Models Quantisation SelfTest Tokens Training }
 
 // `Comparison` and `Run` check more than their shape, and have a `from_json` of their own.
 from_json! {
+    Bench: BENCH_SCHEMA, BENCH_VERSION;
     Doctor: DOCTOR_SCHEMA, DOCTOR_VERSION;
     Duel: DUEL_SCHEMA, DUEL_VERSION;
     Gate: GATE_SCHEMA, GATE_VERSION;
@@ -135,5 +136,6 @@ from_json! {
     Models: MODELS_SCHEMA, MODELS_VERSION;
     Quantisation: QUANTISATION_SCHEMA, QUANTISATION_VERSION;
     SelfTest: SELF_TEST_SCHEMA, SELF_TEST_VERSION;
+    Tokens: TOKENS_SCHEMA, TOKENS_VERSION;
     Training: TRAINING_SCHEMA, TRAINING_VERSION;
 }

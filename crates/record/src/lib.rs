@@ -4,6 +4,7 @@
 //!
 //! Unknown values are absent: never zero, never a guess.
 
+mod bench;
 mod comparison;
 mod counters;
 mod doctor;
@@ -20,9 +21,11 @@ mod noise;
 mod quantisation;
 mod run;
 mod selftest;
+mod tokens;
 mod training;
 mod verdict;
 
+pub use bench::{BENCH_ROW_SCHEMA, BENCH_SCHEMA, BENCH_VERSION, Bench, BenchRow, BenchSettings, SkippedTest};
 pub use comparison::{
     COMPARISON_SCHEMA, COMPARISON_VERSION, ComparedRun, Comparison, KernelChange, ModelChange, Presence, RowChange,
     ScopeChange, ScopeFigures, StoredModel, Total, Totals, WorkRate,
@@ -63,6 +66,7 @@ pub use run::{
     Thread, Timeline, UnknownFields, Unread, Workload, WorkloadKind,
 };
 pub use selftest::{SELF_TEST_SCHEMA, SELF_TEST_VERSION, SelfTest, Trial, WordCount};
+pub use tokens::{TOKENS_SCHEMA, TOKENS_VERSION, Token, Tokens};
 pub use training::{
     TRAINING_SCHEMA, TRAINING_VERSION, Training, TrainingCheckpoint, TrainingEnd, TrainingEpoch, TrainingEvent,
     TrainingPhases, TrainingSample, TrainingStart, TrainingStep, TrainingValidation,

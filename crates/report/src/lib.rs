@@ -2,6 +2,7 @@
 //!
 //! Each report is a [`Document`], which is written for the terminal or as Markdown.
 
+mod bench;
 mod comparison;
 mod doctor;
 mod duel;
@@ -14,10 +15,12 @@ mod models;
 mod quantisation;
 mod run;
 mod selftest;
+mod tokens;
 mod training;
 
 use profile::{document, units};
 
+pub use bench::{csv as bench_csv, document as bench};
 pub use comparison::{
     document as comparison, smallmind as comparison_smallmind, verdict_line as comparison_verdict_line,
 };
@@ -34,9 +37,12 @@ pub use history::{document as history, faults_text as history_faults_text, store
 pub use importing::document as importing;
 pub use models::{document as models, smallmind as models_smallmind};
 pub use quantisation::document as quantisation;
-pub use run::{RunOptions, document as run, loopos as run_loopos, smallmind as run_smallmind, summary as run_summary};
+pub use run::{
+    RunOptions, document as run, first_screen as run_first_screen, loopos as run_loopos, smallmind as run_smallmind,
+};
 pub use selftest::document as selftest;
+pub use tokens::{for_terminal as decoded_text, text as tokens_text};
 pub use training::{
     Files as TrainingFiles, Progress as TrainingProgress, curve as training_curve, event as training_event_text,
-    head as training_head, summary as training_summary,
+    plan as training_plan, summary as training_summary,
 };

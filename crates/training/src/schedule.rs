@@ -131,7 +131,7 @@ impl LearningRate {
         warm * self.shape(step)
     }
 
-    /// Tells of a validation. Only [`Schedule::Plateau`] listens; a loss that is no number is not better than any.
+    /// Reports a validation. Only [`Schedule::Plateau`] listens; a loss that is not a number is not better than any.
     pub fn validated(&mut self, loss: f64) {
         let Schedule::Plateau { patience, threshold, .. } = self.schedule else { return };
         let state = &mut self.state;

@@ -75,7 +75,7 @@ pub enum Wanted {
     None,
     /// At least this share.
     AtLeast(f64),
-    /// A median of at most so many seconds.
+    /// A median of at most that many seconds.
     Seconds(f64),
 }
 

@@ -181,7 +181,7 @@ fn every_out_has_a_short_form() {
             Some(command.get_name().to_owned())
         })
         .collect();
-    assert_eq!(taking, ["train", "duel", "export", "gate"]);
+    assert_eq!(taking, ["bench", "train", "duel", "export", "gate"]);
 }
 
 #[test]

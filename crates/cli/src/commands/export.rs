@@ -41,7 +41,7 @@ fn format(options: &args::Export) -> Result<ExportFormat, CommandError> {
 }
 
 /// Replaces a file as a whole, or leaves it as it was. Anything else, such as a pipe, is written to.
-fn write(target: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+pub(super) fn write(target: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     let failed = |error: io::Error| {
         CommandError::without_hint(format!("cannot write {}: {error}", target.display())).with_code(FAILED)
     };

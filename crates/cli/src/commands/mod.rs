@@ -1,5 +1,6 @@
 //! What each command does, from its options to its output.
 
+mod bench;
 mod build_cache;
 mod compare;
 mod completions;
@@ -25,6 +26,7 @@ mod run_report;
 mod save;
 mod selftest;
 pub mod terminal;
+mod tokenize;
 mod train;
 mod worker;
 
@@ -45,8 +47,10 @@ pub fn run(command: Command) -> Result<CommandOutput, CommandError> {
         Command::Report(options) => report::run(&options),
         Command::Compare(options) => compare::run(&options),
         Command::Generate(options) => generate::run(&options, &mut std::io::stdout()),
+        Command::Bench(options) => bench::run(&options),
         Command::Train(options) => train::run(&options),
         Command::Models(options) => models::run(&options),
+        Command::Tokenize(options) => tokenize::run(&options),
         Command::Quantize(options) => quantize::run(&options),
         Command::Run(options) => run::run(&options),
         Command::Duel(options) => duel::run(&options),

@@ -23,7 +23,7 @@ pub fn full(run: &Run, shown: &ReportOptions, id: Option<&Id>) -> String {
 pub fn summary(run: &Run, shown: &ReportOptions, id: Option<&Id>) -> String {
     match (shown.layout, shown.format) {
         (ReportLayout::Hotloop, TextFormat::Terminal) => {
-            report::run_summary(run, &terminal::report_options(&std::io::stdout(), shown.rows(), id))
+            report::run_first_screen(run, &terminal::report_options(&std::io::stdout(), shown.rows(), id))
         }
         _ => full(run, shown, id),
     }

@@ -18,7 +18,8 @@ fn known(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn git() -> Option<Git> {
+/// The commit this program was built from.
+pub fn git() -> Option<Git> {
     Some(Git {
         commit: known(env!("HOTLOOP_GIT_COMMIT"))?,
         dirty: env!("HOTLOOP_GIT_DIRTY") == "yes",

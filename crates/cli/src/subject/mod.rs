@@ -19,7 +19,7 @@ use record::Arithmetic;
 use crate::args::ModelOptions;
 use crate::commands::CommandError;
 
-pub use build::this_program;
+pub use build::{git, this_program};
 pub use generator::{EngineModels, EngineOptions, LoadedModels};
 pub use sequences::{EngineSequences, prompts};
 pub use settings::Settings;
@@ -84,6 +84,16 @@ impl ModelOptions {
         let config = Config::read(&*source).map_err(|error| in_file(&*source, error))?;
         let tokenizer = tokenizer(&*source, config.vocab)?;
         Ok((config, tokenizer))
+    }
+
+    /// Its tokenizer alone: the rest of the file need not be a model that can be computed.
+    pub fn tokenizer(&self) -> Result<Tokenizer, CommandError> {
+        let source = self.open()?;
+        let vocab = match source.metadata().get(TOKENIZER_KEY) {
+            Some(_) => 0,
+            None => Config::read(&*source).map_err(|error| in_file(&*source, error))?.vocab,
+        };
+        tokenizer(&*source, vocab)
     }
 
     /// BLAKE3 of the file, or of the recipe; `None` where there is no single file.
@@ -198,9 +208,12 @@ impl Subject {
     }
 }
 
+/// Absent from files without a vocabulary.
+const TOKENIZER_KEY: &str = "tokenizer.ggml.model";
+
 /// The tokenizer of the file; one of bytes if it has none.
 fn tokenizer(source: &dyn TensorSource, vocab: usize) -> Result<Tokenizer, CommandError> {
-    if source.metadata().get("tokenizer.ggml.model").is_none() {
+    if source.metadata().get(TOKENIZER_KEY).is_none() {
         return Ok(Tokenizer::bytes(vocab));
     }
     let tokenizer = Tokenizer::from_metadata(source.metadata()).map_err(|error| in_file(source, error))?;

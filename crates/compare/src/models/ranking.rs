@@ -25,7 +25,7 @@ pub(super) struct SpeedJudge {
     needed: f64,
 }
 
-/// The judge of models of one sitting; `None` where there are not two.
+/// The judge of models of one session; `None` where there are not two.
 pub(super) fn judge(entries: &[ModelEntry<'_>]) -> Option<SpeedJudge> {
     let different = (0..entries.len()).filter(|at| original(entries, *at) == *at).count();
     if entries.len() < 2 {

@@ -87,7 +87,7 @@ pub fn runs(base: NamedRun<'_>, candidate: NamedRun<'_>, settings: &RunsSettings
         totals: totals::totals(&views[0], &views[1], &scopes),
         why: scopes::why(&without_indices(&scopes)),
         models: models::models(&views[0], &views[1]),
-        kernels: kernels::kernels(&rows, &scopes),
+        kernels: kernels::kernels(&rows, &scopes, [base.run, candidate.run].map(kernels::scope_unit)),
         settle: settle::settle(base.run, candidate.run),
         metrics: rows::metrics(base.run, candidate.run),
         differences,

@@ -64,11 +64,11 @@ fn run(name: &str) -> Run {
     }
 }
 
-/// In how many of so many sittings a pair has one of these verdicts.
+/// In how many of that many sessions a pair has one of these verdicts.
 fn count(machine: Machine, factors: &[f64], sittings: u64, verdicts: &[SpeedVerdict]) -> usize {
     let mut chance = Chance::of(0x0DE15);
     let is_found = |document: &Models| {
-        let pairs = &document.ranking.as_ref().expect("it is one sitting").pairs;
+        let pairs = &document.ranking.as_ref().expect("it is one session").pairs;
         pairs.iter().any(|pair| verdicts.contains(&pair.verdict))
     };
     (0..sittings).filter(|_| is_found(&sitting(machine, factors, &mut chance))).count()

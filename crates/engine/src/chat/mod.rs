@@ -1,5 +1,5 @@
 //! Conversations become prompts by the template that comes with a model: a small program in Jinja,
-//! which nobody here wrote.
+//! which comes from outside.
 //!
 //! So it is bounded: its steps by the engine's fuel, calls in calls by the engine's limit, the text
 //! that it makes by `budget`, which sees every text that grows because `guard` writes that into the

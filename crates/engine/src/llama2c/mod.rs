@@ -3,7 +3,7 @@
 //! Version 0 begins with the seven numbers themselves; a negative size of the vocabulary says that
 //! the output has weights of its own. Versions 1 and 2 have a header of 256 bytes that begins with
 //! a magic number. Version 2 holds matrices as bytes, with an f32 scale for each group; they are
-//! handed on as f32, which loses nothing. The tokens come from `tok<size>.bin` or `tokenizer.bin`
+//! passed on as f32, which loses nothing. The tokens come from `tok<size>.bin` or `tokenizer.bin`
 //! beside the file, where one has as many as the model.
 
 mod layout;

@@ -362,7 +362,7 @@ impl<'a> Keys<'a> {
         self.refuse_unread()
     }
 
-    /// A key that nobody here knows may change what the model computes. Those that say that
+    /// A key that is not known here may change what the model computes. Those that say that
     /// something is not there may stay.
     fn refuse_unread(&self) -> Result<()> {
         let prefix = self.key("");

@@ -43,7 +43,7 @@ impl ByteLevel {
             return Err(Error::malformed(format!("{} merges; the limit is {MAX_MERGES}", merges.len())));
         }
         let mut bytes = Box::new([NONE; 256]);
-        for (byte, id) in (0u8..).zip(bytes.iter_mut()) {
+        for (byte, id) in (0..=u8::MAX).zip(bytes.iter_mut()) {
             *id = vocabulary.find(&[byte]).unwrap_or(NONE);
         }
         if bytes.iter().all(|id| *id == NONE) {

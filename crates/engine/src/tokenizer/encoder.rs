@@ -11,7 +11,7 @@ use super::words::Words;
 use super::{Model, Tokenizer};
 
 /// So much text is held back at most; then it is cut where it is. What has no such place in a
-/// mebibyte is no text that people wrote.
+/// mebibyte is not text that people wrote.
 const MOST_HELD: usize = 1 << 20;
 
 /// Turns a text into tokens, piece by piece. See [`Tokenizer::encoder`].

@@ -14,7 +14,7 @@ pub(super) enum Kind {
     Normal,
     /// Stands for what has no token.
     Unknown,
-    /// Steers the model, and is no text: begin, end, whose turn it is.
+    /// Steers the model, and is not text: begin, end, whose turn it is.
     Control,
     /// A text that is always one token.
     UserDefined,

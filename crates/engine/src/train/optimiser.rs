@@ -297,7 +297,7 @@ fn sum_of_squares(kernels: Kernels, block: &[f32]) -> f64 {
 }
 
 /// What brings gradients of this norm to at most `most`: 1 where they are there already. A norm
-/// that is no number gives that.
+/// that is not a number gives that.
 #[must_use]
 pub fn clip_scale(norm: f64, most: f64) -> f32 {
     if norm <= most { 1.0 } else { (most / norm) as f32 }

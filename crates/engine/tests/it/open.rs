@@ -25,7 +25,7 @@ fn what_is_no_model_is_told() {
         (b"\x01\x02\xff\xfe", "unknown content"),
     ] {
         let path = folder.write("model.gguf", bytes);
-        let error = open(&path).err().expect("it is no model");
+        let error = open(&path).err().expect("it is not a model");
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert_eq!(error.file(), Some(path.as_path()));
         assert!(error.to_string().contains(part), "{part}: {error}");

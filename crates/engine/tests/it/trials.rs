@@ -60,7 +60,7 @@ pub fn distance<A: Copy + Into<f64>, B: Copy + Into<f64>>(got: &[Vec<A>], wanted
         let size = wanted.iter().map(|logit| (*logit).into().abs()).fold(0.0, f64::max);
         for (got, wanted) in got.iter().zip(wanted) {
             let away = ((*got).into() - (*wanted).into()).abs();
-            // What is no number is infinitely far away; `max` would overlook it.
+            // What is not a number is infinitely far away; `max` would overlook it.
             largest = largest.max(if away.is_nan() { f64::INFINITY } else { away / size });
             squares += away * away;
             all += (*wanted).into().powi(2);

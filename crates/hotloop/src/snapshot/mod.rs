@@ -52,13 +52,13 @@ pub struct Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InterruptionInfo {
-    /// What tells of them.
+    /// What reports them.
     pub source: InterruptionSource,
     /// Why this one.
     pub why: &'static str,
 }
 
-/// What tells of interruptions.
+/// What reports interruptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterruptionSource {
     /// The kernel marks each one in the thread's `rseq` area, and waiting is measured where it happens.
@@ -135,7 +135,7 @@ pub struct ScopeStats {
     pub elapsed_ns: u64,
     /// Threads that entered it; where names are summed, at least so many.
     pub threads: u64,
-    /// Time on the calling threads of calls inside calls of the same name: not in the total, but in the mean.
+    /// Time on the calling threads of calls inside calls of the same name: not part of the total, but part of the mean.
     nested_ns: u64,
     /// Which threads, as far as their numbers fit.
     thread_set: u128,

@@ -398,7 +398,7 @@ fn enter_slowly(site: &'static Site, index: u64, flops: u64, bytes: u64, tokens:
             return Entered::NOTHING;
         }
         local.note_interruptions();
-        // Where it is not told, it is found out only here: a scope that is left open comes here, for what it hangs below is
+        // Where it is not reported, it is found out only here: a scope that is left open comes here, for what it hangs below is
         // new each time.
         let frame = if frame == Frame::UNKNOWN { Frame::here() } else { frame };
         local.end_leaked(site, frame);

@@ -16,7 +16,7 @@ pub(crate) fn time_on_cpu() -> Duration {
     Duration::new(time[0].unsigned_abs(), u32::try_from(time[1]).unwrap())
 }
 
-/// Elsewhere waiting is not told from working, neither here nor in the profiler.
+/// Elsewhere waiting is not reported from working, neither here nor in the profiler.
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64", not(miri))))]
 pub(crate) fn time_on_cpu() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();

@@ -4,7 +4,7 @@
 const NAMED_OTHERWISE: &[(&str, &str)] =
     &[("Q2_K - Medium", "q2_k"), ("IQ3_S mix", "iq3_m"), ("MXFP4 MoE", "mxfp4_moe")];
 
-/// `q4_k_m` of `llama 7B Q4_K - Medium`, `iq2_xxs` of `llama 7B IQ2_XXS - 2.0625 bpw`; empty where it is not told.
+/// `q4_k_m` of `llama 7B Q4_K - Medium`, `iq2_xxs` of `llama 7B IQ2_XXS - 2.0625 bpw`; empty where it is not reported.
 pub(super) fn format_of(kind: &str) -> String {
     // Where the file does not name its format, it is guessed from its tensors.
     let kind = kind.trim().trim_end_matches("(guessed)").trim_end();
@@ -68,7 +68,7 @@ mod tests {
             ("LLaMA 7B mostly Q4_K - Medium", "q4_k_m"),
             ("llama 7B mostly Q4_1, some F16", "q4_1"),
             ("llama 7B Q4_K - Medium (guessed)", "q4_k_m"),
-            // What is not told stays empty.
+            // What is not reported stays empty.
             ("llama 7B unknown, may not work", ""),
             ("llama 7B", ""),
             ("llama", ""),

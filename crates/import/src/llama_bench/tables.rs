@@ -1,6 +1,6 @@
 //! Tables of llama-bench: Markdown as it is printed, CSV and SQL. None of them holds more than means.
 
-use record::Unread;
+use record::{Model, Unread};
 use serde_json::{Map, Value};
 
 use super::{Entry, Test, entry, model};
@@ -157,15 +157,18 @@ fn read_markdown(lines: &mut Lines<'_>, entries: &mut Vec<Entry>) -> Result<()> 
     let mut tables: Vec<Vec<&str>> = Vec::new();
     for at in 0..lines.len() {
         let cells: Vec<&str> = lines.get(at).trim().trim_matches('|').split('|').map(str::trim).collect();
-        let is_head = ["model", "test", "t/s"].iter().all(|wanted| cells.contains(wanted));
-        if is_head && !tables.contains(&cells) {
+        let is_head = |speed: &str| ["model", "test", speed].iter().all(|wanted| cells.contains(wanted));
+        if (is_head("t/s") || is_head(OUR_SPEED)) && !tables.contains(&cells) {
             tables.push(cells);
         }
     }
     if tables.is_empty() {
         return Err(Error::new("no table with the columns model, test and t/s"));
     }
-    let build = lines.value(0, "build:").and_then(|text| text.split_whitespace().next());
+    let build = lines.value(0, "build:").and_then(|text| match text.strip_prefix("hotloop ") {
+        Some(ours) => ours.split_once('(')?.1.split(')').next(),
+        None => text.split_whitespace().next(),
+    });
     let commit = build.filter(|commit| *commit != "unknown").map(str::to_owned);
     for headings in tables.iter().take(MOST_TABLES) {
         for row in lines.table(headings) {
@@ -178,17 +181,24 @@ fn read_markdown(lines: &mut Lines<'_>, entries: &mut Vec<Entry>) -> Result<()> 
     Ok(())
 }
 
+/// The heading of speeds in the table of `hotloop bench`.
+const OUR_SPEED: &str = "tok/s";
+/// Columns that are no settings. The last two are those of `hotloop bench`.
+const NO_SETTINGS: &[&str] = &["model", "size", "params", "test", "t/s", OUR_SPEED, "quant", "repeats"];
+
 /// Tables with other columns than those before, each of which is looked for in all lines.
 const MOST_TABLES: usize = 32;
 
 fn markdown_row(headings: &[&str], row: &TableRow<'_>, commit: Option<&String>) -> Option<Entry> {
     let cell = |name: &str| headings.iter().position(|heading| *heading == name).map(|at| row.cells[at]);
     let test = cell("test").and_then(Test::parse)?;
-    let (mean, spread) = cell("t/s").map(|text| text.split_once('\u{b1}').unwrap_or((text, "")))?;
-    let rate = decimal(mean).filter(|rate| *rate > 0.0)?;
+    let is_ours = headings.contains(&OUR_SPEED);
+    let speed = cell(if is_ours { OUR_SPEED } else { "t/s" })?;
+    let (mean, spread) = speed.split_once('\u{b1}').unwrap_or((speed, ""));
+    // Ours has commas between thousands.
+    let rate = if is_ours { decimal(&mean.replace(',', "")) } else { decimal(mean) }.filter(|rate| *rate > 0.0)?;
     let sizes = (cell("params").and_then(scaled).unwrap_or(0), cell("size").and_then(scaled).unwrap_or(0));
-    let is_setting = |name: &&str| !["model", "size", "params", "test", "t/s"].contains(name);
-    let settings = headings.iter().copied().filter(is_setting);
+    let settings = headings.iter().copied().filter(|name| !NO_SETTINGS.contains(name));
     let renamed = |name: &str| if name == "threads" { "n_threads".to_owned() } else { name.to_owned() };
     Some(Entry {
         place: format!("line {}", row.at + 1),
@@ -196,12 +206,33 @@ fn markdown_row(headings: &[&str], row: &TableRow<'_>, commit: Option<&String>) 
         times: vec![test.tokens() as f64 / rate],
         is_mean: true,
         spread: Some(spread.trim().to_owned()),
-        model: model("", cell("model").unwrap_or_default(), sizes),
+        model: match (cell("model").unwrap_or_default(), is_ours) {
+            (kind, false) => model("", kind, sizes),
+            (file, true) => {
+                let format = cell("quant").unwrap_or_default().to_owned();
+                Model { format, ..model(&unescaped(file), "", sizes) }
+            }
+        },
+        is_ours,
         commit: commit.cloned(),
         cpu: None,
         created: String::new(),
         settings: settings.filter_map(|name| Some((renamed(name), cell(name)?.to_owned()))).collect(),
     })
+}
+
+/// A text of Markdown without the marks that take the meaning from others.
+fn unescaped(text: &str) -> String {
+    let mut characters = text.chars().peekable();
+    let mut plain = String::new();
+    while let Some(character) = characters.next() {
+        if character != '\\' || !characters.peek().is_some_and(char::is_ascii_punctuation) {
+            plain.push(character);
+        } else {
+            plain.extend(characters.next());
+        }
+    }
+    plain
 }
 
 /// `15.40 MiB`, `15.19 M`: rounded, as the table has them.

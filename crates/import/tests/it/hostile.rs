@@ -17,6 +17,7 @@ const FIXTURES: &[&str] = &[
     "llama-bench.jsonl",
     "llama-bench.md",
     "llama-bench-old.md",
+    "llama-bench-of-hotloop.md",
     "llama-bench.csv",
     "llama-bench.sql",
     "hyperfine-1.json",

@@ -79,6 +79,25 @@ fn the_table_of_llama_bench_is_of_means() {
 }
 
 #[test]
+fn the_table_of_hotloop_bench_is_read_as_well() {
+    let found = read("llama-bench-of-hotloop.md");
+    assert_eq!((found.format.name(), found.runs.len(), &found.unread[..]), ("llama-bench", 2, &[][..]));
+    let run = &found.runs[0];
+    assert_eq!((&*run.subject.name, &*run.workload.name), ("hotloop", "bench"));
+    assert_eq!(run.subject.git.as_ref().map(|git| git.commit.as_str()), Some("0123456"));
+    let model = &run.models[0];
+    assert_eq!((&*model.name, &*model.format, model.parameters), ("stories15M_-q8_0.gguf", "q8_0", 15_200_000));
+    near(values(run, "prefill", "wall_s")[0], 512.0 / 18_788.0);
+    near(values(run, "decode", "wall_s")[0], 128.0 / 97.5);
+    let parameters = [("prompt_tokens", "512"), ("threads", "2"), ("tokens", "128")];
+    let found_there: Vec<(&str, &str)> =
+        run.workload.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(found_there, parameters, "quant and repeats are no settings");
+    assert_eq!(found.runs[1].workload.parameters["depth"], "1024");
+    near(values(&found.runs[1], "decode", "wall_s")[0], 128.0 / 4.5);
+}
+
+#[test]
 fn tables_of_llama_bench_for_programs() {
     for (name, file, format) in
         [("llama-bench.csv", "tiny \"a\".gguf", "q4_k_m"), ("llama-bench.sql", "it's tiny.gguf", "iq2_xxs")]

@@ -115,7 +115,7 @@ fn left(version: Version, folder: &Path, read: impl Fn(&Path) -> Option<String>)
     let (limit, used, files) = match version {
         // Without a limit this is the largest multiple of a page.
         Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache "),
-        // Without a limit this is `max`, which is no number.
+        // Without a limit this is `max`, which is not a number.
         Version::V2 => ("memory.max", "memory.current", "file "),
     };
     let limit = number(limit)?;

@@ -61,7 +61,7 @@ struct Shared {
 }
 
 /// A worker is woken off the caller's CPU. In a virtual machine a halted CPU may look like one that
-/// is not to be had, and the scheduler puts the worker behind the caller, where it waits until the
+/// is not available, and the scheduler puts the worker behind the caller, where it waits until the
 /// caller is done: for milliseconds two threads had the speed of one.
 #[derive(Default)]
 struct Seat {
@@ -213,7 +213,7 @@ impl Pool {
     /// In how many parts to divide work that takes one thread `nanoseconds`: 1 where dividing it would not pay, at most
     /// [`Pool::threads`].
     pub fn parts(&self, nanoseconds: f64) -> usize {
-        // The conversion saturates, and takes what is no number as 0.
+        // The conversion saturates, and takes what is not a number as 0.
         ((nanoseconds / WORK_PER_PART) as usize).clamp(1, self.threads())
     }
 

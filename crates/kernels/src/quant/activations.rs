@@ -174,7 +174,7 @@ impl ActivationBlock {
         Self { scale, scaled_sum: scale * sum as f32, minus }
     }
 
-    /// Of codes that are all zero and stand for something that is no number.
+    /// Of codes that are all zero and stand for something that is not a number.
     pub(crate) fn poisoned() -> Self {
         Self { scale: f32::NAN, scaled_sum: f32::NAN, ..Self::default() }
     }

@@ -2,7 +2,7 @@
 
 use crate::optimise::{AdamWStep, Moments, SgdStep};
 
-/// Scaled and cut off; what is no number stays that.
+/// Scaled and cut off; what is not a number stays that.
 fn ready(gradient: f32, [scale, limit]: [f32; 2]) -> f32 {
     let scaled = gradient * scale;
     let below = if limit < scaled { limit } else { scaled };

@@ -5,7 +5,7 @@ use super::map::{Formula, run};
 use crate::optimise::{AdamWStep, Moments, SgdStep};
 use crate::simd::Simd;
 
-/// Scaled and cut off. The gradient stands second, so that what is no number stays that.
+/// Scaled and cut off. The gradient stands second, so that what is not a number stays that.
 #[inline(always)]
 fn ready<S: Simd>(simd: S, gradient: S::F, [scale, limit]: [f32; 2]) -> S::F {
     let scaled = simd.mul(gradient, simd.splat(scale));

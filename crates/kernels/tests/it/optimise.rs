@@ -19,7 +19,7 @@ const ADAMW: AdamWStep = AdamWStep {
 const SGD: SgdStep = SgdStep { rate: 0.1, momentum: 0.9, weight_decay: 0.01, gradient: [0.5, f32::INFINITY] };
 
 fn bits(x: &[f32]) -> Vec<u32> {
-    // All that is no number is alike: which of two operands' bits are passed on is nobody's promise.
+    // All that is not a number is alike: which of two operands' bits are passed on is nobody's promise.
     x.iter().map(|x| if x.is_nan() { u32::MAX } else { x.to_bits() }).collect()
 }
 

@@ -34,7 +34,7 @@ pub struct Table {
     counts: Vec<Vec<[Count; 3]>>,
     /// By metric and column: our words.
     words: Vec<[Vec<Verdict>; 3]>,
-    /// By metric and column: our estimates, floors, and the smallest changes that would have been seen.
+    /// By metric and column: our estimates, floors, and the smallest detectable changes.
     figures: Vec<[Vec<[f64; 3]>; 3]>,
 }
 

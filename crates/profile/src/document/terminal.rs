@@ -19,7 +19,8 @@ const PLAIN: &str = "\x1b[0m";
 /// A whole report.
 #[must_use]
 pub fn write(document: &Document, page: Page) -> String {
-    if document.kind.is_empty() {
+    let has_headings = document.sections.iter().any(|section| !section.title.is_empty());
+    if document.kind.is_empty() && !has_headings {
         let text = written(document, &Ink { color: page.color, width: page.columns() + MARGIN.len() });
         return text.lines().map(|line| line.strip_prefix(MARGIN).unwrap_or(line).to_owned() + "\n").collect();
     }
@@ -177,7 +178,8 @@ fn table(text: &mut String, table: &Table, ink: &Ink) {
     while columns.len() > 1 && is_too_wide(&columns, NARROW_NAME) {
         left_out.extend(columns.pop().map(|column| &*table.columns[column].heading));
     }
-    part(text, table, (&columns, &widths), ink.width);
+    let layout = TableLayout { columns, widths, page: ink.width };
+    rows(text, table, &layout);
     if !left_out.is_empty() {
         paragraph(text, "  ", &format!("(not shown at this width: {})", left_out.join(", ")), ink);
     }
@@ -189,8 +191,17 @@ fn column_width(table: &Table, column: usize) -> usize {
     cells.chain([table.columns[column].heading.chars().count()]).max().unwrap_or(0)
 }
 
-/// The names and these columns.
-fn part(text: &mut String, table: &Table, (columns, widths): (&[usize], &[usize]), page: usize) {
+/// The columns of a table that fit the page beside its names.
+struct TableLayout {
+    columns: Vec<usize>,
+    /// Of all columns of the table.
+    widths: Vec<usize>,
+    page: usize,
+}
+
+/// The heading and the rows.
+fn rows(text: &mut String, table: &Table, layout: &TableLayout) {
+    let TableLayout { columns, widths, page } = layout;
     let others: usize = columns.iter().map(|column| widths[*column] + 2).sum();
     let names = widths[0].min((page - 2).saturating_sub(others).max(1));
     let mut line = |depth: usize, cell: &dyn Fn(usize) -> String| {

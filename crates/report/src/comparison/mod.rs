@@ -1,33 +1,33 @@
 //! Two stored runs side by side.
 
-mod head;
 mod rows;
 mod scopes;
 mod smallmind;
-pub(crate) mod words;
+pub(crate) mod values;
+mod verdict;
 
 use record::{Comparison, Verdict};
 
 use crate::RunOptions;
 use crate::document::{Block, Document, Section};
 
-pub use head::verdict_line;
 pub use smallmind::text as smallmind;
+pub use verdict::verdict_line;
 
 /// A whole comparison; its last line is the verdict.
 #[must_use]
 pub fn document(comparison: &Comparison, options: &RunOptions) -> Document {
     let top = options.top.max(1);
-    let mut sections = vec![head::verdict(comparison)];
-    sections.extend(head::differences(comparison));
-    sections.extend(head::facts(comparison));
+    let mut sections = vec![verdict::verdict(comparison)];
+    sections.extend(verdict::differences(comparison));
+    sections.extend(verdict::facts(comparison));
     sections.extend(rows::totals(comparison));
     sections.extend(rows::models(comparison));
     sections.extend(rows::kernels(comparison, top));
     sections.extend(rows::times(comparison));
     sections.extend(rows::others(comparison, top));
     sections.extend(scopes::sections(comparison, top));
-    sections.push(head::settle(comparison));
+    sections.push(verdict::settle(comparison));
     if !comparison.notes.is_empty() {
         let notes = Block::List(comparison.notes.clone());
         sections.push(Section::new("NOTES", "").with(notes));

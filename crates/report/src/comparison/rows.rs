@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::{Comparison, Judgement, KernelChange, Presence, RowChange, StoredModel, Total, Verdict, WorkRate};
 
 use super::is_comparable;
-use super::words::{both, change, changed, interval, is_withheld, signed_bytes, signed_seconds, speed, value};
+use super::values::{both, change, changed, interval, is_withheld, signed_bytes, signed_seconds, speed, value};
 use crate::document::{Block, Section, Table};
 use crate::gate::word;
 use crate::units::{bytes, count, mean_bytes, plural, seconds, tokens_per_s, whole_percent};

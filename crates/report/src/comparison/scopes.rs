@@ -6,7 +6,7 @@ use compare::Estimate;
 use record::{Comparison, Presence, ScopeChange, ScopeFigures, Waterfall, WaterfallPart};
 
 use super::is_comparable;
-use super::words::{both, changed, signed_seconds};
+use super::values::{both, changed, signed_seconds};
 use crate::document::{Block, Section, Table};
 use crate::units::{count, mean_bytes, mean_count, plural, seconds, seconds_within};
 use profile::short_names;

@@ -44,7 +44,7 @@ pub fn text(comparison: &Comparison) -> String {
 
 fn when(created: &str) -> String {
     let told: String = created.replacen('T', " ", 1).chars().take(19).collect();
-    if told.trim().is_empty() { "not known".to_owned() } else { told }
+    if told.trim().is_empty() { "unknown".to_owned() } else { told }
 }
 
 /// Scopes by name, those inside one of the same name not again; the longest first.
@@ -100,7 +100,7 @@ fn summary(text: &mut String, comparison: &Comparison, [old, new]: [usize; 2]) {
         let _ = writeln!(text, "| **{name}** | {} | {} | {delta} | {percent} |", cell(old), cell(new));
     }
     let _ = writeln!(text, "| **Methods Profiled** | {old} | {new} | {:+} | - |\n", new as i64 - old as i64);
-    text.push_str("Totals are those of the roots: nested time is not counted again.\n\n");
+    text.push_str("Totals cover top-level scopes only: nested time is counted once.\n\n");
     let _ = writeln!(
         text,
         "### \u{1f3af} Performance Verdict\n\n**{}**: {}\n",
@@ -175,10 +175,9 @@ fn models(text: &mut String, comparison: &Comparison) {
 
 fn kernels(text: &mut String, comparison: &Comparison) {
     let counted = || {
-        comparison
-            .kernels
-            .iter()
-            .filter(|kernel| kernel.base.iter().chain(&kernel.candidate).any(|speed| speed.unit == "FLOP"))
+        comparison.kernels.iter().filter(|kernel| {
+            kernel.base.iter().chain(&kernel.candidate).any(|speed| ["FLOP", "OP"].contains(&&*speed.unit))
+        })
     };
     if counted().next().is_none() {
         return;

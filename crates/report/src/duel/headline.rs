@@ -2,7 +2,7 @@
 
 use record::{Better, Change, Duel, Finding, Judgement, Verdict};
 
-use super::head::gate;
+use super::verdict::gate;
 use crate::document::printable;
 
 /// Longer labels are replaced by the letters of the sides.

@@ -5,7 +5,7 @@ use record::{Arm, Duel, Phase, Sample};
 use super::figures::value;
 use super::is_placebo;
 use crate::document::{Block, Section, Table};
-use crate::run::shell;
+use crate::run::command_line;
 use crate::units::{mean_count, percent, plural, seconds};
 
 /// Digits of hashes and commits.
@@ -147,6 +147,6 @@ pub(super) fn again(duel: &Duel) -> Option<Section> {
         words.extend(["--seed".to_owned(), duel.design.seed.to_string()]);
     }
     words.extend_from_slice(rest);
-    let sentence = format!("`{}`", shell::line(&words));
+    let sentence = format!("`{}`", command_line::joined(&words));
     Some(Section::new("REPEAT", "with the same orders").with(Block::Text(sentence)))
 }

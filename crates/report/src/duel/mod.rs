@@ -1,10 +1,10 @@
 //! A duel for people: the answer in one line, then the figures, their cause and how they were measured.
 
 mod figures;
-mod head;
 mod headline;
 mod method;
 mod metrics;
+mod verdict;
 mod why;
 
 use record::{Duel, Finding, Verdict};
@@ -12,15 +12,15 @@ use record::{Duel, Finding, Verdict};
 use crate::RunOptions;
 use crate::document::{Block, Document, Section};
 
-pub(crate) use head::change_for_programs;
-pub use head::verdict_line;
+pub(crate) use verdict::change_for_programs;
+pub use verdict::verdict_line;
 
 /// A whole duel. Its first line is the answer, its last one the verdict for programs.
 #[must_use]
 pub fn document(duel: &Duel, options: &RunOptions) -> Document {
     let top = options.top.max(1);
-    let mut sections = vec![head::verdict(duel)];
-    sections.extend(duel.findings.iter().filter_map(head::differences));
+    let mut sections = vec![verdict::verdict(duel)];
+    sections.extend(duel.findings.iter().filter_map(verdict::differences));
     sections.extend(duel.findings.iter().filter_map(|finding| metrics::section(duel, finding)));
     sections.extend(duel.findings.iter().filter_map(|finding| why::section(duel, finding, top)));
     sections.extend(metrics::confirmation(duel));

@@ -90,7 +90,8 @@ fn cell(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-fn line(cells: impl Iterator<Item = String>) -> String {
+/// A line with cells quoted where they have to be.
+pub(crate) fn line(cells: impl Iterator<Item = String>) -> String {
     cells.map(|cell| quoted(&cell)).collect::<Vec<_>>().join(",") + "\r\n"
 }
 

@@ -1,7 +1,7 @@
 //! A run for other programs: viewers of traces, flame graphs, spreadsheets.
 //!
 //! With a timeline, viewers show the calls at their times. Without one they show the merged call tree, parts inside their
-//! whole, and the name of the track says that lengths are totals and positions mean nothing.
+//! whole, and the name of the track says that lengths are totals and positions have no meaning.
 
 mod chrome;
 mod csv;
@@ -21,6 +21,7 @@ mod tree;
 
 use record::{Profile, Run};
 
+pub(crate) use csv::line as csv_line;
 pub use format::Format;
 use format::Writer;
 use picture::Picture;
@@ -47,14 +48,14 @@ pub fn export(run: &Run, stored: &str, format: Format) -> Result<Vec<u8>, String
 /// The profile of a run, if it can be shown.
 fn profile(run: &Run) -> Result<&Profile, String> {
     let Some(profile) = &run.profile else {
-        let why = "nothing recorded its scopes, so there is no call tree to export";
+        let why = "no scopes were recorded, so there is no call tree to export";
         return Err(format!("this run has no profile: {why}"));
     };
     let mut depths: Vec<usize> = Vec::with_capacity(profile.scopes.len());
     for (at, scope) in profile.scopes.iter().enumerate() {
         let depth = scope.parent.map_or(1, |parent| depths[parent] + 1);
         if depth > MAX_DEPTH {
-            return Err(format!("profile.scopes[{at}]: `{}` lies more than {MAX_DEPTH} scopes deep", scope.name));
+            return Err(format!("profile.scopes[{at}]: `{}` is nested more than {MAX_DEPTH} scopes deep", scope.name));
         }
         depths.push(depth);
     }

@@ -85,20 +85,17 @@ impl Track {
 }
 
 const TOTALS_NOTE: &str = "This run has no timeline. The picture is the merged call tree of all threads: lengths are \
-                           total times without the profiler's own cost, and positions mean nothing.";
+                           total times without the profiler's own cost, and positions have no meaning.";
 
-const TOTALS_TRACK: &str = "all threads merged: lengths are totals, positions mean nothing";
+const TOTALS_TRACK: &str = "all threads merged: lengths are totals, positions have no meaning";
 
 fn calls_note(profile: &Profile) -> String {
-    let mut note = "The last calls of each thread. Their lengths include the profiler's own cost.".to_owned();
+    let mut note = "The last calls of each thread; lengths include the profiler's own cost.".to_owned();
     if profile.lost.timeline_events > 0 {
-        note.push_str(&format!(
-            " {} earlier calls are not shown: later ones took their place.",
-            profile.lost.timeline_events
-        ));
+        note.push_str(&format!(" {} earlier calls were overwritten by later ones.", profile.lost.timeline_events));
     }
     if profile.scopes.iter().any(|scope| scope.is_sampled) {
-        note.push_str(" Of some scopes only a part of the calls was timed; the others are not shown.");
+        note.push_str(" Some scopes were sampled: calls that were not timed are missing.");
     }
     note
 }

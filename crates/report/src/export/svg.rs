@@ -131,13 +131,13 @@ impl Canvas {
 
 fn whole_title(profile: &Profile, sum: u64) -> String {
     let mut text = format!(
-        "all scopes of all threads\n{}\noutside any scope, not drawn: {}\nthe profiler's own cost, not drawn: {}",
+        "all scopes of all threads\n{}\noutside any scope (not drawn): {}\nprofiler's own cost (not drawn): {}",
         time(sum),
         time(profile.outside_ns),
         time(profile.own_cost.total_ns)
     );
     if let Some(waiting) = profile.waiting_ns {
-        text.push_str(&format!("\nwaiting for a CPU, measured, not drawn: {}", time(waiting)));
+        text.push_str(&format!("\nwaiting for a CPU (not drawn): {}", time(waiting)));
     }
     text
 }
@@ -146,7 +146,7 @@ fn note(sum: u64, hidden: u64) -> String {
     if sum == 0 {
         return "no time was recorded in any scope".to_owned();
     }
-    let mut note = format!("{} in scopes; widths are times of all threads, order means nothing", time(sum));
+    let mut note = format!("{} in scopes; widths are times of all threads, order has no meaning", time(sum));
     if hidden > 0 {
         note.push_str(&format!("; {} too narrow to draw", units::plural(hidden, "scope")));
     }

@@ -4,7 +4,7 @@ use record::{Figure, LimitShare, MeasuredModel, Models, Ranking, SpeedComparison
 
 use super::Names;
 use super::tables::perplexity;
-use crate::comparison::words::signed_percent;
+use crate::comparison::values::signed_percent;
 use crate::document::{Block, Section, quoted};
 use crate::run::limits::{doubt, operations};
 use crate::units::{bytes, count, digits, plural, rate, seconds, tokens_per_s, whole_percent};

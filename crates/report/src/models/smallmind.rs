@@ -19,9 +19,9 @@ pub fn text(models: &Models) -> String {
     let names: Vec<String> = Names::of(models).all().iter().map(|name| name.replace('|', "\\|")).collect();
     let mut text = "# Model Size Performance Comparison\n\n".to_owned();
     let when: String = models.created.replacen('T', " ", 1).chars().take(19).collect();
-    let _ = writeln!(text, "**Generated:** {}", if when.is_empty() { "not known".to_owned() } else { when });
-    let how = if models.one_sitting { "yes" } else { "no: times of other sittings may differ for other reasons" };
-    let _ = writeln!(text, "**Measured in turns:** {how}\n\n## Model Specifications\n");
+    let _ = writeln!(text, "**Generated:** {}", if when.is_empty() { "unknown".to_owned() } else { when });
+    let how = if models.one_sitting { "yes" } else { "no: the models were measured at different times" };
+    let _ = writeln!(text, "**Interleaved:** {how}\n\n## Model Specifications\n");
     specifications(&mut text, models, &names);
     let _ = writeln!(text, "\n## Performance Metrics\n");
     metrics(&mut text, models, &names);
@@ -111,7 +111,7 @@ fn scaling(text: &mut String, models: &Models, names: &[String]) {
         let digits = |value: Option<f64>| value.map_or_else(not_measured, signed_digits);
         let found = match &scaling.slope {
             Some(slope) => format!(
-                "**{}** ({} to {}), ideal by the limits of the machine {}",
+                "**{}** ({} to {}), ideal by the machine's limits {}",
                 signed_digits(slope.value),
                 digits(slope.low),
                 digits(slope.high),

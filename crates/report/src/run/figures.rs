@@ -12,7 +12,7 @@ use crate::units::{count, mean_bytes, mean_count, seconds, tokens_per_s, whole_p
 
 /// The rows of one model, by what they are.
 #[derive(Default, Clone, Copy)]
-pub(super) struct Group<'a> {
+pub(super) struct ModelRows<'a> {
     /// As the rows name it.
     name: Option<&'a str>,
     pub(super) model: Option<&'a Model>,
@@ -24,7 +24,7 @@ pub(super) struct Group<'a> {
 }
 
 /// Tokens per second, and what they could be.
-pub(super) struct Speed {
+pub(super) struct TokenSpeed {
     /// By the median time of a call.
     pub(super) median: f64,
     /// By the interval of that time, turned round.
@@ -35,7 +35,7 @@ pub(super) struct Speed {
     pub(super) call_s: f64,
 }
 
-impl Speed {
+impl TokenSpeed {
     pub(super) fn share(&self) -> Option<f64> {
         let roof = self.roof.as_ref().filter(|_| self.call_s > 0.0)?;
         Some(roof.seconds / self.call_s)
@@ -48,7 +48,7 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
 
 /// What a row of a model is.
 #[derive(Clone, Copy)]
-enum Role {
+enum RowRole {
     Generation,
     Prefill,
     Decode,
@@ -56,50 +56,50 @@ enum Role {
 }
 
 /// By what was measured of it and by its name.
-fn role(view: &View<'_>, row: &Row) -> Option<Role> {
+fn role(view: &View<'_>, row: &Row) -> Option<RowRole> {
     let is_generation =
         |sample: &&record::Sample| sample.values.contains_key("ttft_s") || sample.series.contains_key("token_s");
     if view.samples(&row.name).iter().any(is_generation) {
-        return Some(Role::Generation);
+        return Some(RowRole::Generation);
     }
     let name = row.name.to_lowercase();
     let ends = [
-        ("inference", Role::Generation),
-        ("prefill", Role::Prefill),
-        ("decode", Role::Decode),
-        ("creation", Role::Creation),
+        ("inference", RowRole::Generation),
+        ("prefill", RowRole::Prefill),
+        ("decode", RowRole::Decode),
+        ("creation", RowRole::Creation),
     ];
     ends.iter().find(|(end, _)| name.ends_with(end)).map(|(_, role)| *role)
 }
 
 /// The models that text was generated with. A workload that should have some is shown without figures too.
-pub(super) fn groups<'a>(view: &View<'a>) -> Vec<Group<'a>> {
+pub(super) fn groups<'a>(view: &View<'a>) -> Vec<ModelRows<'a>> {
     let mut places: HashMap<Option<&str>, usize> = HashMap::new();
-    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut groups: Vec<ModelRows<'a>> = Vec::new();
     for row in &view.run.rows {
         let Some(role) = role(view, row) else { continue };
         let name = row.model.as_deref();
         let place = *places.entry(name).or_insert(groups.len());
         if place == groups.len() {
-            groups.push(Group { name, model: view.model(row), ..Group::default() });
+            groups.push(ModelRows { name, model: view.model(row), ..ModelRows::default() });
         }
         groups[place].slot(role).get_or_insert(row);
     }
     use WorkloadKind::{Deep, Enhanced, Standard};
     let is_of_models = matches!(compare::workload_kind(&view.run.workload), Standard | Deep | Enhanced);
     if groups.is_empty() && is_of_models {
-        groups.push(Group::default());
+        groups.push(ModelRows::default());
     }
     groups
 }
 
-impl<'a> Group<'a> {
-    fn slot(&mut self, role: Role) -> &mut Option<&'a Row> {
+impl<'a> ModelRows<'a> {
+    fn slot(&mut self, role: RowRole) -> &mut Option<&'a Row> {
         match role {
-            Role::Generation => &mut self.generation,
-            Role::Prefill => &mut self.prefill,
-            Role::Decode => &mut self.decode,
-            Role::Creation => &mut self.creation,
+            RowRole::Generation => &mut self.generation,
+            RowRole::Prefill => &mut self.prefill,
+            RowRole::Decode => &mut self.decode,
+            RowRole::Creation => &mut self.creation,
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Group<'a> {
     }
 
     /// Reading the prompt.
-    pub(super) fn prefill(&self, view: &View<'a>) -> Option<Speed> {
+    pub(super) fn prefill(&self, view: &View<'a>) -> Option<TokenSpeed> {
         let asked =
             ["prompt_tokens", "prompt"].iter().find_map(|name| view.run.workload.parameters.get(*name)?.parse().ok());
         let tokens: f64 = self.prefill.and_then(|row| row.tokens).or(asked)?;
@@ -121,7 +121,7 @@ impl<'a> Group<'a> {
     }
 
     /// One token after the other.
-    pub(super) fn decode(&self, view: &View<'a>) -> Option<Speed> {
+    pub(super) fn decode(&self, view: &View<'a>) -> Option<TokenSpeed> {
         let row = self.decode.filter(|row| !view.per_call(row, "wall_s").is_empty());
         if let Some(row) = row {
             let tokens = row.tokens.unwrap_or(1.0);
@@ -149,14 +149,14 @@ impl<'a> Group<'a> {
     }
 }
 
-fn speed(tokens: f64, times: &[f64], roof: Option<RooflineLimit>) -> Option<Speed> {
+fn speed(tokens: f64, times: &[f64], roof: Option<RooflineLimit>) -> Option<TokenSpeed> {
     let times: Vec<f64> = times.iter().copied().filter(|time| *time > 0.0).collect();
     let time = Timing::of(&times)?;
     let interval = time.interval.map(|found| (tokens / found.high, tokens / found.low));
-    Some(Speed { median: tokens / time.median, interval, samples: time.samples, roof, call_s: time.median })
+    Some(TokenSpeed { median: tokens / time.median, interval, samples: time.samples, roof, call_s: time.median })
 }
 
-fn section(view: &View<'_>, group: &Group<'_>) -> Section {
+fn section(view: &View<'_>, group: &ModelRows<'_>) -> Section {
     let mut table = Table::new(&["figure", "value", "95 % CI", "n", "% of limit"]).with_words_last();
     let generation =
         |metric: &str| group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, metric)));
@@ -216,7 +216,7 @@ fn token_rows(table: &mut Table, sorted: &[f64]) {
     }
 }
 
-fn speed_row(table: &mut Table, name: &str, speed: Option<Speed>) {
+fn speed_row(table: &mut Table, name: &str, speed: Option<TokenSpeed>) {
     let Some(speed) = speed else { return table.row([name.to_owned(), not_measured()]) };
     let written = tokens_per_s;
     let interval = speed.interval;
@@ -229,7 +229,7 @@ fn speed_row(table: &mut Table, name: &str, speed: Option<Speed>) {
 }
 
 /// Allocations of whole generations, or their bytes, divided by the tokens of each.
-pub(super) fn per_token(view: &View<'_>, group: &Group<'_>, metric: &str) -> Vec<f64> {
+pub(super) fn per_token(view: &View<'_>, group: &ModelRows<'_>, metric: &str) -> Vec<f64> {
     let Some(row) = group.generation else { return Vec::new() };
     let values = view.samples(&row.name).iter().filter_map(|sample| {
         let listed = sample.series.get("token_s").map(|times| times.len() as f64 + 1.0);

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use profile::whole_percents;
 
-use super::figures::{self, Group, Speed, groups};
+use super::figures::{self, ModelRows, TokenSpeed, groups};
 use super::lab_scopes::LabScope as _;
 use super::limits::InWords as _;
 use super::view::View;
-use super::{RunOptions, head, insights, short};
+use super::{RunOptions, insights, overview, summary};
 use crate::document::terminal::{self, Ink};
 use crate::document::width::{shortened, wrapped};
 use crate::document::{WARNING, printable, quoted};
@@ -64,7 +64,7 @@ fn lines(write: impl FnOnce(&mut String)) -> Vec<String> {
 
 fn title(view: &View<'_>, ink: &Ink) -> Vec<String> {
     let run = view.run;
-    let mut parts = vec![format!("HOTLOOP  {}", head::title(run))];
+    let mut parts = vec![format!("HOTLOOP  {}", overview::title(run))];
     if let [model] = &run.models[..] {
         parts.push(format!(
             "{}: {}, {} parameters, {}",
@@ -83,27 +83,27 @@ fn title(view: &View<'_>, ink: &Ink) -> Vec<String> {
         .collect()
 }
 
-/// Speed, limits, memory: each where it was measured.
+/// TokenSpeed, limits, memory: each where it was measured.
 fn facts(view: &View<'_>, ink: &Ink) -> Vec<String> {
     let mut facts: Vec<(String, String)> = Vec::new();
-    let groups: Vec<Group<'_>> = groups(view);
+    let groups: Vec<ModelRows<'_>> = groups(view);
     match &groups[..] {
         [only] => facts.extend(of_model(view, only)),
         several => {
-            let speeds = several.iter().take(MODELS).filter_map(|group| short::speed(view, group));
+            let speeds = several.iter().take(MODELS).filter_map(|group| summary::speed(view, group));
             facts.extend(speeds.map(|speed| ("speed".to_owned(), speed)));
         }
     }
     let others = [
         ("speed", super::training::in_short(view)),
-        ("time", short::command(view)),
+        ("time", summary::command(view)),
         ("largest difference", super::variants::furthest_apart(view)),
     ];
     facts.extend(others.into_iter().filter_map(|(label, sentence)| Some((label.to_owned(), sentence?))));
     lines(|text| terminal::facts(text, &facts, ink))
 }
 
-fn of_model(view: &View<'_>, group: &Group<'_>) -> Vec<(String, String)> {
+fn of_model(view: &View<'_>, group: &ModelRows<'_>) -> Vec<(String, String)> {
     let generation =
         |metric: &str| group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, metric)));
     let first = compare::quantile(&generation("ttft_s"), 0.5).map(seconds);
@@ -120,7 +120,7 @@ fn of_model(view: &View<'_>, group: &Group<'_>) -> Vec<(String, String)> {
     facts.into_iter().filter_map(|(label, sentence)| Some((label.to_owned(), sentence?))).collect()
 }
 
-fn of_limit(speed: &Speed) -> String {
+fn of_limit(speed: &TokenSpeed) -> String {
     let limit = speed.share().zip(speed.roof.as_ref());
     let limit = limit.map(|(share, roof)| format!(", {} of {}", whole_percent(share), roof.in_words()));
     tokens_per_s(speed.median) + &limit.unwrap_or_default()
@@ -172,7 +172,7 @@ fn insight_blocks(view: &View<'_>, ink: &Ink) -> Vec<Vec<String>> {
 }
 
 fn warnings(view: &View<'_>, ink: &Ink) -> Vec<String> {
-    let all = head::warnings(view.run).into_iter().chain(short::warnings(view));
+    let all = overview::warnings(view.run).into_iter().chain(summary::warnings(view));
     let facts: Vec<(String, String)> = all.take(WARNINGS).map(|warning| (WARNING.to_owned(), warning)).collect();
     lines(|text| terminal::facts(text, &facts, ink))
 }

@@ -1,23 +1,23 @@
 //! The report of a run: [`document()`] is the whole of it, [`summary`] its first screen.
 
+pub(crate) mod command_line;
 mod figures;
 mod first_screen;
-mod head;
+mod generated_text;
 mod insights;
 mod lab_scopes;
 pub(crate) mod limits;
 mod memory;
 mod originals;
+mod overview;
 mod process;
 pub(crate) mod rows;
 mod scope_limits;
-pub(crate) mod shell;
-mod short;
+mod summary;
 pub(crate) mod system;
 mod training;
 mod variants;
 mod view;
-mod written;
 
 use record::Run;
 
@@ -56,7 +56,7 @@ impl Default for RunOptions {
 
 /// The first screen of a run: speed, top scopes, insights and warnings in at most 35 lines.
 #[must_use]
-pub fn summary(run: &Run, options: &RunOptions) -> String {
+pub fn first_screen(run: &Run, options: &RunOptions) -> String {
     first_screen::write(&View::new(run, options.top.max(1)), options)
 }
 
@@ -69,9 +69,9 @@ pub fn document(run: &Run, options: &RunOptions) -> Document {
     let (first, last) = if view::is_command(run) { (process, None) } else { (None, process) };
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(first);
-    sections.push(head::section(run, options.id.as_deref()));
-    sections.extend(short::section(&view));
-    sections.extend(written::section(run));
+    sections.push(overview::section(run, options.id.as_deref()));
+    sections.extend(summary::section(&view));
+    sections.extend(generated_text::section(run));
     sections.extend(figures::sections(&view));
     sections.extend(training::sections(&view));
     let is_foreign = view.is_foreign();
@@ -89,7 +89,7 @@ pub fn document(run: &Run, options: &RunOptions) -> Document {
     sections.extend(last);
     sections.extend(notes(run));
     sections.extend(metrics(run).filter(|_| !is_foreign));
-    let (title, warnings) = (head::title(run), head::warnings(run));
+    let (title, warnings) = (overview::title(run), overview::warnings(run));
     Document { kind: "HOTLOOP RUN", title, warnings, sections, ..Document::default() }
 }
 

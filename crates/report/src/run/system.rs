@@ -2,7 +2,7 @@
 
 use record::{Build, Limits, Machine, Noise, Rate, Run};
 
-use super::head::short_hash;
+use super::overview::short_hash;
 use crate::document::Section;
 use crate::units::{bytes, digits, percent, plural, rate, seconds};
 

@@ -1,16 +1,16 @@
 //! A training, as it goes on and as it ended: lines for people, and the curve of its loss. Everything comes from the events of its log.
 
 mod curve;
-mod head;
-mod lines;
+mod event_lines;
+mod plan;
 mod progress;
 mod summary;
 
 use record::TrainingPhases;
 
 pub use curve::svg as curve;
-pub use head::document as head;
-pub use lines::text as event;
+pub use event_lines::text as event;
+pub use plan::document as plan;
 pub use progress::Progress;
 pub use summary::{Files, document as summary};
 

@@ -69,7 +69,7 @@ impl Progress {
         (self.last.step, self.steps.max(self.last.step))
     }
 
-    /// The loss of the last steps in the mean; none before the first.
+    /// The loss of the last steps, averaged; none before the first.
     #[must_use]
     pub fn loss(&self) -> Option<f64> {
         self.loss.mean()

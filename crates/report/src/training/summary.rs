@@ -4,7 +4,7 @@ use record::{Training, TrainingEnd, TrainingEvent, TrainingStep, TrainingValidat
 
 use super::{loss, per_second, perplexity, shares, tenths, waiting};
 use crate::document::{Block, Document, Section};
-use crate::run::shell;
+use crate::run::command_line;
 use crate::units::{count, digits, plural, tokens_per_s};
 
 /// Checkpoints that are named; the last ones.
@@ -40,7 +40,7 @@ pub fn document(training: &Training, files: &Files) -> Document {
     let labels = ["files"].into_iter().chain(std::iter::repeat(""));
     let written = labels.zip(written(events, end, files));
     let generate = end.and_then(|end| end.model.as_deref()).map(|model| ("generate", generate(events, model)));
-    let resume = (!files.resume.is_empty()).then(|| ("resume", shell::line(&files.resume)));
+    let resume = (!files.resume.is_empty()).then(|| ("resume", command_line::joined(&files.resume)));
     let copied = written.chain(generate).chain(resume).map(|(label, line)| (label.to_owned(), line)).collect();
     let sections = vec![facts, Section::new("", "").with(Block::Copied(copied))];
     Document { kind: "TRAINING", title: headline(end, &steps), sections, ..Document::default() }
@@ -144,5 +144,5 @@ fn generate(events: &[TrainingEvent], model: &str) -> String {
     let prompt = sampled.map(|sample| sample.prompt.clone()).filter(|prompt| !prompt.is_empty());
     let mut words = ["hotloop", "generate", "--model", model].map(str::to_owned).to_vec();
     words.extend(prompt.into_iter().flat_map(|prompt| ["--prompt".to_owned(), prompt]));
-    shell::line(&words)
+    command_line::joined(&words)
 }

@@ -189,7 +189,7 @@ fn turns() -> Models {
     }
 }
 
-/// Runs that were kept, of other sittings, which have next to nothing; the same model twice.
+/// Runs that were kept, of other sessions, which have next to nothing; the same model twice.
 fn stored() -> Models {
     let bare = |name: &str, created: &str| MeasuredModel {
         model: Model { name: name.to_owned(), ..Model::default() },

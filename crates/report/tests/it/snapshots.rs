@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use report::{RunOptions, duel_verdict_line, run_loopos, run_smallmind, run_summary};
+use report::{RunOptions, duel_verdict_line, run_first_screen, run_loopos, run_smallmind};
 
 use super::text::{duel_markdown, duel_text, run_markdown, run_text};
 use super::{duels, runs};
@@ -82,7 +82,7 @@ fn first_screens() {
     for (name, run) in runs::all() {
         for width in [80, 120, 200] {
             let options = RunOptions { id: Some("7f3a12".into()), width, ..RunOptions::default() };
-            let text = run_summary(&run, &options);
+            let text = run_first_screen(&run, &options);
             assert!(text.lines().count() <= 35, "{name}: {} lines\n{text}", text.lines().count());
             let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
             assert!(longest <= width, "{name}: {longest} of {width} columns\n{text}");
@@ -91,6 +91,6 @@ fn first_screens() {
             }
         }
     }
-    let colored = run_summary(&runs::all()[0].1, &RunOptions { color: true, ..RunOptions::default() });
+    let colored = run_first_screen(&runs::all()[0].1, &RunOptions { color: true, ..RunOptions::default() });
     assert!(colored.contains("\x1b[1mHOTLOOP"), "{colored}");
 }

@@ -39,8 +39,8 @@ pub fn gate_text(gate: &Gate) -> String {
     report::gate(gate).terminal(Page::default())
 }
 
-pub fn training_head_text(start: &TrainingStart, machine: Option<&Machine>, build: Option<&Build>) -> String {
-    report::training_head(start, machine, build).terminal(Page::default())
+pub fn training_plan_text(start: &TrainingStart, machine: Option<&Machine>, build: Option<&Build>) -> String {
+    report::training_plan(start, machine, build).terminal(Page::default())
 }
 
 pub fn training_summary_text(training: &Training, files: &report::TrainingFiles) -> String {

@@ -5,7 +5,7 @@ use report::{TrainingFiles, TrainingProgress, training_curve, training_event_tex
 
 use super::machine::{build, machine};
 use super::snapshots::check;
-use super::text::{training_head_text, training_summary_text};
+use super::text::{training_plan_text, training_summary_text};
 
 /// Two epochs of 120 steps, as LoopOS's tiny config has them.
 pub fn start() -> TrainingStart {
@@ -148,8 +148,8 @@ fn files() -> TrainingFiles {
 
 #[test]
 fn the_beginning() {
-    check("training_head.txt", &training_head_text(&start(), Some(&machine()), Some(&build())));
-    let bare = training_head_text(&TrainingStart { resumed_at: Some(9), ..TrainingStart::default() }, None, None);
+    check("training_head.txt", &training_plan_text(&start(), Some(&machine()), Some(&build())));
+    let bare = training_plan_text(&TrainingStart { resumed_at: Some(9), ..TrainingStart::default() }, None, None);
     assert!(bare.contains("at step 9") && !bare.contains("cpu"), "{bare}");
 }
 

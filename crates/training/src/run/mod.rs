@@ -44,7 +44,7 @@ pub trait TrainingObserver {
 /// goes on bit for bit as if it had never stopped, with any number of threads.
 ///
 /// # Errors
-/// What cannot be read, written or computed, and what to do. Where a loss or a gradient is no number, the error tells step, layer and batch;
+/// What cannot be read, written or computed, and what to do. Where a loss or a gradient is not a number, the error tells step, layer and batch;
 /// the last checkpoint stays as it is.
 pub fn train(
     settings: &Settings,

@@ -45,7 +45,7 @@ impl Words {
     }
 }
 
-/// Text that comes in pieces, handed on in pieces that end with a word.
+/// Text that comes in pieces, passed on in pieces that end with a word.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     held: String,

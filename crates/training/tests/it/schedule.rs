@@ -1,4 +1,4 @@
-//! Learning rates, against values reckoned by hand.
+//! Learning rates, against values computed by hand.
 
 use training::{LearningRate, Schedule, ScheduleState, Span};
 

@@ -136,7 +136,7 @@ fn measure(options: &args::Models) -> Result<Vec<Run>, CommandError> {
     let mut bar = WorkloadProgress(progress(PERCENT, ""));
     let mut contenders = Vec::new();
     for one in &named {
-        // A file that is no model is refused before anything is measured.
+        // A file that is not a model is refused before anything is measured.
         one.outline()?;
         bar.tell(0.0, &format!("{} in its own process", one.name()));
         let process = process_use::measure(one, options, computes[0].pool.threads());

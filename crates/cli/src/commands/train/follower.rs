@@ -68,7 +68,7 @@ impl TrainingObserver for TrainingFollower<'_> {
         let more = self.with_more(event);
         let event = more.as_ref().unwrap_or(event);
         if let TrainingEvent::Started(start) = event {
-            let head = report::training_head(start, Some(self.machine), self.build);
+            let head = report::training_plan(start, Some(self.machine), self.build);
             self.screen.say(&(head.terminal(terminal::page(&std::io::stderr())) + "\n"));
             self.screen.warn(&start.notes);
         }

@@ -129,7 +129,7 @@ impl TrainingJob<'_> {
         let machine = lab::machine::machine(&lab::machine::System, self.chosen);
         let text = match self.options.json {
             true => TrainingEvent::Started(plan).to_line() + "\n",
-            false => documents::on_stdout(&report::training_head(&plan, Some(&machine), this_program().build.as_ref())),
+            false => documents::on_stdout(&report::training_plan(&plan, Some(&machine), this_program().build.as_ref())),
         };
         Ok(CommandOutput::text(text))
     }

@@ -41,7 +41,7 @@ pub(in crate::runs) fn why(merged: &[ScopeChange]) -> Option<Waterfall> {
     Some(Waterfall { base_s, candidate_s, total: guess(total), parts })
 }
 
-/// One sitting of each side gives no bounds.
+/// One session of each side gives no bounds.
 fn guess(estimate: f64) -> TimeDifference {
     TimeDifference { estimate, low: None, high: None }
 }

@@ -113,7 +113,7 @@ fn the_penalty_is_for_the_last_tokens_once() {
     check(&[0], [2.0, -1.0, 3.0, f32::NAN]);
     check(&[1], [2.0, -2.0, 3.0, f32::NAN]);
     check(&[2], [4.0, -2.0, 1.5, f32::NAN]);
-    // What is no token has no logit.
+    // What is not a token has no logit.
     check(&[4, u32::MAX], [4.0, -2.0, 1.5, f32::NAN]);
 }
 

@@ -1,4 +1,4 @@
-//! What the place of a program's file tells of how it was built.
+//! What the place of a program's file shows of how it was built.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! What the samples say.
 
-use super::super::figures::{Group, groups};
+use super::super::figures::{ModelRows, groups};
 use super::super::limits::InWords as _;
 use super::super::rows::Measured;
 use super::super::view::View;
@@ -17,7 +17,7 @@ const PROMPT: f64 = 0.2;
 /// How far apart the cache may lie from its formula.
 const CACHE: f64 = 0.02;
 
-fn of_model(view: &View<'_>, group: &Group<'_>) -> String {
+fn of_model(view: &View<'_>, group: &ModelRows<'_>) -> String {
     let several = view.run.models.len() > 1;
     group.model.filter(|_| several).map_or(String::new(), |model| format!(" of {}", quoted(&model.name)))
 }

@@ -32,7 +32,7 @@ fn generated(run: &Run) -> String {
 }
 
 fn known(text: String) -> String {
-    if text.trim().is_empty() { "not known".to_owned() } else { text }
+    if text.trim().is_empty() { "unknown".to_owned() } else { text }
 }
 
 fn total_runtime(methods: &Methods) -> String {

@@ -67,7 +67,7 @@ pub fn svg(events: &[TrainingEvent]) -> String {
 }
 
 fn nothing() -> String {
-    format!("<text x=\"{LEFT}\" y=\"{TOP}\">no step was taken yet</text>\n")
+    format!("<text x=\"{LEFT}\" y=\"{TOP}\">no steps yet</text>\n")
 }
 
 impl Drawn<'_> {
@@ -113,13 +113,10 @@ impl Drawn<'_> {
         let best = self.validations.iter().min_by(|a, b| a.loss.total_cmp(&b.loss));
         let mut entries = vec![
             ("raw", "each step".to_owned()),
-            (
-                "mean",
-                format!("their mean, at the end {}", losses.end().map_or_else(|| "not a number".to_owned(), loss)),
-            ),
+            ("mean", format!("average, {} at the end", losses.end().map_or_else(|| "not a number".to_owned(), loss))),
         ];
         if let Some(best) = best.filter(|_| has_validation) {
-            let told = format!("validation, at best {} (perplexity {})", loss(best.loss), perplexity(best.perplexity));
+            let told = format!("validation, best {} (perplexity {})", loss(best.loss), perplexity(best.perplexity));
             entries.push(("val", told));
         }
         let mut at = LEFT;

@@ -9,7 +9,7 @@ const COLUMNS: usize = 840;
 /// The mean covers about one of so many steps.
 const SMOOTH: usize = 40;
 
-/// Values over steps, without those that are no numbers.
+/// Values over steps, without those that are not numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
     points: Vec<(f64, f64)>,

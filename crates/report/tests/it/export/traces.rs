@@ -92,7 +92,7 @@ fn chrome_shows_the_merged_tree_where_there_is_no_timeline() {
     let trace = json(&sample::without_timeline(), named("chrome"));
     let slices = drawn(&trace);
     assert_eq!(slices.len(), PATHS);
-    assert!(slices.iter().all(|slice| slice.track.contains("positions mean nothing")), "{slices:?}");
+    assert!(slices.iter().all(|slice| slice.track.contains("positions have no meaning")), "{slices:?}");
     assert!(trace["otherData"]["note"].as_str().is_some_and(|note| note.contains("no timeline")));
     assert_eq!(
         lines(&slices)[..6],

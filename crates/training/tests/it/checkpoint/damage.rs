@@ -172,7 +172,8 @@ fn weights_that_are_no_numbers_are_refused_by_name() {
         let mut data = data.clone();
         data[..4].copy_from_slice(&bad.to_le_bytes());
         fs::write(&last, made_up(&header, &data)).expect("it can be written");
-        let error = run(&settings, Some("latest"), &mut Listener::default()).expect_err("it is no number").to_string();
+        let error =
+            run(&settings, Some("latest"), &mut Listener::default()).expect_err("it is not a number").to_string();
         assert!(error.contains("step-00000003") && error.contains("tensor "), "{error}");
     }
 }

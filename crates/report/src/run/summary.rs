@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use profile::{in_words, tied_groups, whole_percents};
 
-use super::figures::{Group, groups};
+use super::figures::{ModelRows, groups};
 use super::insights;
 use super::lab_scopes::LabScope as _;
 use super::limits::InWords as _;
@@ -46,7 +46,7 @@ pub(super) fn warnings(view: &View<'_>) -> Vec<String> {
     [others, limits].into_iter().flatten().collect()
 }
 
-pub(super) fn speed(view: &View<'_>, group: &Group<'_>) -> Option<String> {
+pub(super) fn speed(view: &View<'_>, group: &ModelRows<'_>) -> Option<String> {
     let first = group.generation.map_or(Vec::new(), |row| compare::sorted(&view.values(&row.name, "ttft_s")));
     let (first, decode) = (compare::quantile(&first, 0.5), group.decode(view));
     if first.is_none() && decode.is_none() {

@@ -1,7 +1,7 @@
 //! Command lines as a shell would need them.
 
 /// Words with quotes where a shell would take them apart.
-pub(crate) fn line(words: &[String]) -> String {
+pub(crate) fn joined(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     quoted.join(" ")
 }
@@ -21,6 +21,6 @@ mod tests {
     #[test]
     fn words_stay_words() {
         let words = ["sh", "-c", "echo 'a b'", "", "x=1", "a|b"].map(str::to_owned);
-        assert_eq!(line(&words), r"sh -c 'echo '\''a b'\''' '' x=1 'a|b'");
+        assert_eq!(joined(&words), r"sh -c 'echo '\''a b'\''' '' x=1 'a|b'");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use record::{Imported, Model, Run, Workload, WorkloadKind};
 
-use super::shell;
+use super::command_line;
 use super::view::is_command;
 use crate::document::{Block, Section, quoted};
 use crate::units::{bytes, count, plural, seconds};
@@ -14,7 +14,7 @@ const FAILURES_SHOWN: usize = 8;
 
 pub(super) fn title(run: &Run) -> String {
     if is_command(run) && !run.subject.command.is_empty() {
-        return shell::line(&run.subject.command);
+        return command_line::joined(&run.subject.command);
     }
     let name = if run.workload.name.is_empty() { "a run" } else { &run.workload.name };
     format!("{name} on {}", subject(run))
@@ -58,7 +58,7 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
 }
 
 pub(super) fn section(run: &Run, id: Option<&str>) -> Section {
-    let command = (!run.subject.command.is_empty()).then(|| shell::line(&run.subject.command));
+    let command = (!run.subject.command.is_empty()).then(|| command_line::joined(&run.subject.command));
     let before = [
         ("run", id.map(reachable)),
         ("when", Some(when(run)).filter(|when| !when.is_empty())),

@@ -4,7 +4,7 @@ use record::{Comparison, Difference, Judgement, RowChange, Verdict};
 
 use crate::document::{Block, Section, Table, printable};
 use crate::gate::word;
-use crate::run::shell;
+use crate::run::command_line;
 
 /// One line for programs: the word, and what it is about.
 #[must_use]
@@ -108,7 +108,7 @@ pub(super) fn settle(comparison: &Comparison) -> Section {
     let how = "measures both sides interleaved, in fresh processes, with a placebo";
     let sentence = match comparison.settle.as_slice() {
         [] => format!("A duel {how}: see `hotloop duel --help`."),
-        words => format!("`{}` {how}.", shell::line(words)),
+        words => format!("`{}` {how}.", command_line::joined(words)),
     };
     section.with(Block::Text(sentence))
 }
