@@ -16,7 +16,7 @@ const DECODE: &str = "decode";
 /// reading them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct RunHead {
-    /// See [`Run`](super::Run), here and below.
+    /// See [`Run`], here and below.
     pub version: u32,
     /// When it began.
     pub created: String,
