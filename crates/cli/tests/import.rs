@@ -90,7 +90,7 @@ fn files_of_other_programs_stand_for_runs() {
     assert!(told(&report).contains("train_batch_optimized"));
     let export = folder.hotloop(&["export", &fixture("torch-trace.json"), "--to", "folded"]);
     assert!(told(&export).contains("step;linear;addmm 50000"), "{}{}", told(&export), said(&export));
-    // A folder of Criterion, of which one sitting has to be named.
+    // A folder of Criterion, of which one measurement has to be named.
     let several = folder.hotloop(&["report", &fixture("criterion")]);
     assert_eq!(several.status.code(), Some(2));
     assert!(said(&several).contains("criterion#new"), "{}", said(&several));

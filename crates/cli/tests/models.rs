@@ -57,7 +57,7 @@ fn measured_and_from_runs() {
         assert!(memory.peak_rss_bytes > memory.bytes, "a process is more than its model");
         assert!(model.quality.is_none() && model.pareto.is_none(), "random weights know no text");
     }
-    let ranking = measured.ranking.as_ref().expect("they were measured in one sitting");
+    let ranking = measured.ranking.as_ref().expect("they were measured in one measurement");
     assert_eq!((ranking.metric.as_str(), ranking.launches, ranking.rounds), ("wall_s", 6, 8));
     assert!(ranking.placebo.is_some() && ranking.pairs.len() == 3, "{ranking:?}");
     let [trade] = &measured.trades[..] else { panic!("{:?}", measured.trades) };
@@ -96,7 +96,7 @@ fn copies_are_not_ranked() {
     let work = "--threads 1 --repeat 6 --tokens 4 --no-limits --no-text --no-save";
     let document = models(&format!("{a} {b} {work}"), &store);
     assert_eq!(document.models[1].same_as.as_deref(), Some(a.as_str()));
-    let ranking = document.ranking.expect("they were measured in one sitting");
+    let ranking = document.ranking.expect("they were measured in one measurement");
     assert!(ranking.pairs.is_empty() && ranking.placebo.is_some(), "{ranking:?}");
     let text = stdout(&format!("models {a} {b} {work}"), &store);
     assert!(text.contains("`b.gguf` is the same model as `a.gguf`") && !text.contains("faster than"), "{text}");
@@ -108,7 +108,7 @@ fn copies_are_not_ranked() {
     bytes[at] = bytes[at].wrapping_add(1);
     std::fs::write(&b, bytes).expect("it can be written");
     let document = models(&format!("{a} {b} {work}"), &store);
-    let ranking = document.ranking.expect("they were measured in one sitting");
+    let ranking = document.ranking.expect("they were measured in one measurement");
     assert_eq!((ranking.metric.as_str(), ranking.pairs.len()), ("cpu_s", 1));
     assert!(document.models.iter().all(|model| model.same_as.is_none() && model.decode_cpu.is_some()));
 }

@@ -1,7 +1,7 @@
 //! What Criterion keeps of a benchmark: `sample.json` with all times, `estimates.json` with what it made of them, and
 //! `benchmark.json` with its name. One file alone, or the folder `target/criterion`.
 //!
-//! A folder holds several sittings: `new` is the last, `base` the one before or a copy of it, other names are baselines that
+//! A folder holds several measurements: `new` is the last, `base` the one before or a copy of it, other names are baselines that
 //! somebody kept. Each is a run.
 
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use crate::{Error, Imported, Result, Source};
 const BENCHMARK: &str = "benchmark.json";
 const SAMPLE: &str = "sample.json";
 const ESTIMATES: &str = "estimates.json";
-/// Folders of a benchmark that hold no sitting.
-const NO_SITTINGS: [&str; 2] = ["change", "report"];
+/// Folders of a benchmark that hold no measurement.
+const NO_MEASUREMENTS: [&str; 2] = ["change", "report"];
 
 /// A file of a folder of Criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,7 +47,7 @@ pub(crate) fn read(text: &str, source: &Source) -> Result<ReadRuns> {
     Ok(ReadRuns { drafts: vec![draft], unread })
 }
 
-/// The files of one benchmark in one sitting.
+/// The files of one benchmark in one measurement.
 #[derive(Default)]
 struct Files<'a> {
     benchmark: Option<&'a str>,
@@ -61,36 +61,36 @@ struct Files<'a> {
 /// What is wrong and where, if nothing in it can be read.
 pub fn folder(files: &[File], source: &Source) -> Result<Imported> {
     let mut unread: Vec<Unread> = Vec::new();
-    // By sitting, then by the folder of the benchmark.
-    let mut sittings: BTreeMap<&str, BTreeMap<&str, Files<'_>>> = BTreeMap::new();
+    // By measurement, then by the folder of the benchmark.
+    let mut measurements: BTreeMap<&str, BTreeMap<&str, Files<'_>>> = BTreeMap::new();
     for file in files {
         let Some((folder, name)) = file.path.rsplit_once('/') else {
             refuse(&mut unread, file.path.clone(), "not in a benchmark's folder");
             continue;
         };
-        let (benchmark, sitting) = folder.rsplit_once('/').unwrap_or(("", folder));
-        if NO_SITTINGS.contains(&sitting) {
+        let (benchmark, measurement) = folder.rsplit_once('/').unwrap_or(("", folder));
+        if NO_MEASUREMENTS.contains(&measurement) {
             refuse(&mut unread, file.path.clone(), "changes, which follow from the samples");
             continue;
         }
-        let found = sittings.entry(sitting).or_default().entry(benchmark).or_default();
+        let found = measurements.entry(measurement).or_default().entry(benchmark).or_default();
         match name {
             BENCHMARK => found.benchmark = Some(&file.text),
             SAMPLE => found.sample = Some(&file.text),
             _ => found.estimates = Some(&file.text),
         }
     }
-    if same(sittings.get("new"), sittings.get("base")) {
-        sittings.remove("base");
+    if same(measurements.get("new"), measurements.get("base")) {
+        measurements.remove("base");
         refuse(&mut unread, "base".to_owned(), "a copy of `new`");
     }
-    let several = sittings.len() > 1;
+    let several = measurements.len() > 1;
     let mut drafts = Vec::new();
-    for (sitting, benchmarks) in &sittings {
+    for (measurement, benchmarks) in &measurements {
         let mut draft = Draft::new("", "criterion");
-        draft.part = several.then(|| (*sitting).to_owned());
+        draft.part = several.then(|| (*measurement).to_owned());
         for (folder, files) in benchmarks {
-            let place = format!("{folder}/{sitting}");
+            let place = format!("{folder}/{measurement}");
             let named = files.benchmark.and_then(|text| named(text, &mut unread));
             let named = named.unwrap_or_else(|| Named { name: (*folder).to_owned(), throughput: None });
             if let Err(error) = add(&mut draft, &named, (files.sample, files.estimates), &mut unread) {
@@ -186,7 +186,7 @@ fn add_estimate(draft: &mut Draft, name: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Why estimates of a change are not read: ratios between two sittings are no times.
+/// Why estimates of a change are not read: ratios between two measurements are no times.
 fn change(estimates: &mut Object) -> Error {
     let told = estimates.object("median").or_else(|| estimates.object("mean")).and_then(|mut median| {
         let mut interval = median.object("confidence_interval")?;

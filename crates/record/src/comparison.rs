@@ -12,7 +12,7 @@ pub const COMPARISON_SCHEMA: &str = "hotloop-comparison";
 /// Increased when a field changes its meaning or is removed, not when fields are added.
 pub const COMPARISON_VERSION: u32 = 1;
 
-/// Two runs of different sittings. What was measured in turns is a [`Duel`](crate::Duel), and says more.
+/// Two runs of different measurements. What was measured in turns is a [`Duel`](crate::Duel), and says more.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA`].

@@ -20,17 +20,17 @@ pub struct Models {
     pub tool: Tool,
     /// When the first of the runs began, by RFC 3339 in UTC.
     pub created: String,
-    /// Whether all were measured in one sitting, in turns: only then differences of speed are those of the models.
+    /// Whether all were measured in one measurement, in turns: only then differences of speed are those of the models.
     pub one_sitting: bool,
     /// What was measured, where all runs are of the same program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
-    /// Where that happened, where all runs are of one sitting.
+    /// Where that happened, where all runs are of one measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
     /// The models, in the order in which they were named.
     pub models: Vec<MeasuredModel>,
-    /// Which model decodes faster, where all were measured in one sitting.
+    /// Which model decodes faster, where all were measured in one measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
     /// Models of the same sizes, in another format: what is won and what it costs.
@@ -109,7 +109,7 @@ pub struct MeasuredModel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
     /// Whether no other is shown to be faster while it takes no more memory and has no worse quality. Absent where one of the three
-    /// was not measured, or not in one sitting.
+    /// was not measured, or not in one measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pareto: Option<bool>,
     /// Which model is that, where it is not on the front.

@@ -28,7 +28,7 @@ const SKEWED: Machine = Machine { launch: 0.02, round: 0.05, held_up: 0.4, drift
 const FEW: Machine = Machine { launch: 0.02, held_up: 0.3, launches: 3, rounds: 3, ..QUIET };
 
 /// Models whose tokens take so much longer than those of the first; the first has a second copy.
-fn sitting(machine: Machine, factors: &[f64], chance: &mut Chance) -> Models {
+fn measurement(machine: Machine, factors: &[f64], chance: &mut Chance) -> Models {
     let mut runs: Vec<Run> = (0..factors.len()).map(|at| run(&format!("model {at}"))).collect();
     runs[0].rows.push(row("placebo/decode", "model 0"));
     for launch in 0..machine.launches {
@@ -65,13 +65,13 @@ fn run(name: &str) -> Run {
 }
 
 /// In how many of that many sessions a pair has one of these verdicts.
-fn count(machine: Machine, factors: &[f64], sittings: u64, verdicts: &[SpeedVerdict]) -> usize {
+fn count(machine: Machine, factors: &[f64], measurements: u64, verdicts: &[SpeedVerdict]) -> usize {
     let mut chance = Chance::of(0x0DE15);
     let is_found = |document: &Models| {
         let pairs = &document.ranking.as_ref().expect("it is one session").pairs;
         pairs.iter().any(|pair| verdicts.contains(&pair.verdict))
     };
-    (0..sittings).filter(|_| is_found(&sitting(machine, factors, &mut chance))).count()
+    (0..measurements).filter(|_| is_found(&measurement(machine, factors, &mut chance))).count()
 }
 
 const DIFFERENT: &[SpeedVerdict] = &[SpeedVerdict::Faster, SpeedVerdict::Slower];
@@ -139,7 +139,7 @@ fn the_metric_follows_from_the_threads() {
 #[test]
 fn without_a_placebo_nobody_is_faster() {
     let mut chance = Chance::of(5);
-    let with = sitting(QUIET, &[1.0, 2.0], &mut chance).ranking.unwrap();
+    let with = measurement(QUIET, &[1.0, 2.0], &mut chance).ranking.unwrap();
     assert_eq!(with.pairs[0].verdict, SpeedVerdict::Slower);
     let mut runs = [run("a"), run("b")];
     for (at, run) in runs.iter_mut().enumerate() {

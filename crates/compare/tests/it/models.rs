@@ -222,7 +222,7 @@ fn without_all_three_there_is_no_front() {
     runs[1].created = "2026-11-15T09:00:00Z".to_owned();
     let document = beside(&runs);
     assert!(!document.one_sitting && document.environment.is_none());
-    assert!(document.models.iter().all(|model| model.pareto.is_none()), "of other sittings");
+    assert!(document.models.iter().all(|model| model.pareto.is_none()), "of other measurements");
     assert!(document.notes[0].contains("no speeds are compared") && document.ranking.is_none(), "{:?}", document.notes);
     assert_eq!(document.trades[0].speed, None, "nor by how much");
 }

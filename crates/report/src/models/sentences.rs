@@ -75,7 +75,7 @@ fn bound(model: &MeasuredModel) -> Option<String> {
     })
 }
 
-/// Which model decodes faster, where that was measured in one sitting.
+/// Which model decodes faster, where that was measured in one measurement.
 pub(super) fn ranking(models: &Models, names: &Names<'_>) -> Option<Section> {
     let ranking = models.ranking.as_ref()?;
     let mut sentences: Vec<String> = Vec::new();

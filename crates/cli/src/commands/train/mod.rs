@@ -77,8 +77,8 @@ impl<'a> TrainingJob<'a> {
             save::check(&profiling.store, profiling.tag.as_deref())?;
         }
         interrupt::listen(|| std::process::exit(i32::from(interrupt::EXIT_CODE)));
-        let sitting = self.sitting()?;
-        let machine = sitting.machine().clone();
+        let environment = self.environment()?;
+        let machine = environment.machine().clone();
         let subject = this_program();
         let (log, screen) = (Log::new(&self.folder), ProgressScreen::new());
         let mut follower = TrainingFollower::new(log, screen, &machine);
@@ -93,7 +93,7 @@ impl<'a> TrainingJob<'a> {
         follower.end();
         let mut training = training.map_err(failure)?;
         follower.amend(&mut training);
-        self.output(training, &follower, sitting)
+        self.output(training, &follower, environment)
     }
 
     /// What to go on from, in the words of the library.
@@ -103,13 +103,14 @@ impl<'a> TrainingJob<'a> {
     }
 
     /// Limits are measured where rates are set beside them.
-    fn sitting(&self) -> Result<EnvironmentRecorder, CommandError> {
+    fn environment(&self) -> Result<EnvironmentRecorder, CommandError> {
         let limits = self.profiled && !self.options.profiling.no_limits;
         let mut bar = WorkloadProgress(progress(PERCENT, ""));
-        let sitting = EnvironmentRecorder::begin(self.chosen, limits.then(|| self.compute.pool.threads()), &mut bar);
+        let environment =
+            EnvironmentRecorder::begin(self.chosen, limits.then(|| self.compute.pool.threads()), &mut bar);
         bar.0.finish_and_clear();
         let hint = "use --no-limits to train without measuring the machine's limits";
-        sitting.map_err(|error| CommandError::new(error, hint))
+        environment.map_err(|error| CommandError::new(error, hint))
     }
 }
 
@@ -147,7 +148,7 @@ impl TrainingJob<'_> {
         &self,
         training: Training,
         follower: &TrainingFollower<'_>,
-        sitting: EnvironmentRecorder,
+        environment: EnvironmentRecorder,
     ) -> Result<CommandOutput, CommandError> {
         let interrupted = was_interrupted(&training);
         let files = TrainingFiles {
@@ -155,7 +156,7 @@ impl TrainingJob<'_> {
             curve: follower.log.curve().map(|path| path.display().to_string()),
             resume: if interrupted && was_saved(&training) { self.resume_words() } else { Vec::new() },
         };
-        let run = if self.profiled { Some(self.run(&training, follower, sitting)?) } else { None };
+        let run = if self.profiled { Some(self.run(&training, follower, environment)?) } else { None };
         let profiling = &self.options.profiling;
         let to_save = run.as_ref().filter(|_| !profiling.no_save);
         let saved = to_save.map(|run| save::save(run, &profiling.store, profiling.tag.as_deref())).transpose();
@@ -185,7 +186,7 @@ impl TrainingJob<'_> {
         &self,
         training: &Training,
         follower: &TrainingFollower<'_>,
-        sitting: EnvironmentRecorder,
+        environment: EnvironmentRecorder,
     ) -> Result<Run, CommandError> {
         let hint = "the model is saved; train without --profile to avoid this error";
         let profile = lab::take_profile().map_err(|error| CommandError::new(error, hint))?;
@@ -199,7 +200,7 @@ impl TrainingJob<'_> {
             profile,
             allocated,
         };
-        Ok(trained.into_run(sitting))
+        Ok(trained.into_run(environment))
     }
 
     /// The command that goes on.

@@ -25,7 +25,7 @@ pub struct ProfiledTraining<'a> {
 
 impl ProfiledTraining<'_> {
     /// The record of the training.
-    pub fn into_run(self, sitting: lab::EnvironmentRecorder) -> Run {
+    pub fn into_run(self, environment: lab::EnvironmentRecorder) -> Run {
         let events = &self.training.events;
         let started = events.iter().find_map(|event| match event {
             TrainingEvent::Started(start) => Some(start.clone()),
@@ -54,7 +54,7 @@ impl ProfiledTraining<'_> {
             interrupted: ended.is_none_or(|end| end.why == "interrupted"),
             notes,
             profile: Some(self.profile),
-            ..sitting.end()
+            ..environment.end()
         }
     }
 

@@ -1,4 +1,4 @@
-//! Several models in one sitting: launches of fresh processes, in each of them rounds in which every model generates once, in a balanced
+//! Several models in one measurement: launches of fresh processes, in each of them rounds in which every model generates once, in a balanced
 //! order, so that whatever disturbs disturbs all. There is a run for each model; they share the beginning, the machine and its noise.
 //!
 //! How memory happens to lie differs from process to process, and so does speed: several launches have that in their interval. A second
