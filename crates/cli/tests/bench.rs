@@ -146,7 +146,10 @@ fn what_does_not_fit_is_refused_or_skipped() {
     refused(&format!("{TINY} -p 0 -n 0"), "nothing to measure");
     refused(&format!("{TINY} {TINY}"), "is named twice");
     refused("/no/such/model.gguf", "/no/such/model.gguf");
-    refused(&format!("{TINY} -o /no/such/folder/x.md"), "cannot write /no/such/folder/x.md");
+    let unwritten = run(&format!("bench {TINY} -o /no/such/folder/x.md"));
+    assert_eq!(unwritten.status.code(), Some(1));
+    let error = String::from_utf8_lossy(&unwritten.stderr);
+    assert!(error.starts_with("error: cannot write /no/such/folder/x.md: "), "{error}");
     refused("--format tabel", "table");
     let bench = measured(&format!("{TINY} -p 65 -n 4 -r 1"));
     assert_eq!(bench.rows.iter().map(|row| row.test.as_str()).collect::<Vec<_>>(), ["tg4"]);

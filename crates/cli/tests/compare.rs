@@ -74,7 +74,7 @@ fn runs_that_were_just_measured() {
     let folder = Folder::new("measured");
     let (base, _) = (folder.measured(), folder.measured());
     let same = folder.compared(&["@previous", "@latest"], 0, "unresolved");
-    assert!(same.contains("same program, same settings"), "{same}");
+    assert!(same.contains("Same program, same settings"), "{same}");
     let found = folder.document(&["@previous", "@latest"]);
     assert!(found.same_subject && found.same_output == Some(true) && found.differences.is_empty());
     assert!(found.scopes.iter().all(|scope| scope.presence == Presence::Kept), "both did the same");

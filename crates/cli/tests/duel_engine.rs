@@ -144,7 +144,13 @@ fn weights_in_another_format_agree_as_far_as_they_do() {
         let of = candidate.agreement.expect("it is known").of;
         assert_eq!(of, 50);
         assert!(!duel.findings[0].sentence.contains("same bytes"), "the program is meant, not the weights");
-        assert!(duel.notes.iter().any(|note| note.contains("by design (type): of 50")), "{:?}", duel.notes);
+        assert!(
+            duel.notes
+                .iter()
+                .any(|note| note.contains("by design (type): ") && note.contains(" of 50 greedy tokens agree")),
+            "{:?}",
+            duel.notes
+        );
         // Random weights that are made from a recipe know no text.
         let cost = |arm: &Arm| arm.quality.as_ref().map(|quality| quality.nll);
         let is_file = model.contains("gguf");

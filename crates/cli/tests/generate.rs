@@ -223,7 +223,7 @@ fn what_cannot_be_is_refused_by_name() {
     refused(&["--model", "no/such/file.gguf"], &["no/such/file.gguf", "No such file"]);
     refused(&["--model", "Cargo.toml", "--prompt", "x"], &["Cargo.toml", "looks like text"]);
     refused(&["--synthetic", "d=100,layers=2,heads=3", "--prompt", "x"], &["d=100", "3 heads"]);
-    refused(&["--synthetic", "large", "--prompt", "x"], &["`large` is no size"]);
+    refused(&["--synthetic", "large", "--prompt", "x"], &["`large` is not a size"]);
     refused(&["--synthetic", "small", "--model", "x"], &["--synthetic", "--model"]);
     refused(&["--synthetic", "small"], &["the prompt is empty", "hint: "]);
     refused(&["--prompt-file", "no-such-file.txt"], &["no-such-file.txt"]);

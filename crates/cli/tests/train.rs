@@ -316,7 +316,7 @@ fn a_profile_is_kept_and_shown_again() {
         "100.0 %",
         "train_epoch",
         "samples/s",
-        "allocations of a step",
+        "allocations per step",
         "CALL TREE",
         "MEMORY",
     ] {
