@@ -8,8 +8,8 @@ use crate::steps::Outcome;
 
 /// From the bottom to the top; a crate may use what stands in a line above its own, by the folder's name.
 const LAYERS: &[&[&str]] = &[
-    &["hotloop-macros", "kernels", "profile"],
-    &["hotloop", "record"],
+    &["hotloop-macros", "profile"],
+    &["hotloop", "kernels", "record"],
     &["import"],
     &["engine"],
     &["compare", "training"],

@@ -103,7 +103,7 @@ fn what_cannot_be_built_says_why() {
     assert!(matches!(fails(&project, "nowhere"), BuildError::Refused(_)));
     let fails = |project: &Project, reference: &str| fails(project, reference).to_string();
     let error = fails(&project, "broken");
-    assert!(error.starts_with("broken (") && error.contains("mismatched types"), "{error}");
+    assert!(error.starts_with("cannot build broken (") && error.contains("mismatched types"), "{error}");
     let error = fails(&project, "nowhere");
     assert!(error.contains("no revision `nowhere`"), "{error}");
     assert!(fails(&project, "--help").contains("no revision `--help`"));
