@@ -228,7 +228,7 @@ fn what_cannot_be_is_refused_by_name() {
     refused(&["--synthetic", "small"], &["the prompt is empty", "hint: "]);
     refused(&["--prompt-file", "no-such-file.txt"], &["no-such-file.txt"]);
     refused(&["--synthetic", "small", "--prompt", "0123456789", "--context", "5"], &["10 tokens", "the context 5"]);
-    refused(&["--synthetic", "small", "--prompt", "x", "--context", "65"], &["learned positions 1 to 64"]);
+    refused(&["--synthetic", "small", "--prompt", "x", "--context", "65"], &["this model has 64 learned positions"]);
     refused(&["--prompt", "x", "--temperature", "-1"], &["unexpected argument '-1'"]);
     refused(&["--prompt", "x", "--cache", "q4_0"], &["invalid value 'q4_0'", "[possible values: f32, f16, q8_0]"]);
     refused(&["--prompt", "x", "--batch", "0"], &["0 is not in 1..=256"]);
