@@ -118,7 +118,7 @@ pub fn config(path: &Path) -> engine::Result<()> {
 pub fn checkpoint(path: &Path) -> engine::Result<()> {
     const CHECKSUM: usize = 32;
     const ADAMW: OptimiserKind = OptimiserKind::AdamW { beta1: 0.9, beta2: 0.999, eps: 1e-8 };
-    let source = SyntheticSource::new(Synthetic::parse("small,d=8,heads=2,layers=1,ffn=8,vocab=16,ctx=8")?);
+    let source = SyntheticSource::new(Synthetic::parse("small,d=8,heads=2,kv_heads=2,layers=1,ffn=8,vocab=16,ctx=8")?);
     let parameters = Parameters::read(&source)?;
     let optimiser = Optimiser::new(ADAMW, 0.0, &parameters.layout)?;
     let (state, vocabulary) = (State::default(), source.metadata());
