@@ -56,9 +56,9 @@ pub struct TrainingRows {
 pub struct TrainingContext<'a> {
     /// The name of the model in the run.
     pub model: Option<&'a str>,
-    /// Allocations of a step once it is warm, and their bytes, in the mean.
+    /// Average allocations of a warm step, and their bytes.
     pub allocated: Option<(f64, f64)>,
-    /// Bytes that a step moves, in the mean, by what its scopes declare.
+    /// Average bytes that a step moves, as declared by its scopes.
     pub bytes_per_step: Option<f64>,
 }
 

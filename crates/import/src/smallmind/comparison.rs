@@ -94,7 +94,7 @@ fn tokens(text: &str) -> u64 {
     number.and_then(whole).unwrap_or(TOKENS)
 }
 
-/// What both sides come to, as the report reckons.
+/// The totals of both sides, as the report computes them.
 fn summary(lines: &mut Lines<'_>) -> [Side; 2] {
     let empty = || Side { methods: Vec::new(), said_ms: None, said_mib: None, said_methods: None };
     let mut sides = [empty(), empty()];

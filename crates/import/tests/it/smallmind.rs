@@ -43,7 +43,7 @@ fn check_tree(run: &Run) {
     }
 }
 
-/// GFLOP/s by what the row declares, as our reports reckon it.
+/// GFLOP/s by what the row declares, as our reports compute it.
 #[track_caller]
 fn gflops(run: &Run, name: &str) -> f64 {
     let row = run.rows.iter().find(|row| row.name == name).expect("it has the row");

@@ -1,4 +1,4 @@
-//! The exponential function, on which the other rooms build.
+//! The exponential function, which other modules build on.
 //!
 //! x = n · ln 2 + r with whole n and |r| ≤ ln 2 / 2, so eˣ = 2ⁿ · eʳ, and eʳ is a polynomial.
 

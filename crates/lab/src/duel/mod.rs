@@ -30,7 +30,7 @@ pub use program::{Program, ProgramSettings};
 pub use revision::{BuildError, Project, Revision};
 pub use settings::DuelSettings;
 
-/// The time of a round by the clock: what a round's length is told by.
+/// The wall time of a round, from which its length is chosen.
 pub const WALL: &str = "wall_s";
 /// CPU time of a round.
 const CPU: &str = "cpu_s";

@@ -1,4 +1,4 @@
-//! The figures that a model's speed is told by: first token, time per token, prefill, decode, allocations.
+//! The figures of a model's speed: first token, time per token, prefill, decode, allocations.
 
 use std::collections::HashMap;
 

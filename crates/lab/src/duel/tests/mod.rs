@@ -21,7 +21,7 @@ use crate::machine::KernelChoice;
 /// What happened, in its order.
 type Events = Rc<RefCell<Vec<String>>>;
 
-/// Takes so many seconds for each call, without taking them.
+/// Reports this many seconds for each call, without spending them.
 #[derive(Clone)]
 struct Fake {
     label: &'static str,
